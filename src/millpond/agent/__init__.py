@@ -1,0 +1,1 @@
+"""The process at a site: fills and evicts volumes, starts and watches jobs."""

@@ -1,0 +1,1 @@
+"""How an agent starts and watches work: one folder per kind behind one Protocol."""

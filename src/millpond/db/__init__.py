@@ -1,0 +1,1 @@
+"""Tables, migrations and queries by noun, on SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Thin drivers that call services again and again."""

@@ -1,0 +1,22 @@
+"""Ids: short, random, lower case, without letters that look alike."""
+
+from __future__ import annotations
+
+import secrets
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(length: int = 10) -> str:
+    """A random id (50 bits for 10 characters). Tables have a unique constraint; collisions are retried there."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def new_job_id() -> str:
+    """Jobs and runs have shorter ids because people type them."""
+    return new_id(8)
+
+
+def new_pack_id() -> str:
+    """Packs are named by the server: 16 random bytes in hex, so no two uploads ever share a pack."""
+    return secrets.token_hex(16)

@@ -1,0 +1,189 @@
+"""Jobs, their placements, the computes and nodes they run on, and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+
+class JobState(Enum):
+    QUEUED = "queued"
+    PLACED = "placed"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    PREEMPTED = "preempted"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_finished(self) -> bool:
+        return self in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
+
+
+class JobKind(Enum):
+    TRAINING = "training"
+    INTERACTIVE = "interactive"
+    STEP = "step"
+    SERVICE = "service"
+
+
+@dataclass(frozen=True, slots=True)
+class JobInput:
+    """One dataset at one commit, and the environment variable that tells the job where it lies."""
+
+    project: str
+    dataset: str
+    dataset_id: str
+    ref: str
+    commit_id: str
+    env: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Zero CPU or memory means: no reservation, best effort. GPUs are whole hundredths."""
+
+    cpu: int = 0
+    memory_bytes: int = 0
+    gpu_hundredths: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: str
+    project_id: str
+    project: str
+    name: str
+    number: int  # the how-manyth job of this name in the project: NAME#2
+    kind: JobKind
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    resources: Resources
+    image: str | None
+    code_commit: str | None
+    inputs: tuple[JobInput, ...]
+    state: JobState
+    # Why it is in this state, newest last: one sentence each, shown by `mill why`.
+    reasons: tuple[str, ...]
+    run_id: str
+    created_by: str
+    stop_requested_at: datetime | None
+    queued_at: datetime
+    placed_at: datetime | None
+    filled_at: datetime | None
+    started_at: datetime | None
+    exited_at: datetime | None
+    ended_at: datetime | None
+    deleted_at: datetime | None
+    exit_code: int | None
+    signal: int | None
+    problem: str | None
+    output_commit: str | None
+    placement_id: str | None
+    compute: str | None
+    node: str | None
+
+
+class PlacementState(Enum):
+    """What the agent last reported of a placement. The server's desire is `stop_at` on it and the job's state."""
+
+    PLACED = "placed"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    SAVING = "saving"  # the command has ended, its outputs are on the way to the lake
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One attempt to run a job on one agent's compute, fenced by its id and its token."""
+
+    id: str
+    job_id: str
+    agent_id: str
+    node: str
+    state: PlacementState
+    valid_seconds: int
+    created_at: datetime
+    renewed_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A process at a site that speaks for one compute and its nodes."""
+
+    id: str
+    name: str
+    site_id: str
+    site: str
+    driver: str
+    version: str
+    created_at: datetime
+    seen_at: datetime | None
+    instance: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What an agent says it can run on. `declared` marks numbers that were told, not measured."""
+
+    agent_id: str
+    name: str
+    cpus: int
+    memory_bytes: int
+    gpus: int
+    gpu_model: str
+    declared: bool
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class RunState(Enum):
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"  # a script that stopped reporting without saying how it ended
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    id: str
+    project_id: str
+    project: str
+    experiment: str
+    name: str
+    job_id: str | None
+    state: RunState
+    params: Mapping[str, Any]
+    tags: Mapping[str, str]
+    created_by: str
+    started_at: datetime
+    ended_at: datetime | None
+    seen_at: datetime
+    deleted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPoint:
+    key: str
+    step: int
+    value: float
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSample:
+    """What a job used at one moment; rates are since the sample before."""
+
+    at: datetime
+    cpu_percent: float
+    memory_bytes: int
+    read_bytes: int
+    write_bytes: int
+    gpu_percent: float | None = None
+    gpu_memory_bytes: int | None = None

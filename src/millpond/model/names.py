@@ -1,0 +1,77 @@
+"""Names people choose, and the written form `project/dataset@ref:path`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from millpond.errors import BadName
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,126}")
+
+# Hidden datasets of every project: the code of jobs and what jobs wrote. A leading dot cannot be chosen by people.
+CODE_DATASET = ".code"
+OUTPUT_DATASET = ".outputs"
+SYSTEM_DATASETS = (CODE_DATASET, OUTPUT_DATASET)
+DEFAULT_BRANCH = "main"
+DEFAULT_PROJECT = "default"
+
+
+def check_name(name: str, noun: str) -> str:
+    """`name` itself if it may name a project, dataset, user, volume, site or job; BadName otherwise."""
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise BadName(
+            f"{name!r} cannot name a {noun}.",
+            hint="Use 1 to 63 lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit.",
+        )
+    return name
+
+
+def check_ref_name(name: str) -> str:
+    """`name` itself if it may name a branch or tag; BadName otherwise."""
+    parts = name.split("/")
+    if not _REF.fullmatch(name) or ".." in name or any(not p or p.endswith(".lock") for p in parts):
+        raise BadName(
+            f"{name!r} cannot name a branch or tag.",
+            hint="Use letters, digits, '.', '_', '-' and '/', beginning with a letter or digit.",
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRef:
+    """`project/dataset@ref:path`; everything but the dataset may be left out."""
+
+    dataset: str
+    project: str | None = None
+    ref: str | None = None
+    path: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetRef:
+        head, colon, path = text.partition(":")
+        head, at, ref = head.partition("@")
+        project, slash, dataset = head.rpartition("/")
+        if not dataset or (slash and not project) or (at and not ref):
+            raise BadName(
+                f"{text!r} does not name a dataset.", hint="Write it as dataset, dataset@ref or project/dataset@ref:path."
+            )
+        if dataset not in SYSTEM_DATASETS:
+            check_name(dataset, "dataset")
+        if project:
+            check_name(project, "project")
+        if ref:
+            check_ref_name(ref)
+        return cls(dataset=dataset, project=project or None, ref=ref or None, path=path if colon else None)
+
+    def __str__(self) -> str:
+        project = f"{self.project}/" if self.project else ""
+        ref = f"@{self.ref}" if self.ref else ""
+        path = f":{self.path}" if self.path is not None else ""
+        return f"{project}{self.dataset}{ref}{path}"
+
+
+def environment_name(dataset: str) -> str:
+    """The environment variable that tells a job where an input lies: `x-ray` is `MILL_DATA_X_RAY`."""
+    return "MILL_DATA_" + re.sub(r"[^A-Z0-9]", "_", dataset.lstrip(".").upper())

@@ -1,0 +1,95 @@
+"""Users, roles, tokens, projects, and who is acting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+
+class Role(Enum):
+    """What somebody may do in a project; each role includes the ones before it."""
+
+    VIEWER = "viewer"
+    MEMBER = "member"
+    ADMIN = "admin"
+
+    def includes(self, needed: Role) -> bool:
+        order = (Role.VIEWER, Role.MEMBER, Role.ADMIN)
+        return order.index(self) >= order.index(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    id: str
+    name: str
+    full_name: str
+    is_admin: bool
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class TokenKind(Enum):
+    USER = "user"
+    AGENT = "agent"
+    PLACEMENT = "placement"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An API token; only its SHA-256 is stored. Agent and placement tokens are scoped to what they name."""
+
+    id: str
+    kind: TokenKind
+    name: str
+    user_id: str | None
+    agent_id: str | None
+    placement_id: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    id: str
+    name: str
+    description: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    project_id: str
+    user_id: str
+    user_name: str
+    role: Role
+
+
+class ActorKind(Enum):
+    USER = "user"
+    AGENT = "agent"
+    PLACEMENT = "placement"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is asking. `roles` maps project ids to roles; a site administrator has every role everywhere."""
+
+    kind: ActorKind
+    name: str
+    user_id: str | None = None
+    agent_id: str | None = None
+    site_id: str | None = None
+    placement_id: str | None = None
+    job_id: str | None = None
+    is_admin: bool = False
+    roles: Mapping[str, Role] = field(default_factory=dict)
+
+    def role_in(self, project_id: str) -> Role | None:
+        return Role.ADMIN if self.is_admin else self.roles.get(project_id)
+
+
+SYSTEM = Actor(kind=ActorKind.SYSTEM, name="millpond", is_admin=True)

@@ -1,0 +1,69 @@
+"""Quantities as whole numbers: bytes, GPU hundredths, seconds; and how people write them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from millpond.errors import BadRequest
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15,
+          "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "pi": 2**50}  # fmt: skip
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?i?)b?\s*", re.IGNORECASE)
+_TIME = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d|w)?\s*", re.IGNORECASE)
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def parse_bytes(text: str) -> int:
+    """`10GB`, `512Mi`, `1000`; MB is 10^6 everywhere, Mi is 2^20."""
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise BadRequest(f"{text!r} is not a size.", hint="Write it as 500MB, 10GB or 2Ti.")
+    return int(Decimal(match[1]) * _UNITS[match[2].lower()])
+
+
+def parse_seconds(text: str) -> int:
+    """`90`, `90s`, `15m`, `8h`, `1d`."""
+    match = _TIME.fullmatch(text)
+    if not match:
+        raise BadRequest(f"{text!r} is not a length of time.", hint="Write it as 90s, 15m, 8h or 1d.")
+    return int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
+
+
+def parse_gpus(text: str) -> int:
+    """`1`, `0.5`, `2` as whole hundredths: amounts of GPU are never floats."""
+    try:
+        amount = Decimal(text) * 100
+    except InvalidOperation:
+        raise BadRequest(f"{text!r} is not a number of GPUs.", hint="Write it as 1, 2 or 0.5.") from None
+    if not amount.is_finite() or amount < 0 or amount != amount.to_integral_value():
+        raise BadRequest(f"{text!r} is not a number of GPUs.", hint="GPUs are given in whole hundredths, like 0.25.")
+    return int(amount)
+
+
+def format_bytes(count: int) -> str:
+    """`32.4 MB`, as on the page: powers of ten, one decimal."""
+    if count < 1000:
+        return f"{count} B"
+    value = float(count)
+    for unit in ("kB", "MB", "GB", "TB"):
+        value /= 1000
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} PB"
+
+
+def format_gpus(hundredths: int) -> str:
+    return f"{Decimal(hundredths) / 100:f}".rstrip("0").rstrip(".") if hundredths % 100 else str(hundredths // 100)
+
+
+def format_seconds(seconds: float) -> str:
+    """`0.4 s`, `33 m 54 s`, `2 h 5 m`, `3 d 4 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, size, lower, lower_size in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
+        if whole >= size:
+            rest = whole % size // lower_size
+            return f"{whole // size} {unit} {rest} {lower}" if rest else f"{whole // size} {unit}"
+    return f"{whole} s"

@@ -1,0 +1,1 @@
+"""Use cases, one module per noun: load, decide, apply."""

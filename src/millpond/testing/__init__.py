@@ -1,0 +1,1 @@
+"""Shipped for tests: builders, fakes, contract suites, strategies."""
