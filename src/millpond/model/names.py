@@ -55,7 +55,8 @@ class DatasetRef:
         project, slash, dataset = head.rpartition("/")
         if not dataset or (slash and not project) or (at and not ref):
             raise BadName(
-                f"{text!r} does not name a dataset.", hint="Write it as dataset, dataset@ref or project/dataset@ref:path."
+                f"{text!r} does not name a dataset.",
+                hint="Write it as dataset, dataset@ref or project/dataset@ref:path.",
             )
         if dataset not in SYSTEM_DATASETS:
             check_name(dataset, "dataset")

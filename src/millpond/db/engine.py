@@ -1,0 +1,70 @@
+"""A database as two kinds of short transaction: `read()` and `write()`. SQLite and PostgreSQL behave alike here.
+
+Rules: no network call inside either; a write transaction is short; values leave it, rows do not.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.pool import ConnectionPoolEntry
+
+
+class Database:
+    """Thread-safe. On SQLite a write takes the write lock at once (BEGIN IMMEDIATE), so it never fails half-way."""
+
+    def __init__(self, url: str) -> None:
+        parsed = _with_driver(make_url(url))
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self.engine: Engine = _sqlite_engine(parsed) if self.is_sqlite else create_engine(
+            parsed, pool_size=16, max_overflow=32, pool_pre_ping=True
+        )  # fmt: skip
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A snapshot: everything read inside belongs to one moment."""
+        with self.engine.connect() as tx, tx.begin():
+            yield tx
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """All or nothing, durable when the block ends."""
+        with self.engine.connect() as tx:
+            if self.is_sqlite:
+                tx = tx.execution_options(millpond_write=True)
+            with tx.begin():
+                yield tx
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _with_driver(url: URL) -> URL:
+    if url.drivername in ("postgres", "postgresql"):
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    engine = create_engine(url, pool_size=16, max_overflow=32, connect_args={"timeout": 30, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power cut
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA busy_timeout=30000")
+        connection.execute("PRAGMA cache_size=-8000")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        options: Any = connection.get_execution_options()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("millpond_write") else "BEGIN")
+
+    return engine

@@ -1,0 +1,45 @@
+"""What every service needs, as one value built in app.py and passed first: no globals, no hidden clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from millpond.blobs import BlobStore
+from millpond.db.engine import Database
+from millpond.settings import Settings
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The moment, with an offset."""
+        ...
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class Events(Protocol):
+    """Tells pages and waiting loops that something changed. Never blocks, never fails; call it after the transaction."""
+
+    def publish(self, topic: str, *, project_id: str | None, data: dict[str, Any]) -> None:
+        """Send to browsers subscribed to `topic` whose user has a role in the project (None: everybody)."""
+        ...
+
+    def wake(self, topic: str) -> None:
+        """Wake what waits for `topic`: `schedule`, `housekeeping`, `agents` (all long polls of agents)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    db: Database
+    store: BlobStore
+    clock: Clock
+    events: Events
+    settings: Settings
+    # Signs session cookies and local lake URLs, seals placement tokens. From the `server` row.
+    secret: bytes

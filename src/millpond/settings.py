@@ -1,0 +1,51 @@
+"""The server's settings as one value, built once from flags and environment and passed down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+DEFAULT_PORT = 8420
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `mill up` runs with. Every field but the first can be left alone on a laptop."""
+
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    # None: SQLite in the data directory. Otherwise postgresql://user@host/database.
+    database_url: str | None = None
+    # None: a directory in the data directory. Otherwise s3://bucket/prefix?endpoint=…, gs://…, az://…
+    lake_url: str | None = None
+    # Where clients reach this server, when that is not http://host:port (a proxy, a host name).
+    public_url: str | None = None
+    start_agent: bool = True
+    max_body_bytes: int = 1 << 20
+    max_digests_bytes: int = 16 << 20
+    max_object_bytes: int = 64 << 20
+    url_seconds: int = 900
+    bin_days: int = 30
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.data_dir / 'millpond.db'}"
+
+    @property
+    def lake(self) -> str:
+        return self.lake_url or (self.data_dir / "lake").as_uri()
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.data_dir / "logs"
+
+
+def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """`MILL_DATA_DIR`, or the platform's place for an application's data."""
+    chosen = environ.get("MILL_DATA_DIR")
+    return Path(chosen) if chosen else user_data_path("millpond")

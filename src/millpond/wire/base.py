@@ -1,0 +1,51 @@
+"""What all shapes share: requests refuse unknown fields, responses tolerate new ones, times carry an offset."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+
+
+def _utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+# ISO 8601 with an offset, always UTC on the wire; viewers show it in their own zone.
+Time = Annotated[datetime, AfterValidator(_utc), PlainSerializer(lambda t: t.isoformat(), return_type=str)]
+
+Item = TypeVar("Item")
+
+
+class Request(BaseModel):
+    """A body somebody sends us: a field we do not know is a mistake worth telling."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Response(BaseModel):
+    """A body we send: an older client ignores fields it does not know."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+
+
+class Page(Response, Generic[Item]):
+    """One page of a list. `next` goes into `?cursor=` of the following request; None on the last page."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+class Problem(Response):
+    """RFC 9457: the shape of every error of the API."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str | None = None
+    request_id: str
+    # What a program may want: names that come near, what stands in the way, which fields are wrong.
+    details: dict[str, object] = {}

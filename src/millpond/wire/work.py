@@ -1,0 +1,201 @@
+"""Jobs, runs, metrics, usage, computes."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from millpond.model.job import JobKind, JobState, RunState
+from millpond.wire.base import Request, Response, Time
+
+
+class JobInput(Response):
+    dataset: str  # project/name
+    ref: str
+    commit_id: str
+    env: str
+
+
+class Ledger(Response):
+    """Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code."""
+
+    queue: float | None
+    fill: float | None
+    environment: float | None
+    run: float | None
+    save: float | None
+    total: float
+
+
+class Job(Response):
+    id: str
+    project: str
+    name: str
+    number: int
+    written: str  # NAME, or NAME#2 when a newer job has the name
+    kind: JobKind
+    state: JobState
+    reasons: list[str]
+    command: list[str]
+    env: dict[str, str]
+    cpu: int
+    memory_bytes: int
+    gpu_hundredths: int
+    image: str | None
+    code_commit: str | None
+    inputs: list[JobInput]
+    output_commit: str | None
+    run_id: str
+    created_by: str
+    compute: str | None
+    node: str | None
+    queued_at: Time
+    placed_at: Time | None
+    started_at: Time | None
+    ended_at: Time | None
+    deleted_at: Time | None
+    exit_code: int | None
+    signal: int | None
+    problem: str | None
+    ledger: Ledger
+
+
+class JobCreate(Request):
+    """`inputs` in written form, dataset[@ref]. Without a name, one is made."""
+
+    name: str | None = None
+    command: list[str] = Field(min_length=1, max_length=1000)
+    env: dict[str, str] = {}
+    inputs: list[str] = []
+    cpu: int = Field(default=0, ge=0)
+    memory_bytes: int = Field(default=0, ge=0)
+    gpu_hundredths: int = Field(default=0, ge=0)
+    image: str | None = None
+    code_commit: str | None = None
+    experiment: str | None = None
+
+
+class Why(Response):
+    state: JobState
+    reasons: list[str]
+
+
+class Usage(Response):
+    at: Time
+    cpu_percent: float
+    memory_bytes: int
+    read_bytes: int
+    write_bytes: int
+    gpu_percent: float | None = None
+    gpu_memory_bytes: int | None = None
+
+
+class UsageSeries(Response):
+    items: list[Usage]
+
+
+class Run(Response):
+    id: str
+    project: str
+    experiment: str
+    name: str
+    job: str | None  # id
+    state: RunState
+    params: dict[str, object]
+    tags: dict[str, str]
+    # The newest value of every metric.
+    metrics: dict[str, float]
+    created_by: str
+    started_at: Time
+    ended_at: Time | None
+    deleted_at: Time | None = None
+
+
+class RunCreate(Request):
+    """`id` may be made by the client, so that a run recorded offline keeps its id; creating it twice is one run."""
+
+    id: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
+    name: str | None = None
+    experiment: str = "default"
+    params: dict[str, object] = {}
+    tags: dict[str, str] = {}
+    started_at: Time | None = None
+
+
+class MetricPoint(Request):
+    key: str = Field(min_length=1, max_length=250)
+    value: float
+    step: int = 0
+    at: Time
+
+
+class RunBatch(Request):
+    """What a client reports at once. `sequence` grows by one per batch of a run: a batch sent twice counts once."""
+
+    sequence: int = Field(ge=0)
+    # Made by the client at start: batches of two clients reporting to one run do not shadow each other.
+    writer: str = Field(min_length=1, max_length=64)
+    params: dict[str, object] = {}
+    tags: dict[str, str] = {}
+    metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
+    ended: RunState | None = None
+    ended_at: Time | None = None
+
+
+class Series(Response):
+    """One metric of one run; thinned to at most `limit` points when longer (least and greatest are kept)."""
+
+    key: str
+    steps: list[int]
+    values: list[float | None]  # None stands for NaN and infinities, which JSON cannot say
+    times: list[Time]
+    total: int
+
+
+class SeriesList(Response):
+    items: list[Series]
+
+
+class Artifact(Response):
+    path: str
+    size: int
+    created_at: Time
+
+
+class Node(Response):
+    name: str
+    cpus: int
+    memory_bytes: int
+    gpus: int
+    gpu_model: str
+    declared: bool
+    running: int
+    cpu_used: int
+    memory_used_bytes: int
+    gpu_used_hundredths: int
+
+
+class Compute(Response):
+    """An agent's compute as people see it."""
+
+    id: str
+    name: str
+    site: str
+    driver: str
+    version: str
+    connected: bool
+    seen_at: Time | None
+    nodes: list[Node]
+
+
+class Home(Response):
+    """The numbers of the first page."""
+
+    gpus_total: int
+    gpu_used_hundredths: int
+    jobs_running: int
+    jobs_waiting: int
+    cached_bytes: int
+    volume_bytes: int
+    datasets: int
+    computes_connected: int
+    recent_jobs: list[Job]
