@@ -23,7 +23,7 @@ class SystemClock:
 
 
 class Events(Protocol):
-    """Tells pages and waiting loops that something changed. Never blocks, never fails; call it after the transaction."""
+    """Tells pages and waiting loops that something changed. Never blocks or fails; call it after the transaction."""
 
     def publish(self, topic: str, *, project_id: str | None, data: dict[str, Any]) -> None:
         """Send to browsers subscribed to `topic` whose user has a role in the project (None: everybody)."""

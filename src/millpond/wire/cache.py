@@ -94,7 +94,7 @@ class CachedCommit(Response):
 
 
 class CacheAdd(Request):
-    """`dataset` in written form: dataset, project/dataset@ref. Without a volume, the only or the emptiest one is chosen."""
+    """`dataset` in written form: dataset, project/dataset@ref. Without a volume, the emptiest one is chosen."""
 
     dataset: str
     project: str | None = None
