@@ -1,0 +1,53 @@
+# Millpond's recipes. `make demo` shows the whole story, `make test` proves it; CI calls the same names.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo setup web web-api check fix test test-long docs screenshots clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(VENV)/.made: pyproject.toml
+	@echo "▸ making the virtual environment and installing Millpond (about a minute)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(ENV) $(BIN)/pip install -q -e '.[dev,demo]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -c 'import millpond, sklearn, PIL, pytest' && touch $@
+
+setup: $(VENV)/.made ## virtual environment with Millpond and its development tools
+
+web: ## the web page, built when its sources changed and Node is here
+	@$(PYTHON) dev/build_web.py
+
+demo: $(VENV)/.made web ## the main story from an empty directory; ONCE=1 ends by itself
+	@$(BIN)/python dev/demo.py $(if $(ONCE),--once) $(if $(PORT),--port $(PORT)) $(if $(DEMO_DIR),--dir $(DEMO_DIR))
+
+check: $(VENV)/.made ## ruff, mypy (strict), the import rule, the web page's own checks
+	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(PYTHON) dev/build_web.py --check
+
+fix: $(VENV)/.made ## format, and mend what can be mended
+	@$(BIN)/ruff format -q . && $(BIN)/ruff check --fix .
+
+test: $(VENV)/.made web ## every test that fits in a few minutes
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
+	@$(PYTHON) dev/build_web.py --test
+
+test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
+	@MILL_LONG=1 $(BIN)/pytest -q
+
+web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
+	@$(BIN)/python dev/make_openapi.py && cd web && npm run api
+
+docs: $(VENV)/.made ## the CLI reference, from the commands themselves
+	@$(BIN)/python dev/make_cli_docs.py
+
+screenshots: $(VENV)/.made web ## the pictures of the README, taken from a running server
+	@$(BIN)/python dev/screenshots.py
+
+clean: ## what was made here, but not the demo's data
+	@rm -rf $(VENV) web/node_modules src/millpond/api/static .pytest_cache .mypy_cache .ruff_cache .hypothesis
