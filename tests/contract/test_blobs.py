@@ -1,0 +1,49 @@
+"""Every blob store keeps the same contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import urllib3
+
+from millpond.blobs.local import LocalStore
+from millpond.blobs.location import open_store
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.retry import RetryingStore
+from millpond.blobs.store import BlobStore
+from millpond.testing.blobs import BlobStoreContract
+from millpond.testing.seaweed import CREDENTIALS, Seaweed
+
+
+class TestMemory(BlobStoreContract):
+    @pytest.fixture
+    def store(self) -> BlobStore:
+        return MemoryStore()
+
+
+class TestLocal(BlobStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> BlobStore:
+        return LocalStore(tmp_path / "lake")
+
+
+class TestRetrying(BlobStoreContract):
+    @pytest.fixture
+    def store(self) -> BlobStore:
+        return RetryingStore(MemoryStore())
+
+
+class TestSeaweed(BlobStoreContract):
+    @pytest.fixture
+    def store(self, seaweed: Seaweed) -> BlobStore:
+        return open_store(seaweed.url(uuid4().hex), environment=CREDENTIALS)
+
+    def test_signed_urls_work_without_credentials(self, store: BlobStore) -> None:
+        pool = urllib3.PoolManager(retries=False)
+        signed = store.sign("PUT", "a/b", 60)
+        assert pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers)).status == 200
+        answer = pool.request("GET", store.sign("GET", "a/b", 60).url, headers={"Range": "bytes=1-2"})
+        assert (answer.status, answer.data) == (206, b"12")
+        pool.clear()
