@@ -254,8 +254,14 @@ page = Table(
     Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True),
     Column("id", LargeBinary(32), primary_key=True),
     Column("level", Integer, nullable=False),
+    # What lies below, checked when the page came: commits that share it are checked and measured without reading it.
     Column("entries", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
+    # What a file system allocates for it (docs/design/002): admission needs it before the first byte.
+    Column("allocated", BigInteger, nullable=False),
+    Column("first_path", LargeBinary, nullable=False),
+    Column("last_path", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 
