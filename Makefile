@@ -34,8 +34,8 @@ fix: $(VENV)/.made ## format, and mend what can be mended
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check --fix .
 
 test: $(VENV)/.made web ## every test that fits in a few minutes
-	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 	@$(PYTHON) dev/build_web.py --test
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
 	@MILL_LONG=1 $(BIN)/pytest -q
