@@ -1,0 +1,84 @@
+"""A working copy: a folder whose `.mill/config.json` says which dataset it belongs to and which commit it holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from millpond.client.files import write_atomically
+from millpond.errors import NotFound, SetupError
+from millpond.model.names import DEFAULT_BRANCH
+
+FOLDER = ".mill"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingCopy:
+    """`head` is the commit this folder last agreed with: what `sync` expects the branch to be at still."""
+
+    root: Path
+    server: str
+    project: str
+    dataset: str
+    dataset_id: str
+    branch: str = DEFAULT_BRANCH
+    head: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        return self.root / FOLDER
+
+    @property
+    def written(self) -> str:
+        return f"{self.project}/{self.dataset}"
+
+    def at(self, head: str | None, branch: str | None = None) -> WorkingCopy:
+        return replace(self, head=head, branch=branch or self.branch)
+
+    def save(self) -> None:
+        document = {key: value for key, value in asdict(self).items() if key != "root"}
+        content = json.dumps(document, indent=2).encode() + b"\n"
+        write_atomically(self.folder / "config.json", content)
+
+
+def load_working_copy(root: Path) -> WorkingCopy | None:
+    """The working copy whose root is exactly `root`; None when there is none."""
+    path = root / FOLDER / "config.json"
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        return WorkingCopy(
+            root=root,
+            server=document["server"],
+            project=document["project"],
+            dataset=document["dataset"],
+            dataset_id=document["dataset_id"],
+            branch=document.get("branch", DEFAULT_BRANCH),
+            head=document.get("head"),
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise SetupError(
+            f"{path} cannot be read: {error}", hint=f"Remove {path.parent} and run: mill data init"
+        ) from error
+
+
+def find_working_copy(directory: Path) -> WorkingCopy | None:
+    """The working copy `directory` lies in, looking upwards."""
+    here = directory.absolute()
+    for root in (here, *here.parents):
+        found = load_working_copy(root)
+        if found:
+            return found
+    return None
+
+
+def require_working_copy(directory: Path) -> WorkingCopy:
+    found = find_working_copy(directory)
+    if found is None:
+        raise NotFound(
+            f"{directory.absolute()} belongs to no dataset.",
+            hint="Run: mill data init NAME   (or clone one: mill data clone DATASET)",
+        )
+    return found
