@@ -434,8 +434,6 @@ placement = Table(
     _ref("agent_id", "agent.id"),
     Column("node", String(200), nullable=False),
     Column("state", String(20), nullable=False),
-    # The job's own token, encrypted with the server's secret: agents ask for it again after a restart.
-    Column("sealed_token", LargeBinary, nullable=False),
     Column("valid_seconds", Integer, nullable=False),
     Column("gpu_indices", JSON, nullable=False),
     _time("created_at"),

@@ -108,6 +108,8 @@ class Placement:
     node: str
     state: PlacementState
     valid_seconds: int
+    # The GPUs it holds: whole ones first, then the one it holds a fraction of.
+    gpu_indices: tuple[int, ...]
     created_at: datetime
     renewed_at: datetime
     ended_at: datetime | None

@@ -41,5 +41,5 @@ class Deps:
     clock: Clock
     events: Events
     settings: Settings
-    # Signs session cookies and local lake URLs, seals placement tokens. From the `server` row.
+    # Signs session cookies and local lake URLs; placement tokens are derived from it. From the `server` row.
     secret: bytes
