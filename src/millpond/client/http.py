@@ -126,7 +126,7 @@ class Api:
                 self._sleep(pause)
         raise AssertionError("unreachable")
 
-    def get(self, path: str, shape: type[Shape], **params: Any) -> Shape:
+    def get(self, path: str, shape: type[Shape], /, **params: Any) -> Shape:
         return self._shape(self.request("GET", path, params=params), shape)
 
     def send(
@@ -135,6 +135,7 @@ class Api:
         path: str,
         shape: type[Shape],
         body: BaseModel | bytes | None = None,
+        /,
         *,
         idempotent: bool | None = None,
         timeout: float | None = None,
@@ -144,7 +145,7 @@ class Api:
         response = self.request(method, path, body=body, params=params, idempotent=idempotent, timeout=timeout)
         return self._shape(response, shape)
 
-    def items(self, path: str, shape: type[Shape], *, at_most: int | None = None, **params: Any) -> Iterator[Shape]:
+    def items(self, path: str, shape: type[Shape], /, *, at_most: int | None = None, **params: Any) -> Iterator[Shape]:
         """Everything a list holds (or its first `at_most` items), page after page as it is consumed."""
         limit = PAGE_LIMIT if at_most is None else max(1, min(at_most, PAGE_LIMIT))
         left = at_most
@@ -158,7 +159,7 @@ class Api:
             left = None if left is None else left - len(page.items)
 
     @contextmanager
-    def stream(self, path: str, **params: Any) -> Iterator[httpx.Response]:
+    def stream(self, path: str, /, **params: Any) -> Iterator[httpx.Response]:
         """GET a body piece by piece. Only the start is protected by retries: the reader decides about the rest."""
         request = self._build("GET", path, None, params, None, None)
         response = self._send(request, stream=True)

@@ -1,0 +1,65 @@
+"""A group whose commands are imported only when they are used, so that `mill --help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name under `mill`: a noun (all commands of a module's `app`) or a verb (one command of it)."""
+
+    name: str
+    module: str
+    help: str
+    panel: str
+    # The command of that name is taken out of the module's app; a noun takes the app as a whole.
+    verb: bool = False
+
+    @property
+    def is_present(self) -> bool:
+        return importlib.util.find_spec(self.module) is not None
+
+    def load(self) -> Any:
+        """The real command. Called once it is used, or for the reference pages."""
+        # The whole point of this class: a command pays for its own imports only.
+        app: typer.Typer = importlib.import_module(self.module).app
+        # A callback makes Typer keep a group even when the app has one command only.
+        if not app.registered_callback:
+            app.callback()(_group)
+        group = typer.main.get_group(app)
+        if self.verb:
+            return group.commands[self.name]
+        group.name = self.name
+        group.help = self.help
+        group.no_args_is_help = True
+        return group
+
+
+class LazyGroup(TyperGroup):
+    """Lists stand-ins that know their name and help; loads the real command when one is resolved."""
+
+    entries: Sequence[Entry] = ()
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for entry in self.entries:
+            self.commands[entry.name] = TyperCommand(
+                entry.name, help=entry.help, rich_help_panel=entry.panel, add_help_option=False
+            )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        entry = next((e for e in self.entries if e.name == name), None)
+        return name, entry.load() if entry else found, rest
+
+
+def _group() -> None:
+    """Commands of one noun."""

@@ -1,0 +1,175 @@
+"""What a command shows: data on stdout (JSON, a table on a terminal, tab-separated otherwise), words on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, TextIO, TypeVar
+
+from pydantic import BaseModel
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millpond.cli.report import printable, use_color
+from millpond.model.quantity import format_bytes, format_seconds
+
+Item = TypeVar("Item")
+Column = tuple[str, Callable[[Item], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A size: `32.4 MB` for people, the plain number for programs."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """A length of time: `3 m 20 s` for people, the plain number for programs."""
+
+    count: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommitId:
+    """A commit: its first digits for people, all of it for programs."""
+
+    id: str
+
+
+class Output:
+    """Built once per command from its flags."""
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        quiet: bool = False,
+        no_color: bool = False,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+    ) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.stdout = stdout or sys.stdout
+        self.stderr = stderr or sys.stderr
+        self.color = use_color(self.stdout, no_color=no_color)
+        self.color_stderr = use_color(self.stderr, no_color=no_color)
+
+    @property
+    def for_people(self) -> bool:
+        return self.stdout.isatty() and not self.as_json
+
+    def items(self, items: Iterable[Item], columns: Sequence[Column[Item]], *, empty: str) -> None:
+        """A list. `empty` says on stderr what to do when there is nothing."""
+        found = list(items)
+        if self.as_json:
+            self.json({"items": [_document(item) for item in found]})
+        elif not found:
+            self.note(empty)
+        elif self.for_people:
+            self._table(found, columns)
+        else:
+            for item in found:
+                self.line("\t".join(_plain(value(item)) for _, value in columns))
+
+    def shape(self, shape: BaseModel, fields: Sequence[tuple[str, Any]]) -> None:
+        """One thing, as its wire shape or as lines of `name: value`; fields without a value are left out."""
+        if self.as_json:
+            self.json(_document(shape))
+            return
+        width = max((len(name) for name, _ in fields), default=0)
+        for name, value in fields:
+            if value is None or value in ("", []):
+                continue
+            if self.for_people:
+                self.line(f"{name + ':':<{width + 1}} {_human(value)}")
+            else:
+                self.line(f"{name}\t{_plain(value)}")
+
+    def json(self, document: Any) -> None:
+        self.line(json.dumps(document, ensure_ascii=False, indent=2 if self.stdout.isatty() else None))
+
+    def line(self, text: str) -> None:
+        """A line of data."""
+        self.stdout.write(text + "\n")
+
+    def note(self, text: str) -> None:
+        """A word to the person; not data."""
+        if not self.quiet:
+            self.stderr.write(printable(text) + "\n")
+            self.stderr.flush()
+
+    def warn(self, text: str) -> None:
+        """A word that even `--quiet` does not silence."""
+        self.stderr.write(f"warning: {printable(text)}\n")
+        self.stderr.flush()
+
+    def _table(self, items: Sequence[Item], columns: Sequence[Column[Item]]) -> None:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        for title, value in columns:
+            number = isinstance(value(items[0]), (int, float, Bytes, Seconds)) and not isinstance(value(items[0]), bool)
+            table.add_column(title, justify="right" if number else "left", overflow="fold")
+        for item in items:
+            # Text, not str: a name like "[bold]" is a name and no markup.
+            table.add_row(*(Text(_human(value(item))) for _, value in columns))
+        Console(file=self.stdout, no_color=not self.color, highlight=False).print(table)
+
+
+def ago(moment: datetime, now: datetime | None = None) -> str:
+    """`5 m 10 s ago`, or the date once that is easier to grasp."""
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    if seconds < 0:
+        return f"in {format_seconds(-seconds)}" if seconds < -1 else "now"
+    if seconds < 1:
+        return "now"
+    return f"{format_seconds(seconds)} ago" if seconds < 14 * 86_400 else f"{moment.astimezone():%Y-%m-%d}"
+
+
+def _document(item: Any) -> Any:
+    return item.model_dump(mode="json") if isinstance(item, BaseModel) else item
+
+
+def _human(value: Any) -> str:
+    if isinstance(value, Bytes):
+        return format_bytes(value.count)
+    if isinstance(value, Seconds):
+        return format_seconds(value.count)
+    if isinstance(value, CommitId):
+        return value.id[:12]
+    if isinstance(value, datetime):
+        return ago(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return printable(_word(value))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (Bytes, Seconds)):
+        return str(value.count)
+    if isinstance(value, CommitId):
+        return value.id
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return _word(value).replace("\t", "\\t").replace("\n", "\\n")
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_word(part) for part in value)
+    return str(value)

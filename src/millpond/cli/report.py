@@ -1,0 +1,58 @@
+"""How a failed command tells what happened: `error: …`, `  hint: …`, or one JSON document, always on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from typing import Any, TextIO
+
+from millpond.errors import MillError
+
+
+def report(error: MillError, *, as_json: bool, color: bool = False, stream: TextIO | None = None) -> None:
+    out = stream or sys.stderr
+    if as_json:
+        out.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
+        return
+    out.write(f"{_red('error:', color)} {printable(error.message)}\n")
+    for name in _near(error.details):
+        out.write(f"  near: {printable(name)}\n")
+    if error.hint:
+        out.write(f"  hint: {printable(error.hint)}\n")
+
+
+def error_document(error: MillError) -> dict[str, Any]:
+    details = dict(error.details)
+    request_id = details.pop("request_id", None)
+    document = {"code": error.code, "message": error.message, "hint": error.hint, "request_id": request_id}
+    return {**document, "details": details} if details else document
+
+
+def use_color(stream: TextIO, *, no_color: bool = False) -> bool:
+    """Colours only on a terminal that can show them and whose user did not say no (https://no-color.org)."""
+    if no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def printable(text: str) -> str:
+    """`text` without characters that could move the cursor or fool the eye: names and paths come from others."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or not unicodedata.category(c).startswith("C") else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+def _near(details: dict[str, Any]) -> list[str]:
+    """Names that come near, unless the hint already says them."""
+    near = details.get("near")
+    return [str(name) for name in near] if isinstance(near, list) else []
+
+
+def _red(text: str, color: bool) -> str:
+    return f"\x1b[1;31m{text}\x1b[0m" if color else text

@@ -1,0 +1,72 @@
+"""What every command gets: its flags, the server it talks to, and where its words go."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import typer
+
+from millpond.cli.output import Output
+from millpond.client.credentials import Target, resolve_target
+from millpond.client.http import Api
+from millpond.errors import BadRequest, NotSignedIn
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The options every command takes."""
+
+    server: str | None = None
+    project: str | None = None
+    as_json: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    debug: bool = False
+
+
+@dataclass
+class Session:
+    """Opens nothing until it is asked for, so a command that only looks at files needs no server."""
+
+    flags: Flags = field(default_factory=Flags)
+
+    @cached_property
+    def out(self) -> Output:
+        return Output(as_json=self.flags.as_json, quiet=self.flags.quiet, no_color=self.flags.no_color)
+
+    @cached_property
+    def target(self) -> Target:
+        return resolve_target(self.flags.server, self.flags.project)
+
+    @property
+    def project(self) -> str:
+        return self.target.project
+
+    @cached_property
+    def api(self) -> Api:
+        """The server, as somebody who is signed in there."""
+        if self.target.token is None:
+            raise NotSignedIn(
+                f"You are not signed in to {self.target.server}.",
+                hint=f"Run: mill login {self.target.server}   (or set MILL_TOKEN)",
+            )
+        return Api(self.target.server, self.target.token)
+
+    def close(self) -> None:
+        if "api" in self.__dict__:
+            self.api.close()
+
+    @property
+    def may_ask(self) -> bool:
+        return sys.stdin.isatty() and self.out.stderr.isatty()
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Go on only with `--yes` or a person's yes; without a terminal, `--yes` is needed."""
+        if yes:
+            return
+        if not self.may_ask:
+            raise BadRequest(f"{question} Nothing was done.", hint="Add --yes to go on without being asked.")
+        if not typer.confirm(question, err=True):
+            raise typer.Exit(1)

@@ -1,0 +1,108 @@
+"""Datasets, refs, commits, entries, diffs and file contents, over the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millpond.client.http import Api, segment
+from millpond.errors import NotFound, RefMoved, Unavailable
+from millpond.model.names import DEFAULT_BRANCH
+from millpond.wire.data import Change, Commit, CommitCreate, Dataset, DatasetCreate, Diff, Ref, TreeEntry
+
+# The server checks every page and pack of a commit before it answers.
+COMMIT_SECONDS = 600.0
+_COPY_BYTES = 1 << 20
+
+
+def list_datasets(api: Api, project: str | None = None, search: str | None = None) -> Iterator[Dataset]:
+    return api.items("/datasets", Dataset, project=project, search=search)
+
+
+def get_dataset(api: Api, project: str, name: str) -> Dataset:
+    return api.get(dataset_path(project, name), Dataset)
+
+
+def create_dataset(api: Api, project: str, name: str, description: str = "") -> Dataset:
+    path = f"/projects/{segment(project)}/datasets"
+    return api.send("POST", path, Dataset, DatasetCreate(name=name, description=description))
+
+
+def delete_dataset(api: Api, project: str, name: str) -> None:
+    api.request("DELETE", dataset_path(project, name))
+
+
+def list_refs(api: Api, project: str, name: str) -> Iterator[Ref]:
+    return api.items(f"{dataset_path(project, name)}/refs", Ref)
+
+
+def list_commits(
+    api: Api, project: str, name: str, ref: str | None = None, at_most: int | None = None
+) -> Iterator[Commit]:
+    return api.items(f"{dataset_path(project, name)}/commits", Commit, ref=ref, at_most=at_most)
+
+
+def get_commit(api: Api, project: str, name: str, ref: str = DEFAULT_BRANCH) -> Commit:
+    return api.get(commit_path(project, name, ref), Commit)
+
+
+def branch_head(api: Api, project: str, name: str, branch: str) -> Commit | None:
+    """The newest commit of a branch, or None when the branch does not exist yet."""
+    for ref in list_refs(api, project, name):
+        if ref.name == branch:
+            return get_commit(api, project, name, ref.commit_id)
+    return None
+
+
+def create_commit(api: Api, project: str, name: str, request: CommitCreate) -> Commit:
+    """Commit an upload. If the answer is lost on the way, the branch itself tells whether the commit was made."""
+    path = f"{dataset_path(project, name)}/commits"
+    try:
+        return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
+    except (Unavailable, RefMoved):
+        made = _made_before(api, project, name, request)
+        if made is None:
+            raise
+        return made
+
+
+def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[TreeEntry]:
+    return api.items(f"{commit_path(project, name, ref)}/entries", TreeEntry, path=path)
+
+
+def read_file(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[bytes]:
+    """The bytes of one file, piece by piece; the rest of the commit is not read."""
+    with api.stream(f"{commit_path(project, name, ref)}/file", path=path) as response:
+        yield from response.iter_bytes(_COPY_BYTES)
+
+
+def diff(api: Api, project: str, name: str, before: str, after: str) -> Diff:
+    """What changed between two refs; all pages of the list are read."""
+    path = f"{dataset_path(project, name)}/diff"
+    first = api.get(path, Diff, before=before, after=after, limit=1000)
+    changes: list[Change] = list(first.items)
+    cursor = first.next
+    while cursor is not None:
+        page = api.get(path, Diff, before=before, after=after, limit=1000, cursor=cursor)
+        changes.extend(page.items)
+        cursor = page.next
+    return first.model_copy(update={"items": changes, "next": None})
+
+
+def dataset_path(project: str, name: str) -> str:
+    return f"/projects/{segment(project)}/datasets/{segment(name)}"
+
+
+def commit_path(project: str, name: str, ref: str) -> str:
+    return f"{dataset_path(project, name)}/commits/{segment(ref)}"
+
+
+def _made_before(api: Api, project: str, name: str, request: CommitCreate) -> Commit | None:
+    try:
+        head = branch_head(api, project, name, request.branch)
+    except NotFound:
+        return None
+    if head is None or head.id == request.expected:
+        return None
+    parents = [request.expected] if request.expected else []
+    same = head.tree == request.tree and head.parents == parents and head.message == request.message
+    return head if same else None

@@ -1,0 +1,59 @@
+"""Runs, metrics and artifacts, over the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millpond.client.http import Api, segment
+from millpond.wire.work import Artifact, Run, RunBatch, RunCreate, SeriesList
+
+
+def list_runs(
+    api: Api,
+    *,
+    project: str | None = None,
+    experiment: str | None = None,
+    deleted: bool = False,
+    at_most: int | None = None,
+) -> Iterator[Run]:
+    return api.items("/runs", Run, project=project, experiment=experiment, deleted=deleted or None, at_most=at_most)
+
+
+def create_run(api: Api, project: str, request: RunCreate) -> Run:
+    """With an id of the caller's own, asking twice is one run."""
+    path = f"/projects/{segment(project)}/runs"
+    return api.send("POST", path, Run, request, idempotent=request.id is not None)
+
+
+def get_run(api: Api, project: str, run: str) -> Run:
+    return api.get(run_path(project, run), Run)
+
+
+def delete_run(api: Api, project: str, run: str) -> Run:
+    return api.send("DELETE", run_path(project, run), Run)
+
+
+def undelete_run(api: Api, project: str, run: str) -> Run:
+    return api.send("POST", f"{run_path(project, run)}/undelete", Run)
+
+
+def send_batch(api: Api, project: str, run: str, batch: RunBatch) -> None:
+    """A batch sent twice counts once: it carries its writer and number."""
+    api.request("POST", f"{run_path(project, run)}/batch", body=batch, idempotent=True)
+
+
+def get_metrics(api: Api, project: str, run: str, key: str | None = None, limit: int | None = None) -> SeriesList:
+    return api.get(f"{run_path(project, run)}/metrics", SeriesList, key=key, limit=limit)
+
+
+def list_artifacts(api: Api, project: str, run: str) -> Iterator[Artifact]:
+    return api.items(f"{run_path(project, run)}/artifacts", Artifact)
+
+
+def put_artifact(api: Api, project: str, run: str, path: str, content: bytes) -> None:
+    where = "/".join(segment(part) for part in path.split("/"))
+    api.request("PUT", f"{run_path(project, run)}/artifacts/{where}", body=content)
+
+
+def run_path(project: str, run: str) -> str:
+    return f"/projects/{segment(project)}/runs/{segment(run)}"
