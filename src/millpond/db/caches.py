@@ -1,0 +1,247 @@
+"""Cached commits and the record of evictions. Absent commits have no row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, or_, select
+
+from millpond.db.tables import cached, commit, dataset, eviction, page, project, site, volume
+from millpond.model.ids import new_id
+from millpond.model.volume import CachedCommit, CachedState
+
+
+@dataclass(frozen=True, slots=True)
+class CachedView:
+    """A cached commit with the names people know it by."""
+
+    cached: CachedCommit
+    volume: str
+    volume_path: str
+    volume_idle_seconds: int
+    site: str
+    project: str
+    dataset: str
+    tree: str
+
+    @property
+    def written(self) -> str:
+        return f"{self.project}/{self.dataset}@{self.cached.commit_id[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionView:
+    id: str
+    volume: str
+    dataset: str
+    commit_id: str
+    bytes: int
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSize:
+    """What admission must know of a commit, from rows alone."""
+
+    commit_id: str
+    project_id: str
+    project: str
+    dataset_id: str
+    dataset: str
+    files: int
+    bytes: int
+    allocated: int
+
+    @property
+    def written(self) -> str:
+        return f"{self.project}/{self.dataset}@{self.commit_id[:8]}"
+
+
+def insert(tx: Connection, value: CachedCommit) -> None:
+    """IntegrityError when the volume has this commit already: once and only once."""
+    tx.execute(cached.insert().values(**(asdict(value) | {"state": value.state.value})))
+
+
+def change(tx: Connection, cached_id: str, *, state: CachedState | None = None, **values: Any) -> None:
+    if state is not None:
+        values["state"] = state.value
+    tx.execute(cached.update().where(cached.c.id == cached_id).values(**values))
+
+
+def delete(tx: Connection, cached_id: str) -> None:
+    tx.execute(cached.delete().where(cached.c.id == cached_id))
+
+
+def touch(tx: Connection, cached_ids: Collection[str], now: datetime) -> None:
+    if cached_ids:
+        tx.execute(cached.update().where(cached.c.id.in_(cached_ids)).values(used_at=now))
+
+
+def get(tx: Connection, cached_id: str) -> CachedView | None:
+    row = tx.execute(_select().where(cached.c.id == cached_id)).first()
+    return _view(row) if row else None
+
+
+def of_ids(tx: Connection, cached_ids: Collection[str]) -> Sequence[CachedView]:
+    return [_view(row) for row in tx.execute(_select().where(cached.c.id.in_(cached_ids)))] if cached_ids else []
+
+
+def find(tx: Connection, volume_id: str, commit_id: str) -> CachedView | None:
+    query = _select().where(cached.c.volume_id == volume_id, cached.c.commit_id == commit_id)
+    row = tx.execute(query).first()
+    return _view(row) if row else None
+
+
+def of_volume(tx: Connection, volume_id: str) -> Sequence[CachedView]:
+    return [_view(row) for row in tx.execute(_select().where(cached.c.volume_id == volume_id).order_by(cached.c.id))]
+
+
+def of_dataset(tx: Connection, dataset_id: str) -> Sequence[CachedView]:
+    return [_view(row) for row in tx.execute(_select().where(cached.c.dataset_id == dataset_id).order_by(cached.c.id))]
+
+
+def of_commits(tx: Connection, commit_ids: Collection[str]) -> Sequence[CachedView]:
+    query = _select().where(cached.c.commit_id.in_(commit_ids)).order_by(volume.c.name)
+    return [_view(row) for row in tx.execute(query)] if commit_ids else []
+
+
+def page_of(
+    tx: Connection,
+    *,
+    among: Collection[str] | None,
+    limit: int,
+    after: str = "",
+    volume_id: str | None = None,
+    dataset_id: str | None = None,
+) -> Sequence[CachedView]:
+    """At most `limit` by id, behind `after`; only of projects whose id is `among`, None meaning all."""
+    query = _select().where(cached.c.id > after).order_by(cached.c.id).limit(limit)
+    if among is not None:
+        query = query.where(cached.c.project_id.in_(among))
+    if volume_id is not None:
+        query = query.where(cached.c.volume_id == volume_id)
+    if dataset_id is not None:
+        query = query.where(cached.c.dataset_id == dataset_id)
+    return [_view(row) for row in tx.execute(query)]
+
+
+def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
+    """A commit's place and size; None for one that does not exist or whose dataset was deleted."""
+    row = tx.execute(
+        select(commit, dataset.c.project_id, dataset.c.name.label("dataset"), project.c.name.label("project"))
+        .join(dataset, dataset.c.id == commit.c.dataset_id)
+        .join(project, project.c.id == dataset.c.project_id)
+        .where(commit.c.id == commit_id, dataset.c.deleted_at.is_(None))
+    ).first()
+    if row is None:
+        return None
+    root = and_(page.c.project_id == row.project_id, page.c.id == bytes.fromhex(row.tree))
+    allocated = tx.execute(select(page.c.allocated).where(root)).scalar_one()
+    return CommitSize(
+        commit_id=row.id,
+        project_id=row.project_id,
+        project=row.project,
+        dataset_id=row.dataset_id,
+        dataset=row.dataset,
+        files=row.files,
+        bytes=row.bytes,
+        allocated=allocated,
+    )
+
+
+def record_eviction(tx: Connection, value: CachedCommit, *, reason: str, now: datetime) -> None:
+    tx.execute(
+        eviction.insert().values(
+            id=new_id(),
+            volume_id=value.volume_id,
+            project_id=value.project_id,
+            dataset_id=value.dataset_id,
+            commit_id=value.commit_id,
+            bytes=value.reserved_bytes,
+            reason=reason,
+            at=now,
+        )
+    )
+
+
+def evictions(
+    tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
+) -> Sequence[EvictionView]:
+    """Newest first, behind the (time, id) `before`."""
+    query = (
+        select(
+            eviction, volume.c.name.label("volume"), dataset.c.name.label("dataset"), project.c.name.label("project")
+        )
+        .join(volume, volume.c.id == eviction.c.volume_id)
+        .join(project, project.c.id == eviction.c.project_id)
+        .join(dataset, dataset.c.id == eviction.c.dataset_id)
+        .order_by(eviction.c.at.desc(), eviction.c.id.desc())
+        .limit(limit)
+    )
+    if among is not None:
+        query = query.where(eviction.c.project_id.in_(among))
+    if before is not None:
+        at, key = before
+        query = query.where(or_(eviction.c.at < at, and_(eviction.c.at == at, eviction.c.id < key)))
+    return [
+        EvictionView(r.id, r.volume, f"{r.project}/{r.dataset}", r.commit_id, r.bytes, r.reason, r.at)
+        for r in tx.execute(query)
+    ]
+
+
+def _select() -> Select[Any]:
+    return (
+        select(
+            cached,
+            volume.c.name.label("volume"),
+            volume.c.path.label("volume_path"),
+            volume.c.idle_seconds.label("volume_idle_seconds"),
+            site.c.name.label("site"),
+            project.c.name.label("project"),
+            dataset.c.name.label("dataset"),
+            commit.c.tree.label("tree"),
+        )
+        .join(volume, volume.c.id == cached.c.volume_id)
+        .join(site, site.c.id == volume.c.site_id)
+        .join(project, project.c.id == cached.c.project_id)
+        .join(dataset, dataset.c.id == cached.c.dataset_id)
+        .join(commit, commit.c.id == cached.c.commit_id)
+    )
+
+
+def _view(row: Row[Any]) -> CachedView:
+    return CachedView(
+        cached=CachedCommit(
+            id=row.id,
+            volume_id=row.volume_id,
+            project_id=row.project_id,
+            dataset_id=row.dataset_id,
+            commit_id=row.commit_id,
+            state=CachedState(row.state),
+            attempt=row.attempt,
+            reserved_bytes=row.reserved_bytes,
+            bytes=row.bytes,
+            files=row.files,
+            done_bytes=row.done_bytes,
+            done_files=row.done_files,
+            requested_by=row.requested_by,
+            requested_at=row.requested_at,
+            ready_at=row.ready_at,
+            used_at=row.used_at,
+            idle_seconds=row.idle_seconds,
+            pinned=row.pinned,
+            reason=row.reason,
+            problem=row.problem,
+        ),
+        volume=row.volume,
+        volume_path=row.volume_path,
+        volume_idle_seconds=row.volume_idle_seconds,
+        site=row.site,
+        project=row.project,
+        dataset=row.dataset,
+        tree=row.tree,
+    )

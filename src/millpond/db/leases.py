@@ -1,0 +1,83 @@
+"""Leases: promises that a cached commit is not evicted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, or_, select
+
+from millpond.db.tables import cached, job, lease, project, user
+from millpond.model.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a lease, by name. A job until it ends, a person until a time."""
+
+    job: str | None
+    user: str | None
+    since: datetime
+    until: datetime | None
+
+    def __str__(self) -> str:
+        return f"job {self.job}" if self.job else f"{self.user}"
+
+
+def hold_for_job(tx: Connection, cached_id: str, job_id: str, now: datetime) -> None:
+    """One lease per job and cached commit; holding again changes nothing."""
+    query = select(lease.c.id).where(lease.c.cached_id == cached_id, lease.c.job_id == job_id)
+    if tx.execute(query).first() is None:
+        tx.execute(lease.insert().values(id=new_id(), cached_id=cached_id, job_id=job_id, created_at=now))
+
+
+def release_job(tx: Connection, job_id: str) -> Sequence[str]:
+    """End all leases of a job; the ids of the cached commits it held."""
+    held = tx.scalars(select(lease.c.cached_id).where(lease.c.job_id == job_id)).all()
+    tx.execute(lease.delete().where(lease.c.job_id == job_id))
+    return held
+
+
+def drop_expired(tx: Connection, now: datetime) -> None:
+    """People's leases end at their time. A job's never ends by silence."""
+    tx.execute(lease.delete().where(lease.c.job_id.is_(None), lease.c.expires_at <= now))
+
+
+def holders(tx: Connection, cached_ids: Collection[str], now: datetime) -> Mapping[str, Sequence[Holder]]:
+    """Who holds each of these, oldest first."""
+    return _holders(tx, now, lease.c.cached_id.in_(cached_ids)) if cached_ids else {}
+
+
+def holders_on(tx: Connection, volume_id: str, now: datetime) -> Mapping[str, Sequence[Holder]]:
+    """Who holds each cached commit of a volume."""
+    return _holders(tx, now, cached.c.volume_id == volume_id)
+
+
+def holders_of_dataset(tx: Connection, dataset_id: str, now: datetime) -> Mapping[str, Sequence[Holder]]:
+    return _holders(tx, now, cached.c.dataset_id == dataset_id)
+
+
+def _holders(tx: Connection, now: datetime, condition: ColumnElement[bool]) -> Mapping[str, Sequence[Holder]]:
+    query = (
+        select(
+            lease.c.cached_id,
+            lease.c.created_at,
+            lease.c.expires_at,
+            job.c.name.label("job"),
+            project.c.name.label("project"),
+            user.c.name.label("user"),
+        )
+        .join(cached, cached.c.id == lease.c.cached_id)
+        .outerjoin(job, job.c.id == lease.c.job_id)
+        .outerjoin(project, project.c.id == job.c.project_id)
+        .outerjoin(user, user.c.id == lease.c.user_id)
+        .where(condition, or_(lease.c.expires_at.is_(None), lease.c.expires_at > now))
+        .order_by(lease.c.created_at, lease.c.id)
+    )
+    found: dict[str, list[Holder]] = defaultdict(list)
+    for row in tx.execute(query):
+        written = f"{row.project}/{row.job}" if row.job else None
+        found[row.cached_id].append(Holder(written, row.user, row.created_at, row.expires_at))
+    return found

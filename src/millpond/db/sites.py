@@ -1,0 +1,52 @@
+"""Sites and what stands at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from millpond.db.tables import agent, site, volume
+from millpond.model.volume import Site
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounts:
+    site: Site
+    agents: int
+    volumes: int
+
+
+def insert(tx: Connection, value: Site) -> None:
+    """IntegrityError when the name is taken."""
+    tx.execute(site.insert().values(id=value.id, name=value.name, created_at=value.created_at))
+
+
+def find(tx: Connection, name: str) -> Site | None:
+    row = tx.execute(select(site).where(site.c.name == name)).first()
+    return _site(row) if row else None
+
+
+def names(tx: Connection) -> Sequence[str]:
+    return tx.scalars(select(site.c.name).order_by(site.c.name)).all()
+
+
+def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]:
+    """At most `limit` sites by name, behind the name `after`."""
+    agents = select(func.count()).where(agent.c.site_id == site.c.id).scalar_subquery()
+    volumes = select(func.count()).where(volume.c.site_id == site.c.id).scalar_subquery()
+    query = select(site, agents.label("agents"), volumes.label("volumes")).where(site.c.name > after)
+    rows = tx.execute(query.order_by(site.c.name).limit(limit))
+    return [SiteCounts(_site(row), row.agents, row.volumes) for row in rows]
+
+
+def filling_agent(tx: Connection, site_id: str) -> str | None:
+    """The one agent of a site that fills and evicts its volumes: the oldest, so that no two ever work on one commit."""
+    query = select(agent.c.id).where(agent.c.site_id == site_id).order_by(agent.c.created_at, agent.c.id)
+    return tx.scalars(query.limit(1)).first()
+
+
+def _site(row: Row[Any]) -> Site:
+    return Site(id=row.id, name=row.name, created_at=row.created_at)

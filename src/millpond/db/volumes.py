@@ -1,0 +1,109 @@
+"""Volumes: their limits, and what their agents last measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select
+
+from millpond.db.tables import site, volume
+from millpond.model.volume import Volume
+
+
+def insert(tx: Connection, value: Volume) -> None:
+    """IntegrityError when the name, or the path at the site, is taken."""
+    tx.execute(
+        volume.insert().values(
+            id=value.id,
+            name=value.name,
+            site_id=value.site_id,
+            path=value.path,
+            capacity_bytes=value.capacity_bytes,
+            reserve_bytes=value.reserve_bytes,
+            idle_seconds=value.idle_seconds,
+            high_percent=value.high_percent,
+            low_percent=value.low_percent,
+            created_at=value.created_at,
+            next_attempt=1,
+        )
+    )
+
+
+def get(tx: Connection, volume_id: str) -> Volume | None:
+    row = tx.execute(_select().where(volume.c.id == volume_id)).first()
+    return _volume(row) if row else None
+
+
+def lock(tx: Connection, volume_id: str) -> Volume | None:
+    """The volume, alone until the transaction ends: everything that reserves or frees its bytes begins here."""
+    row = tx.execute(_select().where(volume.c.id == volume_id).with_for_update(of=volume)).first()
+    return _volume(row) if row else None
+
+
+def find(tx: Connection, name: str) -> Volume | None:
+    row = tx.execute(_select().where(volume.c.name == name)).first()
+    return _volume(row) if row else None
+
+
+def find_path(tx: Connection, site_id: str, path: str) -> Volume | None:
+    row = tx.execute(_select().where(volume.c.site_id == site_id, volume.c.path == path)).first()
+    return _volume(row) if row else None
+
+
+def names(tx: Connection) -> Sequence[str]:
+    return tx.scalars(select(volume.c.name).order_by(volume.c.name)).all()
+
+
+def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Volume]:
+    """At most `limit` volumes by name, behind the name `after`."""
+    query = _select().where(volume.c.name > after).order_by(volume.c.name).limit(limit)
+    return [_volume(row) for row in tx.execute(query)]
+
+
+def all_of(tx: Connection, site_id: str | None = None) -> Sequence[Volume]:
+    """Every volume (of one site), by name."""
+    query = _select().order_by(volume.c.name)
+    if site_id is not None:
+        query = query.where(volume.c.site_id == site_id)
+    return [_volume(row) for row in tx.execute(query)]
+
+
+def change(tx: Connection, volume_id: str, **values: Any) -> None:
+    tx.execute(volume.update().where(volume.c.id == volume_id).values(**values))
+
+
+def take_attempt(tx: Connection, volume_id: str) -> int:
+    """The next attempt number of a volume, never given twice."""
+    number: int = tx.execute(
+        select(volume.c.next_attempt).where(volume.c.id == volume_id).with_for_update()
+    ).scalar_one()
+    change(tx, volume_id, next_attempt=number + 1)
+    return number
+
+
+def delete(tx: Connection, volume_id: str) -> None:
+    tx.execute(volume.delete().where(volume.c.id == volume_id))
+
+
+def _select() -> Select[Any]:
+    return select(volume, site.c.name.label("site")).join(site, site.c.id == volume.c.site_id)
+
+
+def _volume(row: Row[Any]) -> Volume:
+    return Volume(
+        id=row.id,
+        name=row.name,
+        site_id=row.site_id,
+        site=row.site,
+        path=row.path,
+        capacity_bytes=row.capacity_bytes,
+        reserve_bytes=row.reserve_bytes,
+        idle_seconds=row.idle_seconds,
+        high_percent=row.high_percent,
+        low_percent=row.low_percent,
+        created_at=row.created_at,
+        disk_free_bytes=row.disk_free_bytes,
+        problem=row.problem,
+        seen_at=row.seen_at,
+    )

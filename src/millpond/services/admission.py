@@ -1,0 +1,176 @@
+"""Applies the decisions about a volume's space: beginning fills, marking evictions. Inside the caller's transaction.
+
+Every function here expects the volume to be locked (`db.volumes.lock`), so that bytes are never promised twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import caches, leases, volumes
+from millpond.db.caches import CachedView, CommitSize
+from millpond.decide.admission import Refuse, Space, admit
+from millpond.decide.eviction import Evict, Held
+from millpond.errors import DoesNotFit, NotReady, VolumeProblem
+from millpond.model.ids import new_id
+from millpond.model.volume import CachedCommit, CachedState, Volume
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """`started` is False when the commit was there or on its way already."""
+
+    cached: CachedView
+    started: bool
+    reasons: tuple[str, ...]
+    evicting: tuple[CachedView, ...] = ()
+
+
+def begin_fill(tx: Connection, volume: Volume, size: CommitSize, *, requested_by: str, now: datetime) -> Begun:
+    """The one row of this commit on this volume, begun if it was absent or had failed.
+
+    VolumeProblem while the volume is unwell, DoesNotFit when admission refuses (`details["blockers"]` say what
+    stands in the way), NotReady while the commit is on its way out.
+    """
+    found = caches.find(tx, volume.id, size.commit_id)
+    if found and found.cached.state in (CachedState.READY, CachedState.FILLING):
+        caches.touch(tx, [found.cached.id], now)
+        what = "is cached on" if found.cached.state is CachedState.READY else "is on its way to"
+        return Begun(found, False, (f"{size.written} {what} {volume.name} already",))
+    if found and found.cached.state is CachedState.EVICTING:
+        raise NotReady(f"{size.written} is just leaving {volume.name}.", hint="Ask again in a moment.")
+    check_usable(volume)
+    held = [h for h in held_on(tx, volume.id, now) if found is None or h.id != found.cached.id]
+    answer = admit(space_of(volume), held, size.written, size.allocated)
+    if isinstance(answer, Refuse):
+        raise _does_not_fit(volume, size, answer)
+    evicting = mark_evictions(tx, volume, answer.evict)
+    row = _start(tx, volume, size, found, requested_by=requested_by, now=now, reason="; ".join(answer.reasons))
+    return Begun(row, True, answer.reasons, evicting)
+
+
+def check_usable(volume: Volume) -> None:
+    if volume.problem is not None:
+        raise VolumeProblem(
+            f"Volume {volume.name} cannot be used: {volume.problem}",
+            hint="It is used again by itself once this is mended.",
+            volume=volume.name,
+        )
+    if volume.capacity_bytes == 0 or volume.seen_at is None:
+        raise VolumeProblem(
+            f"No agent has looked at volume {volume.name} yet.",
+            hint=f"Start `mill agent` at site {volume.site}, or wait a moment if it has just started.",
+            volume=volume.name,
+        )
+
+
+def held_on(tx: Connection, volume_id: str, now: datetime) -> list[Held]:
+    """The volume's cached commits with their leases, as decisions see them."""
+    holders = leases.holders_on(tx, volume_id, now)
+    return [
+        Held(
+            id=view.cached.id,
+            name=view.written,
+            state=view.cached.state,
+            attempt=view.cached.attempt,
+            reserved_bytes=view.cached.reserved_bytes,
+            done_bytes=view.cached.done_bytes,
+            used_at=view.cached.used_at,
+            idle_seconds=view.cached.idle_seconds,
+            pinned=view.cached.pinned,
+            leased_by=tuple(str(holder) for holder in holders.get(view.cached.id, ())),
+        )
+        for view in caches.of_volume(tx, volume_id)
+    ]
+
+
+def space_of(volume: Volume) -> Space:
+    return Space(volume.name, volume.capacity_bytes, volume.reserve_bytes, volume.disk_free_bytes)
+
+
+def mark_evictions(tx: Connection, volume: Volume, plan: Sequence[Evict]) -> tuple[CachedView, ...]:
+    """Each gets a new attempt number: what an agent still does under the old one no longer counts."""
+    marked: list[CachedView] = []
+    for evict in plan:
+        attempt = volumes.take_attempt(tx, volume.id)
+        caches.change(tx, evict.id, state=CachedState.EVICTING, attempt=attempt, reason=evict.reason, problem=None)
+        view = caches.get(tx, evict.id)
+        if view is not None:
+            marked.append(view)
+    return tuple(marked)
+
+
+def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> None:
+    """Fill again, in the space it already has, what should be on the volume and is not."""
+    caches.change(
+        tx,
+        view.cached.id,
+        state=CachedState.FILLING,
+        attempt=volumes.take_attempt(tx, view.cached.volume_id),
+        done_bytes=0,
+        done_files=0,
+        ready_at=None,
+        requested_at=now,
+        reason=reason,
+        problem=None,
+    )
+
+
+def _start(
+    tx: Connection,
+    volume: Volume,
+    size: CommitSize,
+    failed: CachedView | None,
+    *,
+    requested_by: str,
+    now: datetime,
+    reason: str,
+) -> CachedView:
+    if failed is not None:
+        refill(tx, failed, reason=reason, now=now)
+        caches.change(tx, failed.cached.id, reserved_bytes=size.allocated, requested_by=requested_by, used_at=now)
+    else:
+        caches.insert(tx, _row(volume, size, volumes.take_attempt(tx, volume.id), requested_by, now, reason))
+    view = caches.find(tx, volume.id, size.commit_id)
+    assert view is not None  # written just above, in this transaction
+    return view
+
+
+def _row(volume: Volume, size: CommitSize, attempt: int, requested_by: str, now: datetime, reason: str) -> CachedCommit:
+    return CachedCommit(
+        id=new_id(),
+        volume_id=volume.id,
+        project_id=size.project_id,
+        dataset_id=size.dataset_id,
+        commit_id=size.commit_id,
+        state=CachedState.FILLING,
+        attempt=attempt,
+        reserved_bytes=size.allocated,
+        bytes=size.bytes,
+        files=size.files,
+        done_bytes=0,
+        done_files=0,
+        requested_by=requested_by,
+        requested_at=now,
+        ready_at=None,
+        used_at=now,
+        idle_seconds=None,
+        pinned=False,
+        reason=reason,
+    )
+
+
+def _does_not_fit(volume: Volume, size: CommitSize, answer: Refuse) -> DoesNotFit:
+    standing = f" In the way: {'; '.join(answer.blockers)}." if answer.blockers else ""
+    return DoesNotFit(
+        f"{'; '.join(answer.reasons)}.{standing}",
+        hint="Clear or unpin something there, enlarge the volume, or choose another one.",
+        volume=volume.name,
+        commit=size.commit_id,
+        blockers=list(answer.blockers),
+        needed_bytes=size.allocated,
+    )
