@@ -1,0 +1,156 @@
+"""How a job changes state: every move is one named function, and one table says which moves there are.
+
+Each takes a job and returns the changed job; saving it (guarded by the state it had) is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from signal import Signals
+
+from millpond.errors import Conflict
+from millpond.model.job import Job, JobState, PlacementState
+
+MAX_REASONS = 20
+WAITING = "Waiting: "
+
+_PLACED = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
+
+TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
+    (JobState.QUEUED, JobState.PLACED): "place",
+    (JobState.PLACED, JobState.PREPARING): "prepare",
+    (JobState.PLACED, JobState.RUNNING): "start",
+    (JobState.PREPARING, JobState.RUNNING): "start",
+    (JobState.QUEUED, JobState.CANCELLED): "cancel",
+    **{(state, JobState.QUEUED): "requeue" for state in _PLACED},
+    # From any of them: the end may be the first thing an agent can tell after a silence.
+    **{(state, JobState.SUCCEEDED): "finish" for state in _PLACED},
+    **{(state, JobState.FAILED): "finish" for state in _PLACED},
+    **{(state, JobState.CANCELLED): "finish" for state in _PLACED},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an agent says of a placement; times are by the agent's clock."""
+
+    state: PlacementState
+    started_at: datetime | None = None
+    exited_at: datetime | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    problem: str | None = None
+    output_commit: str | None = None
+
+
+def wait(job: Job, reasons: Sequence[str]) -> Job:
+    """The newest plan's reasons take the place of those of the plan before."""
+    kept = list(job.reasons)
+    while kept and kept[-1].startswith(WAITING):
+        kept.pop()
+    return replace(job, reasons=_bounded([*kept, *(WAITING + reason for reason in reasons)]))
+
+
+def place(job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime) -> Job:
+    job = replace(wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now)
+    return _move(job, JobState.PLACED, *reasons)
+
+
+def fill(job: Job, now: datetime) -> Job:
+    """All its data lies beside the compute."""
+    return replace(job, filled_at=now) if job.filled_at is None else job
+
+
+def observe(job: Job, report: Report, now: datetime) -> Job:
+    """The job after an agent's report about its current placement. The same report twice changes nothing more."""
+    if report.state is PlacementState.PREPARING:
+        return _move(job, JobState.PREPARING) if job.state is JobState.PLACED else job
+    job = _started(job, report, now)
+    if report.state in (PlacementState.SAVING, PlacementState.FINISHED):
+        job = _exited(job, report, now)
+    return _finished(job, report, now) if report.state is PlacementState.FINISHED else job
+
+
+def cancel(job: Job, reason: str, now: datetime) -> Job:
+    """A job that has no placement ends at once."""
+    return _move(replace(wait(job, ()), ended_at=now), JobState.CANCELLED, reason)
+
+
+def requeue(job: Job, reason: str) -> Job:
+    """Its placement has certainly run out: back to its place in the queue, as if it had never been placed."""
+    job = replace(
+        job, placement_id=None, compute=None, node=None,
+        placed_at=None, filled_at=None, started_at=None, exited_at=None, exit_code=None, signal=None,
+    )  # fmt: skip
+    return _move(job, JobState.QUEUED, reason)
+
+
+def abandon(job: Job, reason: str, now: datetime) -> Job:
+    """Its placement has certainly run out, and it was to be stopped anyway."""
+    return _move(replace(job, ended_at=now), JobState.CANCELLED, reason)
+
+
+def _started(job: Job, report: Report, now: datetime) -> Job:
+    if report.state is PlacementState.FINISHED and report.started_at is None:
+        return job  # it ended before its command began
+    if job.state not in (JobState.PLACED, JobState.PREPARING):
+        return job
+    started_at = _between(job.placed_at, report.started_at or now, now)
+    filled_at = min(job.filled_at, started_at) if job.filled_at else started_at
+    return _move(replace(job, started_at=started_at, filled_at=filled_at), JobState.RUNNING)
+
+
+def _exited(job: Job, report: Report, now: datetime) -> Job:
+    if job.exited_at is not None or job.started_at is None:
+        return job
+    exited_at = _between(job.started_at, report.exited_at or now, now)
+    return replace(job, exited_at=exited_at, exit_code=report.exit_code, signal=report.signal)
+
+
+def _finished(job: Job, report: Report, now: datetime) -> Job:
+    state, reason = _outcome(job, report)
+    job = replace(
+        job, ended_at=now, exit_code=report.exit_code, signal=report.signal,
+        output_commit=report.output_commit, problem=reason if state is JobState.FAILED else None,
+    )  # fmt: skip
+    return _move(job, state, reason)
+
+
+def _outcome(job: Job, report: Report) -> tuple[JobState, str]:
+    if job.stop_requested_at is not None:
+        return JobState.CANCELLED, "Stopped."
+    if report.problem:
+        return JobState.FAILED, report.problem
+    if report.signal is not None:
+        return JobState.FAILED, f"killed by signal {report.signal}{_signal_name(report.signal)}"
+    if report.exit_code is None:
+        return JobState.FAILED, "It is not known how the command ended."
+    if report.exit_code != 0:
+        return JobState.FAILED, f"exit status {report.exit_code}"
+    return JobState.SUCCEEDED, "Succeeded."
+
+
+def _signal_name(number: int) -> str:
+    return f" ({Signals(number).name})" if number in {known.value for known in Signals} else ""
+
+
+def _between(earliest: datetime | None, moment: datetime, latest: datetime) -> datetime:
+    """An agent's clock may be wrong by an hour: its times never leave what the server itself has seen."""
+    return min(max(moment, earliest or moment), latest)
+
+
+def _move(job: Job, to: JobState, *reasons: str) -> Job:
+    if (job.state, to) not in TRANSITIONS:
+        raise Conflict(
+            f"Job {job.name} ({job.id}) is {job.state.value} and cannot become {to.value}.", story=list(job.reasons)
+        )
+    return replace(job, state=to, reasons=_bounded([*job.reasons, *reasons]))
+
+
+def _bounded(reasons: Sequence[str]) -> tuple[str, ...]:
+    """The first reason tells how it began, the newest ones how it is now; what lies between may go."""
+    if len(reasons) <= MAX_REASONS:
+        return tuple(reasons)
+    return (reasons[0], *reasons[-(MAX_REASONS - 1) :])

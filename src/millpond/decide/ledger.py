@@ -1,0 +1,36 @@
+"""The start-time ledger: where a job's time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from millpond.model.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Seconds. A part that is under way counts until now; None for one that has not begun."""
+
+    queue: float | None
+    fill: float | None
+    environment: float | None
+    run: float | None
+    save: float | None
+    total: float
+
+
+def ledger(job: Job, now: datetime) -> Ledger:
+    end = job.ended_at or now
+
+    def seconds(begin: datetime | None, until: datetime | None) -> float | None:
+        return max(0.0, ((until or end) - begin).total_seconds()) if begin else None
+
+    return Ledger(
+        queue=seconds(job.queued_at, job.placed_at),
+        fill=seconds(job.placed_at, job.filled_at),
+        environment=seconds(job.filled_at, job.started_at),
+        run=seconds(job.started_at, job.exited_at),
+        save=seconds(job.exited_at, job.ended_at),
+        total=max(0.0, (end - job.queued_at).total_seconds()),
+    )

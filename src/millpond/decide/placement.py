@@ -1,0 +1,274 @@
+"""Which queued job starts where, and why the others wait: a pure function of one snapshot of the computes.
+
+First come, first served, with backfill: jobs are tried in the order they were queued, and one that does not fit now
+does not hold up a later one that does. Nothing is kept free for a large job while it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from millpond.model.job import Resources
+from millpond.model.quantity import format_bytes, format_gpus
+
+WHOLE = 100  # hundredths of one GPU
+# Jobs that reserve nothing still cost processes: the one limit on how many of them a node gets.
+MAX_JOBS_PER_NODE = 256
+MAX_REASONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one placement holds on a node."""
+
+    resources: Resources
+    gpu_indices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    agent_id: str
+    agent: str
+    site_id: str
+    name: str
+    connected: bool
+    cpus: int
+    memory_bytes: int
+    gpus: int = 0
+    containers: bool = False
+    held: tuple[Held, ...] = ()
+
+    @property
+    def written(self) -> str:
+        return self.agent if self.agent == self.name else f"{self.agent}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteView:
+    id: str
+    name: str
+    # Volumes that work, and the commits that are on one of them or on their way.
+    volumes: int = 0
+    cached: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A commit that must lie on a volume of the site before the job can begin."""
+
+    commit_id: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    id: str
+    resources: Resources
+    image: bool = False
+    needs: tuple[Need, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`jobs` in the order they were queued. `blocked`: why a job's data cannot be brought to a site, by both ids."""
+
+    nodes: tuple[NodeView, ...]
+    jobs: tuple[QueuedJob, ...] = ()
+    sites: Mapping[str, SiteView] = field(default_factory=dict)
+    blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    job_id: str
+    agent_id: str
+    node: str
+    gpu_indices: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    starts: tuple[Start, ...]
+    waits: Mapping[str, tuple[str, ...]]
+
+
+def plan_starts(snapshot: Snapshot) -> Plan:
+    """Every job either starts or waits with its reasons. Equal snapshots give equal plans, in any process."""
+    nodes = sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))
+    rooms = [_Room(node) for node in nodes]
+    starts: list[Start] = []
+    waits: dict[str, tuple[str, ...]] = {}
+    for job in snapshot.jobs:
+        room = _choose(job, rooms, snapshot)
+        if room is None:
+            waits[job.id] = _why_not(job, rooms, snapshot)
+            continue
+        indices = room.take(job.resources)
+        reasons = (_why_here(job, room.node, snapshot),)
+        starts.append(Start(job.id, room.node.agent_id, room.node.name, indices, reasons))
+    return Plan(tuple(starts), waits)
+
+
+def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
+    """Where a job would run if nothing else did: the place to bring its data while it waits."""
+    rooms = [_Room(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))]
+    room = _choose(job, rooms, snapshot)
+    return room.node if room else None
+
+
+def why_never(resources: Resources, *, image: bool, nodes: Sequence[NodeView]) -> str | None:
+    """Why no known node could run this even if it were empty; None if one could, or none is known yet.
+
+    GPUs are the exception: without a node that has one, asking for one is refused even before any node is known.
+    """
+    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
+        return "No node has a GPU."
+    if not nodes:
+        return None
+    if image and not any(node.containers for node in nodes):
+        return "No compute can run container images."
+    reasons = [_too_small(node, resources) for node in nodes if node.containers or not image]
+    return None if None in reasons else _largest(resources, nodes)
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is still free on a node while a plan is made."""
+
+    node: NodeView
+    cpu: int = 0
+    memory_bytes: int = 0
+    jobs: int = 0
+    gpus: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cpu, self.memory_bytes = self.node.cpus, self.node.memory_bytes
+        self.gpus = [WHOLE] * self.node.gpus
+        for held in self.node.held:
+            self._hold(held.resources, held.gpu_indices)
+
+    def take(self, resources: Resources) -> tuple[int, ...]:
+        indices = self.pick_gpus(resources.gpu_hundredths)
+        assert indices is not None, "a job is placed only where it fits"
+        self._hold(resources, indices)
+        return indices
+
+    def pick_gpus(self, hundredths: int) -> tuple[int, ...] | None:
+        """Whole GPUs first, the lowest numbers; a fraction goes where it leaves the least behind."""
+        whole, part = divmod(hundredths, WHOLE)
+        free = [index for index, left in enumerate(self.gpus) if left == WHOLE]
+        if len(free) < whole:
+            return None
+        chosen = free[:whole]
+        if not part:
+            return tuple(chosen)
+        partly = [(left, index) for index, left in enumerate(self.gpus) if left >= part and index not in chosen]
+        return (*chosen, min(partly)[1]) if partly else None
+
+    def lacks(self, resources: Resources) -> str | None:
+        """What is missing now, in words; None if the job fits."""
+        where = self.node.written
+        if self.jobs >= MAX_JOBS_PER_NODE:
+            return f"{where} runs {self.jobs} jobs, the most a node is given."
+        if resources.gpu_hundredths and self.pick_gpus(resources.gpu_hundredths) is None:
+            asked, free = format_gpus(resources.gpu_hundredths), format_gpus(sum(self.gpus))
+            return f"{where} has {free} of {self.node.gpus} GPUs free, {asked} asked."
+        if resources.cpu > self.cpu:
+            return f"{where} has {max(0, self.cpu)} of {self.node.cpus} CPUs free, {resources.cpu} asked."
+        if resources.memory_bytes > self.memory_bytes:
+            free, total = format_bytes(max(0, self.memory_bytes)), format_bytes(self.node.memory_bytes)
+            return f"{where} has {free} of {total} memory free, {format_bytes(resources.memory_bytes)} asked."
+        return None
+
+    def _hold(self, resources: Resources, indices: tuple[int, ...]) -> None:
+        self.jobs += 1
+        self.cpu -= resources.cpu
+        self.memory_bytes -= resources.memory_bytes
+        left = resources.gpu_hundredths
+        for index in indices:
+            share = min(left, WHOLE)
+            left -= share
+            if index < len(self.gpus):  # a node may have come back with fewer GPUs than it had
+                self.gpus[index] = max(0, self.gpus[index] - share)
+
+
+def _choose(job: QueuedJob, rooms: Sequence[_Room], snapshot: Snapshot) -> _Room | None:
+    """The fitting node with the least data to bring, then the one that keeps the most GPUs together elsewhere."""
+    fitting = [room for room in rooms if _obstacle(job, room, snapshot) is None]
+    return min(fitting, key=lambda room: _rank(job, room, snapshot), default=None)
+
+
+def _rank(job: QueuedJob, room: _Room, snapshot: Snapshot) -> tuple[int, int, int, str, str]:
+    missing = _missing_bytes(job, room.node, snapshot)
+    return (missing, sum(room.gpus), room.jobs, room.node.agent, room.node.name)
+
+
+def _obstacle(job: QueuedJob, room: _Room, snapshot: Snapshot) -> str | None:
+    """The first rule that keeps a job from this node, in words; None if it may start there now."""
+    node = room.node
+    if not node.connected:
+        return f"{node.written} is not connected."
+    if job.image and not node.containers:
+        return f"{node.written} cannot run container images."
+    too_small = _too_small(node, job.resources)
+    if too_small:
+        return too_small
+    site = snapshot.sites.get(node.site_id)
+    if job.needs and (site is None or not site.volumes):
+        name = site.name if site else node.site_id
+        return f"Site {name} has no working volume for the job's data; see `mill volume list`."
+    return snapshot.blocked.get((job.id, node.site_id)) or room.lacks(job.resources)
+
+
+def _too_small(node: NodeView, resources: Resources) -> str | None:
+    if resources.gpu_hundredths > node.gpus * WHOLE:
+        return f"{node.written} has {node.gpus} GPUs in all, {format_gpus(resources.gpu_hundredths)} asked."
+    if resources.cpu > node.cpus:
+        return f"{node.written} has {node.cpus} CPUs in all, {resources.cpu} asked."
+    if resources.memory_bytes > node.memory_bytes:
+        total = format_bytes(node.memory_bytes)
+        return f"{node.written} has {total} of memory in all, {format_bytes(resources.memory_bytes)} asked."
+    return None
+
+
+def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
+    asked = [f"{resources.cpu} CPUs"] if resources.cpu else []
+    asked += [f"{format_bytes(resources.memory_bytes)} of memory"] if resources.memory_bytes else []
+    asked += [f"{format_gpus(resources.gpu_hundredths)} GPUs"] if resources.gpu_hundredths else []
+    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.agent, node.name))
+    return (
+        f"No node has {', '.join(asked)}: the largest, {big.written}, has {big.cpus} CPUs, "
+        f"{format_bytes(big.memory_bytes)} of memory and {big.gpus} GPUs."
+    )
+
+
+def _why_not(job: QueuedJob, rooms: Sequence[_Room], snapshot: Snapshot) -> tuple[str, ...]:
+    if not rooms:
+        return ("No compute has connected yet.",)
+    found = [_obstacle(job, room, snapshot) for room in rooms]
+    reasons = list(dict.fromkeys(reason for reason in found if reason))
+    more = len(reasons) - MAX_REASONS
+    return tuple(reasons[:MAX_REASONS]) + ((f"{more} more nodes are no better.",) if more > 0 else ())
+
+
+def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
+    if not job.needs:
+        return f"Placed on {node.written}."
+    missing = _missing_bytes(job, node, snapshot)
+    data = f"{format_bytes(missing)} of its data must be fetched" if missing else "its data is there already"
+    return f"Placed on {node.written}: {data}."
+
+
+def _missing_bytes(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> int:
+    site = snapshot.sites.get(node.site_id)
+    cached = site.cached if site else frozenset()
+    return sum(need.bytes for need in job.needs if need.commit_id not in cached)
+
+
+def _emptied(node: NodeView) -> NodeView:
+    return NodeView(
+        node.agent_id, node.agent, node.site_id, node.name, node.connected, node.cpus, node.memory_bytes,
+        node.gpus, node.containers,
+    )  # fmt: skip
