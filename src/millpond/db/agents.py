@@ -1,0 +1,120 @@
+"""Agents and the nodes they speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select
+
+from millpond.db.tables import agent, node, site
+from millpond.model.job import Agent, Node
+
+
+def insert(tx: Connection, value: Agent) -> None:
+    """IntegrityError when the name is taken."""
+    tx.execute(
+        agent.insert().values(
+            id=value.id,
+            name=value.name,
+            site_id=value.site_id,
+            driver=value.driver,
+            version=value.version,
+            created_at=value.created_at,
+            seen_at=value.seen_at,
+            instance=value.instance,
+        )
+    )
+
+
+def get(tx: Connection, agent_id: str) -> Agent | None:
+    row = tx.execute(_agents().where(agent.c.id == agent_id)).first()
+    return _agent(row) if row else None
+
+
+def find(tx: Connection, name: str) -> Agent | None:
+    row = tx.execute(_agents().where(agent.c.name == name)).first()
+    return _agent(row) if row else None
+
+
+def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Agent]:
+    """At most `limit` agents by name, behind the name `after`."""
+    query = _agents().where(agent.c.name > after).order_by(agent.c.name).limit(limit)
+    return [_agent(row) for row in tx.execute(query)]
+
+
+def all_agents(tx: Connection) -> Sequence[Agent]:
+    return [_agent(row) for row in tx.execute(_agents().order_by(agent.c.name))]
+
+
+def seen(tx: Connection, agent_id: str, *, version: str, instance: str, now: datetime) -> None:
+    tx.execute(agent.update().where(agent.c.id == agent_id).values(version=version, instance=instance, seen_at=now))
+
+
+def still_there(tx: Connection, agent_id: str, *, instance: str, now: datetime) -> bool:
+    """Note that this process of the agent is connected; False when another one has taken its place."""
+    same = (agent.c.id == agent_id) & (agent.c.instance == instance)
+    return tx.execute(agent.update().where(same).values(seen_at=now)).rowcount > 0
+
+
+def nodes(tx: Connection, agent_ids: Collection[str] | None = None) -> Sequence[Node]:
+    """By agent and name; of these agents, None meaning all."""
+    query = select(node).order_by(node.c.agent_id, node.c.name)
+    if agent_ids is not None:
+        query = query.where(node.c.agent_id.in_(sorted(agent_ids)))
+    return [_node(row) for row in tx.execute(query)]
+
+
+def set_nodes(tx: Connection, agent_id: str, values: Sequence[Node]) -> bool:
+    """What the agent says now takes the place of what it said before. Whether anything changed."""
+    if list(values) == list(nodes(tx, [agent_id])):
+        return False
+    tx.execute(node.delete().where(node.c.agent_id == agent_id))
+    rows = [
+        {
+            "agent_id": agent_id,
+            "name": value.name,
+            "cpus": value.cpus,
+            "memory_bytes": value.memory_bytes,
+            "gpus": value.gpus,
+            "gpu_model": value.gpu_model,
+            "declared": value.declared,
+            "labels": dict(value.labels),
+        }
+        for value in values
+    ]
+    if rows:
+        tx.execute(node.insert(), rows)
+    return True
+
+
+def _agents() -> Select[Any]:
+    return select(agent, site.c.name.label("site")).join(site, site.c.id == agent.c.site_id)
+
+
+def _agent(row: Row[Any]) -> Agent:
+    return Agent(
+        id=row.id,
+        name=row.name,
+        site_id=row.site_id,
+        site=row.site,
+        driver=row.driver,
+        version=row.version,
+        created_at=row.created_at,
+        seen_at=row.seen_at,
+        instance=row.instance,
+    )
+
+
+def _node(row: Row[Any]) -> Node:
+    return Node(
+        agent_id=row.agent_id,
+        name=row.name,
+        cpus=row.cpus,
+        memory_bytes=row.memory_bytes,
+        gpus=row.gpus,
+        gpu_model=row.gpu_model,
+        declared=row.declared,
+        labels=row.labels,
+    )

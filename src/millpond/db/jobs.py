@@ -1,0 +1,180 @@
+"""Jobs: found by id, by name and number, by state; changed only from the state they were read in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, String, cast, func, select, tuple_
+
+from millpond.db.tables import commit, job, project
+from millpond.model.job import Job, JobInput, JobKind, JobState, Resources
+
+_LIVING = job.c.ended_at.is_(None)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs a list holds. `projects` are ids, None meaning all; a deleted job is in the bin, not in the list."""
+
+    projects: Collection[str] | None = None
+    states: Collection[JobState] | None = None
+    created_by: str | None = None
+    deleted: bool = False
+
+
+def insert(tx: Connection, value: Job) -> None:
+    """IntegrityError when a job of this name has not ended."""
+    tx.execute(job.insert().values(**_values(value)))
+
+
+def get(tx: Connection, job_id: str) -> Job | None:
+    row = tx.execute(_jobs().where(job.c.id == job_id)).first()
+    return _job(row) if row else None
+
+
+def lock(tx: Connection, job_id: str) -> Job | None:
+    """Read it to change it: nobody else changes it until this transaction ends."""
+    row = tx.execute(_jobs().where(job.c.id == job_id).with_for_update(of=job)).first()
+    return _job(row) if row else None
+
+
+def save(tx: Connection, value: Job) -> None:
+    """Write a changed job back. Only for one read by `lock` in the same transaction."""
+    tx.execute(job.update().where(job.c.id == value.id).values(**_values(value)))
+
+
+def delete(tx: Connection, job_id: str) -> None:
+    tx.execute(job.delete().where(job.c.id == job_id))
+
+
+def find_numbered(tx: Connection, project_id: str, name: str, number: int | None) -> Job | None:
+    """NAME#N, or the newest of that name; deleted ones only by number or when there is no other."""
+    query = _jobs().where(job.c.project_id == project_id, job.c.name == name)
+    if number is not None:
+        query = query.where(job.c.number == number)
+    row = tx.execute(query.order_by(job.c.deleted_at.is_not(None), job.c.number.desc()).limit(1)).first()
+    return _job(row) if row else None
+
+
+def find_by_prefix(tx: Connection, project_id: str, prefix: str) -> Sequence[Job]:
+    """At most two: one is an answer, two are a question."""
+    query = _jobs().where(job.c.project_id == project_id, job.c.id.startswith(prefix, autoescape=True))
+    return [_job(row) for row in tx.execute(query.order_by(job.c.id).limit(2))]
+
+
+def holder(tx: Connection, project_id: str, name: str) -> Job | None:
+    """The job that has not ended and has this name."""
+    row = tx.execute(_jobs().where(job.c.project_id == project_id, job.c.name == name, _LIVING)).first()
+    return _job(row) if row else None
+
+
+def newest_number(tx: Connection, project_id: str, name: str) -> int:
+    """0 when no job ever had this name."""
+    query = select(func.max(job.c.number)).where(job.c.project_id == project_id, job.c.name == name)
+    return tx.scalar(query) or 0
+
+
+def newest_numbers(tx: Connection, values: Collection[Job]) -> Mapping[tuple[str, str], int]:
+    """The newest number of each of these jobs' names, by project id and name."""
+    names = {(value.project_id, value.name) for value in values}
+    if not names:
+        return {}
+    query = (
+        select(job.c.project_id, job.c.name, func.max(job.c.number).label("number"))
+        .where(tuple_(job.c.project_id, job.c.name).in_(sorted(names)))
+        .group_by(job.c.project_id, job.c.name)
+    )
+    return {(row.project_id, row.name): row.number for row in tx.execute(query)}
+
+
+def names(tx: Connection, project_id: str, *, limit: int = 1000) -> Sequence[str]:
+    """The names most recently used in a project."""
+    query = select(job.c.name).where(job.c.project_id == project_id, job.c.deleted_at.is_(None))
+    return tx.scalars(query.order_by(job.c.queued_at.desc()).limit(limit)).all()
+
+
+def page(tx: Connection, chosen: JobFilter, *, limit: int, before: tuple[datetime, str] | None = None) -> Sequence[Job]:
+    """Newest first, behind the job queued at that moment with that id."""
+    query = _chosen(_jobs(), chosen)
+    if before is not None:
+        query = query.where(tuple_(job.c.queued_at, job.c.id) < tuple_(*before))
+    query = query.order_by(job.c.queued_at.desc(), job.c.id.desc()).limit(limit)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def count(tx: Connection, chosen: JobFilter) -> int:
+    return tx.scalar(_chosen(select(func.count()).select_from(job), chosen)) or 0
+
+
+def queued(tx: Connection) -> Sequence[Job]:
+    """Everything that waits, in the order it was queued."""
+    query = _jobs().where(job.c.state == JobState.QUEUED.value).order_by(job.c.queued_at, job.c.id)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def commit_sizes(tx: Connection, commits: Collection[str]) -> Mapping[str, int]:
+    """Bytes of each commit."""
+    if not commits:
+        return {}
+    rows = tx.execute(select(commit.c.id, commit.c.bytes).where(commit.c.id.in_(sorted(commits))))
+    return {row.id: row.bytes for row in rows}
+
+
+def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Job]:
+    """What has lain in the bin since before that moment and has ended."""
+    query = _jobs().where(job.c.deleted_at < moment, job.c.ended_at.is_not(None))
+    return [_job(row) for row in tx.execute(query.order_by(job.c.deleted_at).limit(limit))]
+
+
+def uses_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
+    """Whether a job other than `besides` reads this commit, or a commit was made from it."""
+    text = f"%{commit_id}%"
+    jobs = select(job.c.id).where(
+        (cast(job.c.inputs, String).like(text)) | (job.c.code_commit == commit_id) | (job.c.output_commit == commit_id),
+        job.c.id != besides,
+    )
+    made = select(commit.c.id).where(
+        cast(commit.c.lineage, String).like(text) | cast(commit.c.parents, String).like(text)
+    )
+    return tx.execute(jobs.limit(1)).first() is not None or tx.execute(made.limit(1)).first() is not None
+
+
+def _jobs() -> Select[Any]:
+    return select(job, project.c.name.label("project")).join(project, project.c.id == job.c.project_id)
+
+
+def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:
+    query = query.where(job.c.deleted_at.is_not(None) if chosen.deleted else job.c.deleted_at.is_(None))
+    if chosen.projects is not None:
+        query = query.where(job.c.project_id.in_(chosen.projects))
+    if chosen.states is not None:
+        query = query.where(job.c.state.in_([state.value for state in chosen.states]))
+    if chosen.created_by is not None:
+        query = query.where(job.c.created_by == chosen.created_by)
+    return query
+
+
+def _values(value: Job) -> dict[str, Any]:
+    values = asdict(value)
+    del values["project"]
+    resources: dict[str, int] = values.pop("resources")
+    return values | resources | {"kind": value.kind.value, "state": value.state.value}
+
+
+def _job(row: Row[Any]) -> Job:
+    values = dict(row._mapping)
+    resources = Resources(*(values.pop(name) for name in ("cpu", "memory_bytes", "gpu_hundredths")))
+    return Job(
+        **values
+        | {
+            "kind": JobKind(row.kind),
+            "command": tuple(row.command),
+            "resources": resources,
+            "inputs": tuple(JobInput(**item) for item in row.inputs),
+            "state": JobState(row.state),
+            "reasons": tuple(row.reasons),
+        }
+    )

@@ -1,0 +1,122 @@
+"""Placements: which agent runs (or ran) which job, and how long its promise holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from millpond.db.tables import job, placement, token
+from millpond.model.job import Placement, PlacementState, Resources
+
+_LIVING = placement.c.ended_at.is_(None)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRow:
+    """What a placement that has not ended holds, and where."""
+
+    agent_id: str
+    node: str
+    resources: Resources
+    gpu_indices: tuple[int, ...]
+
+
+def insert(tx: Connection, value: Placement) -> None:
+    tx.execute(
+        placement.insert().values(
+            id=value.id,
+            job_id=value.job_id,
+            agent_id=value.agent_id,
+            node=value.node,
+            state=value.state.value,
+            valid_seconds=value.valid_seconds,
+            gpu_indices=list(value.gpu_indices),
+            created_at=value.created_at,
+            renewed_at=value.renewed_at,
+            ended_at=value.ended_at,
+        )
+    )
+
+
+def get(tx: Connection, placement_id: str) -> Placement | None:
+    row = tx.execute(select(placement).where(placement.c.id == placement_id)).first()
+    return _placement(row) if row else None
+
+
+def newest_of_job(tx: Connection, job_id: str) -> Placement | None:
+    query = select(placement).where(placement.c.job_id == job_id)
+    row = tx.execute(query.order_by(placement.c.created_at.desc(), placement.c.id.desc()).limit(1)).first()
+    return _placement(row) if row else None
+
+
+def of_job(tx: Connection, job_id: str) -> Sequence[Placement]:
+    return [_placement(row) for row in tx.execute(select(placement).where(placement.c.job_id == job_id))]
+
+
+def living_of_agent(tx: Connection, agent_id: str) -> Sequence[Placement]:
+    query = select(placement).where(placement.c.agent_id == agent_id, _LIVING)
+    return [_placement(row) for row in tx.execute(query.order_by(placement.c.created_at, placement.c.id))]
+
+
+def living(tx: Connection) -> Sequence[Placement]:
+    query = select(placement).where(_LIVING)
+    return [_placement(row) for row in tx.execute(query.order_by(placement.c.created_at, placement.c.id))]
+
+
+def held(tx: Connection) -> Sequence[HeldRow]:
+    """Everything that is promised to placements that have not ended."""
+    query = (
+        select(
+            placement.c.agent_id, placement.c.node, placement.c.gpu_indices,
+            job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
+        )
+        .join(job, job.c.id == placement.c.job_id)
+        .where(_LIVING)
+        .order_by(placement.c.created_at, placement.c.id)
+    )  # fmt: skip
+    return [
+        HeldRow(
+            row.agent_id, row.node, Resources(row.cpu, row.memory_bytes, row.gpu_hundredths), tuple(row.gpu_indices)
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def renew(tx: Connection, agent_id: str, now: datetime) -> None:
+    """Everything this agent is told to run: its keepers count from here again."""
+    tx.execute(placement.update().where(placement.c.agent_id == agent_id, _LIVING).values(renewed_at=now))
+
+
+def set_state(tx: Connection, placement_id: str, state: PlacementState) -> None:
+    tx.execute(placement.update().where(placement.c.id == placement_id).values(state=state.value))
+
+
+def end(tx: Connection, placement_ids: Collection[str], now: datetime) -> None:
+    """Over: nobody is told to run it any more and its token opens nothing."""
+    ids = sorted(placement_ids)
+    tx.execute(placement.update().where(placement.c.id.in_(ids), _LIVING).values(ended_at=now))
+
+
+def forget_tokens(tx: Connection, before: datetime) -> int:
+    """Remove the tokens of placements that ended before this moment; they opened nothing anyway."""
+    over = select(placement.c.id).where(placement.c.ended_at < before)
+    return tx.execute(token.delete().where(token.c.placement_id.in_(over))).rowcount
+
+
+def _placement(row: Row[Any]) -> Placement:
+    return Placement(
+        id=row.id,
+        job_id=row.job_id,
+        agent_id=row.agent_id,
+        node=row.node,
+        state=PlacementState(row.state),
+        valid_seconds=row.valid_seconds,
+        gpu_indices=tuple(row.gpu_indices),
+        created_at=row.created_at,
+        renewed_at=row.renewed_at,
+        ended_at=row.ended_at,
+    )
