@@ -1,0 +1,435 @@
+"""The keeper: the parent of one job's command. Writes its log and exit status to disk, outlives agent and server.
+
+One file of standard-library Python that needs nothing of Millpond, started as `python -I -S keeper.py DIRECTORY`.
+The files of DIRECTORY and their meaning are in docs/design/003-agent-protocol.md; it is the working directory, so names
+here are plain.
+"""
+
+# Importing pathlib would cost every job a megabyte.
+# ruff: noqa: PTH105, PTH108, PTH110
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+
+# Type checkers take this for typing.TYPE_CHECKING; importing typing would cost another.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+# How often `stop` and `renewal` are looked at. The end of the command is noticed at once.
+LOOK_SECONDS = 0.25
+FIRST_SAMPLE_SECONDS = 0.5
+SAMPLE_SECONDS = 2.0
+# How long what the command left running in the background may take to end by itself.
+LEFTOVER_SECONDS = 5.0
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SIGNALS = {signal.SIGCHLD, signal.SIGTERM}
+
+
+# --- processes: known by pid, start time and boot id
+
+
+class Process:
+    """One line of /proc/PID/stat: state, parent, start time and CPU seconds (with those of children it waited for)."""
+
+    __slots__ = ("children_cpu", "own_cpu", "parent", "pid", "start", "state")
+
+    def __init__(self, pid: int, state: str, parent: int, start: int, own_cpu: float, children_cpu: float) -> None:
+        self.pid, self.state, self.parent, self.start = pid, state, parent, start
+        self.own_cpu, self.children_cpu = own_cpu, children_cpu
+
+    @property
+    def is_alive(self) -> bool:
+        """A zombie has ended; only its exit status is waiting to be read."""
+        return self.state not in ("Z", "X", "x")
+
+
+def read_process(pid: int) -> Process | None:
+    """The process `pid`, or None when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field is the name in brackets and may itself hold spaces and brackets.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return Process(
+        pid=pid,
+        state=fields[0].decode(),
+        parent=int(fields[1]),
+        start=int(fields[19]),
+        own_cpu=(int(fields[11]) + int(fields[12])) / _TICKS,
+        children_cpu=(int(fields[13]) + int(fields[14])) / _TICKS,
+    )
+
+
+def boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
+
+
+def identity(pid: int) -> dict[str, Any]:
+    """What tells this process from any other, before and after: pid, start time, boot id."""
+    process = read_process(pid)
+    return {"pid": pid, "start": process.start if process else 0, "boot": boot_id()}
+
+
+def is_running(identity: dict[str, Any]) -> bool:
+    """Whether exactly this process still runs."""
+    process = read_process(identity["pid"])
+    return (
+        identity["boot"] == boot_id()
+        and process is not None
+        and process.start == identity["start"]
+        and process.is_alive
+    )
+
+
+def all_processes() -> list[Process]:
+    found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return [process for process in found if process is not None]
+
+
+def descendants(root: int) -> list[Process]:
+    """Every process below `root`, by a walk over all of /proc: complete, whoever started them."""
+    children: dict[int, list[Process]] = {}
+    for process in all_processes():
+        children.setdefault(process.parent, []).append(process)
+    found: list[Process] = []
+    waiting = [root]
+    while waiting:
+        for process in children.get(waiting.pop(), ()):
+            found.append(process)
+            waiting.append(process.pid)
+    return found
+
+
+def marked(placement: str) -> list[Process]:
+    """Every process whose environment says it belongs to `placement`: what is left when its keeper was killed."""
+    marker = b"MILL_PLACEMENT=" + placement.encode()
+    found = []
+    for process in all_processes():
+        try:
+            with open(f"/proc/{process.pid}/environ", "rb") as file:
+                if marker in file.read().split(b"\0") and process.is_alive:
+                    found.append(process)
+        except OSError:
+            continue  # ended meanwhile, or somebody else's
+    return found
+
+
+def send_signal(processes: Iterable[Process], number: int) -> None:
+    for process in processes:
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            continue
+
+
+# --- files
+
+
+def write_whole(name: str, text: str, durable: bool = False) -> None:
+    """Readers see the old content or the new; `durable`: it survives a power cut once this returns."""
+    temporary = f"{name}.{os.getpid()}.new"
+    with open(temporary, "w") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.replace(temporary, name)
+    if durable:
+        directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(directory)
+        os.close(directory)
+
+
+def read_text(name: str) -> str | None:
+    try:
+        with open(name) as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def read_json(name: str) -> Any:
+    text = read_text(name)
+    return None if text is None else json.loads(text)
+
+
+def claim(name: str) -> bool:
+    """Take the placement for this process; False when it has an owner. The file appears whole or not at all."""
+    temporary = f"{name}.{os.getpid()}.new"
+    with open(temporary, "w") as file:
+        json.dump(identity(os.getpid()), file)
+    try:
+        os.link(temporary, name)
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(temporary)
+    return True
+
+
+# --- the clock
+
+
+def boot_time() -> float:
+    """Seconds since the machine started, sleep included; nobody can set this clock."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Validity:
+    """How long the command may still run: `seconds` from the moment that `renewal` names.
+
+    The agent writes the boot time at which it sent the request that the server answered. Counting from there, and
+    not from when the file was seen, an agent that slept between the answer and the writing adds nothing.
+    """
+
+    def __init__(self, path: str, seconds: float) -> None:
+        self.path, self.seconds = path, seconds
+        self.since = boot_time()
+
+    def is_over(self) -> bool:
+        text = read_text(self.path)
+        if text:
+            self.since = min(float(text), boot_time())
+        return boot_time() > self.since + self.seconds
+
+
+# --- usage
+
+
+class Usage:
+    """Samples CPU, memory and block I/O of everything below the keeper, and writes a line each to `path`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.due = time.monotonic() + FIRST_SAMPLE_SECONDS
+        self.before = time.monotonic()
+        self.cpu = 0.0
+        self.read = self.written = 0
+        self.own_read, self.own_written = _io(os.getpid())
+
+    def sample_when_due(self) -> None:
+        now = time.monotonic()
+        if now < self.due:
+            return
+        self.due = now + SAMPLE_SECONDS
+        line = json.dumps(self.sample(now)) + "\n"
+        with open(self.path, "a") as file:
+            file.write(line)
+
+    def sample(self, now: float) -> dict[str, Any]:
+        keeper = read_process(os.getpid())
+        # Whoever has ended is counted with the parent that waited for it, so sums only grow (but for a process that
+        # let its children go unwaited: then the greatest sum seen stands).
+        cpu, memory = keeper.children_cpu if keeper else 0.0, 0
+        read, written = _io(os.getpid())
+        read, written = read - self.own_read, written - self.own_written
+        for process in _tree(os.getpid()):
+            cpu += process.own_cpu + process.children_cpu
+            memory += _resident(process.pid)
+            more_read, more_written = _io(process.pid)
+            read, written = read + more_read, written + more_written
+        percent = 100 * max(0, cpu - self.cpu) / max(now - self.before, 0.001)
+        self.cpu, self.before = max(cpu, self.cpu), now
+        self.read, self.written = max(read, self.read), max(written, self.written)
+        return {
+            "at": time.time(),
+            "cpu_percent": round(percent, 1),
+            "memory_bytes": memory,
+            "read_bytes": self.read,
+            "write_bytes": self.written,
+        }
+
+
+def _tree(root: int) -> list[Process]:
+    """Living processes below `root` by the kernel's lists of children: cheap, and good enough for a sample."""
+    found: list[Process] = []
+    waiting = [root]
+    while waiting:
+        pid = waiting.pop()
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children") as file:
+                    waiting.extend(int(child) for child in file.read().split())
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        process = read_process(pid) if pid != root else None
+        if process is not None and process.is_alive:
+            found.append(process)
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _io(pid: int) -> tuple[int, int]:
+    try:
+        with open(f"/proc/{pid}/io") as file:
+            fields = dict(line.split(": ") for line in file)
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0, 0
+    return int(fields["read_bytes"]), int(fields["write_bytes"])
+
+
+# --- the command
+
+
+def prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
+    """Start the command in a session of its own; its pid, and why it failed when it could not be started."""
+    reader, writer = os.pipe()  # closed by a successful exec, written to by a failed one
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(reader)
+            os.setsid()
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            os.chdir(spec["directory"])
+            os.execvpe(spec["command"][0], spec["command"], spec["env"])
+        except BaseException as error:  # noqa: BLE001 - whatever it is, this copy of the keeper must end here
+            os.write(writer, json.dumps(_why_not(error, spec)).encode())
+        os._exit(127)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        failure = pipe.read()
+    if failure:
+        os.waitpid(pid, 0)
+        return pid, json.loads(failure)
+    return pid, None
+
+
+def _why_not(error: BaseException, spec: dict[str, Any]) -> dict[str, Any]:
+    command = spec["command"][0]
+    if isinstance(error, OSError) and error.filename == spec["directory"]:
+        return {"exit_code": 126, "problem": f"The working directory cannot be entered: {error.strerror}."}
+    if isinstance(error, FileNotFoundError):
+        return {"exit_code": 127, "problem": f"The command {command!r} was not found."}
+    if isinstance(error, PermissionError):
+        return {"exit_code": 126, "problem": f"The command {command!r} may not be executed."}
+    return {"exit_code": 126, "problem": f"The command {command!r} could not be started: {error}."}
+
+
+def reap(command: int, status: int | None = None) -> int | None:
+    """Wait for whoever has ended, without blocking; the wait status of `command` once known."""
+    while True:
+        try:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if pid == 0:
+            return status
+        if pid == command:
+            status = ended
+
+
+def watch(command: int, spec: dict[str, Any]) -> tuple[int | None, str | None]:
+    """Wait until the command has ended (its wait status) or must end (the reason)."""
+    validity = Validity("renewal", spec["valid_seconds"])
+    usage = Usage("usage.jsonl")
+    while True:
+        status = reap(command)
+        if status is not None:
+            return status, None
+        if os.path.exists("stop"):
+            return None, "stopped"
+        if validity.is_over():
+            return None, "expired"
+        usage.sample_when_due()
+        caught = signal.sigtimedwait(_SIGNALS, LOOK_SECONDS)
+        if caught is not None and caught.si_signo == signal.SIGTERM:
+            return None, "terminated"
+
+
+def end_tree(command: int, status: int | None, grace: float) -> int:
+    """SIGTERM to everything below the keeper, `grace` seconds, then SIGKILL until nothing is left alive.
+
+    A process that forks while it is looked for is found in the next round: being the subreaper, the keeper inherits
+    whatever loses its parent. Returns the command's wait status.
+    """
+    deadline = time.monotonic() + grace
+    told: set[tuple[int, int]] = set()
+    while True:
+        status = reap(command, status)
+        living = [process for process in descendants(os.getpid()) if process.is_alive]
+        if not living and status is not None:
+            return status
+        if time.monotonic() < deadline:
+            fresh = [process for process in living if (process.pid, process.start) not in told]
+            send_signal(fresh, signal.SIGTERM)
+            send_signal(fresh, signal.SIGCONT)  # a stopped process must run to hear
+            told.update((process.pid, process.start) for process in fresh)
+        else:
+            send_signal(living, signal.SIGKILL)
+        signal.sigtimedwait({signal.SIGCHLD}, 0.05)
+
+
+def keep(directory: str) -> None:
+    """Run the placement in `directory` from claim to exit.json; leave at once when it has a keeper already."""
+    os.chdir(directory)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not claim("claim"):
+        return
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    spec = read_json("spec.json")
+    log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    record = run(spec, log)
+    os.fsync(log)
+    write_whole("exit.json", json.dumps(record), durable=True)
+
+
+def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
+    """Start, watch and end the command; what `exit.json` says of it: at most one of exit code and signal, why the
+    keeper ended it (if it did), and a sentence for people when it could not be started."""
+    record: dict[str, Any] = {"exit_code": None, "signal": None, "reason": None, "problem": None, "started_at": None}
+    if os.path.exists("stop") or Validity("renewal", spec["valid_seconds"]).is_over():
+        return {**record, "reason": "not_started", "exited_at": time.time()}
+    started_at = time.time()
+    command, failure = start(spec, log)
+    if failure:
+        os.write(log, f"{failure['problem']}\n".encode())
+        return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
+    running = {"keeper": identity(os.getpid()), "command": identity(command), "started_at": started_at}
+    write_whole("keeper.json", json.dumps(running))
+    status, reason = watch(command, spec)
+    exited_at = time.time()
+    grace = spec["grace_seconds"]
+    status = end_tree(command, status, grace if reason else min(grace, LEFTOVER_SECONDS))
+    code = os.waitstatus_to_exitcode(status)
+    ended = {"exit_code": code} if code >= 0 else {"signal": -code}
+    return {**record, **ended, "reason": reason, "started_at": started_at,
+            "exited_at": time.time() if reason else exited_at}  # fmt: skip
+
+
+if __name__ == "__main__":
+    keep(sys.argv[1])

@@ -1,0 +1,15 @@
+"""Every driver passes the same suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from millpond.agent.drivers import Driver
+from millpond.agent.drivers.process import ProcessDriver
+from millpond.testing.drivers import DriverContract
+
+
+class TestProcessDriver(DriverContract):
+    @pytest.fixture
+    def driver(self) -> Driver:
+        return ProcessDriver()
