@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
+
+# `make test` looks for the everyday mistake; `--hypothesis-profile=long` for the rare one.
+settings.register_profile("quick", max_examples=30, deadline=None)
+settings.register_profile("long", max_examples=1000, deadline=None)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")

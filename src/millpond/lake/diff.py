@@ -1,0 +1,57 @@
+"""The difference of two trees, reading only the pages that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millpond.lake.pages import PageRef
+from millpond.lake.reader import PageSource, TreeReader
+from millpond.model.tree import Entry, TreeChange
+
+
+def diff_trees(source: PageSource, before: str, after: str) -> Iterator[TreeChange]:
+    """Every path that differs, in the order of paths."""
+    old, new = TreeReader(source, before), TreeReader(source, after)
+    old_leaves, new_leaves = _differing_leaves(old, new)
+    return _merge(_entries(old, old_leaves), _entries(new, new_leaves))
+
+
+def _differing_leaves(old: TreeReader, new: TreeReader) -> tuple[list[PageRef], list[PageRef]]:
+    """The leaves that only one of the trees has. A page in both holds the same paths in both, so it is left out."""
+    left, right = [old.root_ref()], [new.root_ref()]
+    while True:
+        common = {ref.id for ref in left} & {ref.id for ref in right}
+        left = [ref for ref in left if ref.id not in common]
+        right = [ref for ref in right if ref.id not in common]
+        level = max((ref.level for ref in left + right), default=0)
+        if level == 0:
+            return left, right
+        left, right = _opened(old, left, level), _opened(new, right, level)
+
+
+def _opened(reader: TreeReader, refs: list[PageRef], level: int) -> list[PageRef]:
+    """`refs` with the pages of the highest level replaced by their children."""
+    if not refs or refs[0].level < level:
+        return refs
+    return [child for ref in refs for child in reader.children(ref)]
+
+
+def _entries(reader: TreeReader, leaves: list[PageRef]) -> Iterator[Entry]:
+    for ref in leaves:
+        yield from reader.leaf(ref.id).entries()
+
+
+def _merge(before: Iterator[Entry], after: Iterator[Entry]) -> Iterator[TreeChange]:
+    old, new = next(before, None), next(after, None)
+    while old is not None or new is not None:
+        if new is None or (old is not None and old.path < new.path):
+            assert old is not None
+            yield TreeChange(old.path, old, None)
+            old = next(before, None)
+        elif old is None or new.path < old.path:
+            yield TreeChange(new.path, None, new)
+            new = next(after, None)
+        else:
+            if old != new:
+                yield TreeChange(new.path, old, new)
+            old, new = next(before, None), next(after, None)

@@ -1,0 +1,89 @@
+"""Every key of the lake, as in docs/design/001-lake-format.md."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from millpond.errors import BadFormat
+
+LAKE = "millpond.json"
+OWNERS = "owner/"
+PROJECTS = "projects/"
+
+_ID = re.compile(r"[0-9a-z]{1,64}")
+_NUMBER_DIGITS = 12
+
+
+def owner(number: int) -> str:
+    return f"{OWNERS}{_numbered(number)}"
+
+
+def record_number(key: str) -> int:
+    """The number at the end of a record's key."""
+    return int(key.rpartition("/")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectKeys:
+    """The keys of one project: nothing in the lake belongs to two."""
+
+    project_id: str
+
+    def __post_init__(self) -> None:
+        _checked(self.project_id)
+
+    @property
+    def prefix(self) -> str:
+        return f"{PROJECTS}{self.project_id}/"
+
+    @property
+    def packs(self) -> str:
+        return f"{self.prefix}packs/"
+
+    @property
+    def pages(self) -> str:
+        return f"{self.prefix}pages/"
+
+    @property
+    def commits(self) -> str:
+        return f"{self.prefix}commits/"
+
+    @property
+    def datasets(self) -> str:
+        return f"{self.prefix}datasets/"
+
+    def pack(self, pack_id: str) -> str:
+        return self.packs + _spread(pack_id)
+
+    def page(self, page_id: str) -> str:
+        return self.pages + _spread(page_id)
+
+    def locator(self, page_id: str) -> str:
+        return f"{self.prefix}locators/{_spread(page_id)}"
+
+    def commit(self, commit_id: str) -> str:
+        return self.commits + _spread(commit_id)
+
+    def records(self, dataset_id: str) -> str:
+        return f"{self.datasets}{_checked(dataset_id)}/"
+
+    def record(self, dataset_id: str, number: int) -> str:
+        return self.records(dataset_id) + _numbered(number)
+
+
+def _spread(identifier: str) -> str:
+    """The first two characters as a directory of their own keep directories small."""
+    return f"{_checked(identifier)[:2]}/{identifier}"
+
+
+def _checked(identifier: str) -> str:
+    if not _ID.fullmatch(identifier):
+        raise BadFormat(f"{identifier[:100]!r} is not an id of the lake.")
+    return identifier
+
+
+def _numbered(number: int) -> str:
+    if not 0 <= number < 10**_NUMBER_DIGITS:
+        raise BadFormat(f"{number} cannot number a record.")
+    return f"{number:0{_NUMBER_DIGITS}d}"

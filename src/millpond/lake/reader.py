@@ -1,0 +1,203 @@
+"""Reading a tree: iterate, list one directory, look at one path, without reading more pages than it takes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from millpond.errors import BadFormat, NotFound
+from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
+from millpond.model.path import to_text
+from millpond.model.tree import Entry, Kind
+
+_KEPT_PAGES = 64
+
+
+class PageSource(Protocol):
+    def page(self, page_id: str) -> bytes:
+        """The canonical bytes of a page, checked against its id. NotFound, Corrupt, or the store's errors."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of a directory: an entry, or a directory with the entries and bytes below it."""
+
+    name: bytes
+    entry: Entry | None
+    entries: int
+    size: int
+
+    @property
+    def is_directory(self) -> bool:
+        return self.entry is None or self.entry.kind == Kind.DIRECTORY
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One part of a directory; `next` is where the following part begins, None at the end."""
+
+    items: list[Listed]
+    next: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    entries: int
+    bytes: int
+
+
+class TreeReader:
+    """Reads one tree. Keeps a few decoded pages, so it belongs to one thread."""
+
+    def __init__(self, source: PageSource, root: str) -> None:
+        self.root = root
+        self._source = source
+        self._kept: OrderedDict[str, Page] = OrderedDict()
+
+    def page(self, page_id: str) -> Page:
+        kept = self._kept.get(page_id)
+        if kept is not None:
+            self._kept.move_to_end(page_id)
+            return kept
+        page = self._kept[page_id] = decode_page(self._source.page(page_id))
+        if len(self._kept) > _KEPT_PAGES:
+            self._kept.popitem(last=False)
+        return page
+
+    def root_ref(self) -> PageRef:
+        """The root with its counts."""
+        return self.page(self.root).ref(self.root)
+
+    def leaf(self, page_id: str) -> LeafPage:
+        return _as_leaf(self.page(page_id))
+
+    def children(self, ref: PageRef) -> list[PageRef]:
+        """The pages below an index page; BadFormat unless they are one level below it."""
+        page = self.page(ref.id)
+        if not isinstance(page, IndexPage) or page.level != ref.level:
+            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
+        return page.children()
+
+    def leaves(self, low: bytes = b"", high: bytes | None = None) -> Iterator[PageRef]:
+        """The leaves that may hold paths from `low` to `high` (not included), in order."""
+        return self._leaves(self.root_ref(), low, high)
+
+    def entries(self, directory: bytes = b"", after: bytes | None = None) -> Iterator[Entry]:
+        """Every entry below `directory` (all of them by default), beginning behind the path `after`."""
+        low, high = range_of(directory)
+        if after is not None:
+            low = max(low, after + b"\0")
+        for ref in self.leaves(low, high):
+            leaf = self.leaf(ref.id)
+            end = len(leaf) if high is None else bisect_left(leaf.paths, high)
+            yield from leaf.entries(bisect_left(leaf.paths, low), end)
+
+    def stat(self, path: bytes) -> Entry | None:
+        """The entry at exactly this path. A directory that holds something has no entry."""
+        entry = self._first_from(path)
+        return entry if entry is not None and entry.path == path else None
+
+    def is_directory(self, path: bytes) -> bool:
+        if not path:
+            return True
+        low, high = range_of(path)
+        below = self._first_from(low)
+        if below is not None and high is not None and below.path < high:
+            return True
+        entry = self.stat(path)
+        return entry is not None and entry.kind == Kind.DIRECTORY
+
+    def list(self, directory: bytes = b"", start: bytes = b"", limit: int = 1000) -> Listing:
+        """At most `limit` names in `directory`, seeking over what lies below its subdirectories.
+
+        `start` is empty or the `next` of the part before. NotFound for what is not a directory.
+        """
+        if not start and not self.is_directory(directory):
+            raise NotFound(f"There is no directory {to_text(directory)!r} in this tree.")
+        low, high = range_of(directory)
+        items: list[Listed] = []
+        place = low + start
+        while True:
+            entry = self._first_from(place)
+            if entry is None or (high is not None and entry.path >= high):
+                return Listing(items, None)
+            if len(items) >= limit:
+                return Listing(items, place[len(low) :])
+            listed, place = self._listed(entry, low)
+            items.append(listed)
+
+    def totals(self, directory: bytes = b"") -> Totals:
+        """Entries and bytes below a directory; reads only the pages at its two ends."""
+        low, high = range_of(directory)
+        return self._totals(self.root_ref(), low, high, None)
+
+    def _listed(self, entry: Entry, low: bytes) -> tuple[Listed, bytes]:
+        """The line that `entry` stands for in the directory that begins at `low`, and where the next one is sought."""
+        name, slash, _ = entry.path[len(low) :].partition(b"/")
+        if not slash:
+            return Listed(name, entry, 0 if entry.kind == Kind.DIRECTORY else 1, entry.size), entry.path + b"\0"
+        below = self.totals(low + name)
+        return Listed(name, None, below.entries, below.bytes), low + name + b"0"
+
+    def _first_from(self, low: bytes) -> Entry | None:
+        """The first entry whose path is not before `low`."""
+        place: bytes | None = low
+        while place is not None:
+            page, upper = self._leaf_at(place)
+            number = bisect_left(page.paths, low)
+            if number < len(page):
+                return page.entry(number)
+            place = upper
+        return None
+
+    def _leaf_at(self, path: bytes) -> tuple[LeafPage, bytes | None]:
+        """The leaf whose range holds `path`, and the first path of the leaf behind it."""
+        page, upper = self.page(self.root), None
+        while isinstance(page, IndexPage):
+            number = max(bisect_right(page.paths, path) - 1, 0)
+            if number + 1 < len(page):
+                upper = page.paths[number + 1]
+            page = self.page(page.ids[number])
+        return page, upper
+
+    def _leaves(self, ref: PageRef, low: bytes, high: bytes | None) -> Iterator[PageRef]:
+        if ref.level == 0:
+            yield ref
+            return
+        children = self.children(ref)
+        firsts = [child.first for child in children]
+        start = max(bisect_right(firsts, low) - 1, 0)
+        end = len(children) if high is None else max(bisect_left(firsts, high), start)
+        for child in children[start:end]:
+            yield from self._leaves(child, low, high)
+
+    def _totals(self, ref: PageRef, low: bytes, high: bytes | None, upper: bytes | None) -> Totals:
+        """Counts between `low` and `high` in a page all of whose paths are before `upper`."""
+        if ref.first >= low and (high is None or (upper is not None and upper <= high)):
+            return Totals(ref.entries, ref.size)
+        page = self.page(ref.id)
+        start = bisect_left(page.paths, low)
+        end = len(page) if high is None else bisect_left(page.paths, high)
+        if isinstance(page, LeafPage):
+            return Totals(max(end - start, 0), sum(page.sizes[start:end]))
+        uppers = [*page.paths[1:], upper]
+        parts = [
+            self._totals(page.child(n), low, high, uppers[n])
+            for n in range(max(bisect_right(page.paths, low) - 1, 0), end)
+        ]
+        return Totals(sum(part.entries for part in parts), sum(part.bytes for part in parts))
+
+
+def range_of(directory: bytes) -> tuple[bytes, bytes | None]:
+    """All paths below `directory` are from the first (included) to the second (not included; None: no end)."""
+    return (directory + b"/", directory + b"0") if directory else (b"", None)
+
+
+def _as_leaf(page: Page) -> LeafPage:
+    if not isinstance(page, LeafPage):
+        raise BadFormat("An index page stands where a leaf should be.")
+    return page

@@ -1,0 +1,148 @@
+"""Numbered records: the history of each dataset's name and refs, and who owns the lake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from millpond.blobs.store import Buffer
+from millpond.errors import BadFormat
+from millpond.lake.documents import FORMAT, decode_document, decode_time, encode_document, encode_time
+from millpond.model.dataset import DatasetKind, RefType
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    name: str
+    project: str
+    kind: DatasetKind
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A ref made (`previous` None), moved, or removed (`commit` None)."""
+
+    ref: str
+    type: RefType
+    commit: str | None
+    previous: str | None
+
+
+Operation = Create | Rename | Delete | Restore | Move
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRecord:
+    """Record `number` of a dataset's history."""
+
+    dataset_id: str
+    number: int
+    at: datetime
+    by: str
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRecord:
+    database: str
+    taken_at: datetime
+
+
+def encode_record(record: DatasetRecord) -> bytes:
+    return encode_document(
+        {
+            "at": encode_time(record.at),
+            "by": record.by,
+            "dataset": record.dataset_id,
+            "format": FORMAT,
+            "n": record.number,
+            **_encode_operation(record.operation),
+        }
+    )
+
+
+def decode_record(data: Buffer) -> DatasetRecord:
+    """BadFormat unless `data` is the canonical encoding of a dataset record."""
+    document = decode_document(data, "dataset record")
+    try:
+        record = DatasetRecord(
+            dataset_id=document["dataset"],
+            number=document["n"],
+            at=decode_time(document["at"]),
+            by=document["by"],
+            operation=_decode_operation(document),
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise BadFormat("This dataset record does not have the right shape.") from error
+    if encode_record(record) != bytes(data):
+        raise BadFormat("This dataset record holds more than it may.")
+    return record
+
+
+def encode_owner(record: OwnerRecord) -> bytes:
+    return encode_document({"database": record.database, "format": FORMAT, "taken_at": encode_time(record.taken_at)})
+
+
+def decode_owner(data: Buffer) -> OwnerRecord:
+    document = decode_document(data, "owner record")
+    return OwnerRecord(str(document.get("database")), decode_time(document.get("taken_at")))
+
+
+def encode_lake(lake_id: str) -> bytes:
+    """The content of `millpond.json`."""
+    return encode_document({"format": FORMAT, "lake": lake_id})
+
+
+def decode_lake(data: Buffer) -> str:
+    return str(decode_document(data, "lake record").get("lake"))
+
+
+def _encode_operation(operation: Operation) -> dict[str, Any]:
+    match operation:
+        case Create():
+            return {
+                "op": "create", "kind": operation.kind.value, "name": operation.name, "project": operation.project,
+            }  # fmt: skip
+        case Rename():
+            return {"op": "rename", "name": operation.name}
+        case Delete():
+            return {"op": "delete"}
+        case Restore():
+            return {"op": "restore"}
+        case Move():
+            return {
+                "op": "move", "ref": operation.ref, "type": operation.type.value, "commit": operation.commit,
+                "previous": operation.previous,
+            }  # fmt: skip
+
+
+def _decode_operation(document: dict[str, Any]) -> Operation:
+    match document["op"]:
+        case "create":
+            return Create(document["name"], document["project"], DatasetKind(document["kind"]))
+        case "rename":
+            return Rename(document["name"])
+        case "delete":
+            return Delete()
+        case "restore":
+            return Restore()
+        case "move":
+            return Move(document["ref"], RefType(document["type"]), document["commit"], document["previous"])
+        case other:
+            raise BadFormat(f"{other!r} is not an operation on a dataset.")

@@ -1,0 +1,136 @@
+"""Building the pages of a tree from its sorted entries, in one pass and with boundaries that depend on paths only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from zlib import crc32
+
+from millpond.errors import BadFormat
+from millpond.lake.digests import id_of
+from millpond.lake.pages import (
+    INDEX_MOST_CHILDREN,
+    LEAF_MOST_ENTRIES,
+    LEAF_MOST_PATH_BYTES,
+    PageRef,
+    encode_index,
+    encode_leaf,
+)
+from millpond.model.tree import Entry, Kind
+
+_LEAF_LEAST = 512
+_LEAF_SPREAD = 1024
+_INDEX_LEAST = 256
+_INDEX_SPREAD = 512
+
+# Takes each new page: its id and its canonical bytes. Leaves come in order; children come before their parents.
+PageSink = Callable[[str, bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What is known of a whole tree. `files` counts the entries that are not (empty) directories."""
+
+    root: str
+    entries: int
+    files: int
+    bytes: int
+
+
+class TreeBuilder:
+    """Takes entries in the order of their paths and gives pages to `sink` as they fill."""
+
+    def __init__(self, sink: PageSink) -> None:
+        self._sink = sink
+        self._pending: list[Entry] = []
+        self._pending_path_bytes = 0
+        self._leaves: list[PageRef] = []
+        self._directories = 0
+        self._open: list[bytes] = []
+
+    @property
+    def at_boundary(self) -> bool:
+        """Whether the next entry begins a new leaf."""
+        return not self._pending
+
+    def add(self, entry: Entry) -> None:
+        """BadFormat if `entry` does not sort behind the one before it, or lies below an earlier one."""
+        self._check_place(entry.path)
+        self._pending.append(entry)
+        self._pending_path_bytes += len(entry.path)
+        self._directories += entry.kind == Kind.DIRECTORY
+        count = len(self._pending)
+        if (
+            (count >= _LEAF_LEAST and crc32(entry.path) % _LEAF_SPREAD == 0)
+            or count == LEAF_MOST_ENTRIES
+            or self._pending_path_bytes >= LEAF_MOST_PATH_BYTES
+        ):
+            self._end_leaf()
+
+    def add_leaf(self, leaf: PageRef) -> None:
+        """Take a whole leaf of another tree as it is. Only at a boundary; the caller vouches for its place."""
+        if self._pending:
+            raise ValueError("a leaf can only be taken at a boundary")
+        self._leaves.append(leaf)
+        self._open.clear()
+
+    def finish(self) -> Tree:
+        """The whole tree. Directories inside leaves taken by `add_leaf` are counted as files."""
+        if self._pending or not self._leaves:
+            self._end_leaf()
+        refs, level = self._leaves, 0
+        while len(refs) > 1:
+            level += 1
+            refs = self._build_level(level, refs)
+        root = refs[0]
+        return Tree(root.id, root.entries, root.entries - self._directories, root.size)
+
+    def _check_place(self, path: bytes) -> None:
+        """`_open` holds earlier paths that the newest one begins with, each a beginning of the next."""
+        while self._open and not path.startswith(self._open[-1]):
+            if self._open.pop() >= path:
+                raise BadFormat("The entries of a tree are not sorted.")
+        if self._open:
+            above = self._open[-1]
+            if len(above) == len(path) or path[len(above)] == 0x2F:
+                raise BadFormat("The entries of a tree name one path twice, or a directory of another.")
+        self._open.append(path)
+
+    def _end_leaf(self) -> None:
+        data = encode_leaf(self._pending)
+        first = self._pending[0].path if self._pending else b""
+        total = sum(entry.size for entry in self._pending)
+        self._leaves.append(self._emit(data, 0, len(self._pending), total, first))
+        self._pending = []
+        self._pending_path_bytes = 0
+
+    def _build_level(self, level: int, children: list[PageRef]) -> list[PageRef]:
+        built: list[PageRef] = []
+        pending: list[PageRef] = []
+        for child in children:
+            pending.append(child)
+            natural = len(pending) >= _INDEX_LEAST and crc32(child.first) % _INDEX_SPREAD == 0
+            if natural or len(pending) == INDEX_MOST_CHILDREN:
+                built.append(self._end_index(level, pending))
+                pending = []
+        if pending:
+            built.append(self._end_index(level, pending))
+        return built
+
+    def _end_index(self, level: int, children: list[PageRef]) -> PageRef:
+        entries = sum(child.entries for child in children)
+        total = sum(child.size for child in children)
+        return self._emit(encode_index(level, children), level, entries, total, children[0].first)
+
+    def _emit(self, data: bytes, level: int, entries: int, total: int, first: bytes) -> PageRef:
+        page_id = id_of(data)
+        self._sink(page_id, data)
+        return PageRef(page_id, level, entries, total, first)
+
+
+def build_tree(entries: Iterable[Entry], sink: PageSink) -> Tree:
+    """Build a whole tree from entries sorted by path."""
+    builder = TreeBuilder(sink)
+    for entry in entries:
+        builder.add(entry)
+    return builder.finish()
