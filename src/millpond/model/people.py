@@ -52,6 +52,17 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A browser's sign-in; only the SHA-256 of its cookie is stored."""
+
+    user_id: str
+    # Comes back in the header X-Mill-CSRF of every changing request.
+    csrf: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     id: str
     name: str

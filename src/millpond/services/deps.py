@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from millpond.blobs import BlobStore
+from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
 from millpond.settings import Settings
 
@@ -31,6 +31,10 @@ class Events(Protocol):
 
     def wake(self, topic: str) -> None:
         """Wake what waits for `topic`: `schedule`, `housekeeping`, `agents` (all long polls of agents)."""
+        ...
+
+    def access_changed(self, user_id: str) -> None:
+        """Roles or sign-ins of this user changed: what is streaming to them is looked at anew."""
         ...
 
 

@@ -1,0 +1,171 @@
+"""Who may use a route. Every route declares exactly one requirement as a dependency; the app refuses one without.
+
+def list_tokens(actor: SignedIn, …)                                     anybody with an account
+def list_users(actor: SiteAdmin, …)
+def get_dataset(scope: Viewer, …)                                       /projects/{project}/…; also Member, Admin
+def create_upload(scope: Annotated[Scope, InProject(Role.MEMBER, placements=True)], …)
+def sync(actor: AgentOnly, …)
+def clear(actor: Annotated[Actor, ByObject(Role.MEMBER)], …)            the service finds the object's project
+@router.post("/session", dependencies=[PUBLIC])
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from fastapi.dependencies.models import Dependant
+
+from millpond.errors import Forbidden, NotSignedIn
+from millpond.model.people import Actor, ActorKind, Project, Role, Session
+from millpond.services import access, sessions, tokens
+from millpond.services.deps import Deps
+from millpond.services.events import EventHub
+
+COOKIE = "mill_session"
+CSRF_HEADER = "X-Mill-CSRF"
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def deps_of(request: Request) -> Deps:
+    deps: Deps = request.app.state.deps
+    return deps
+
+
+def hub_of(request: Request) -> EventHub:
+    hub: EventHub = request.app.state.hub
+    return hub
+
+
+DepsOf = Annotated[Deps, Depends(deps_of)]
+# For streams and long polls; everything else publishes through deps.events.
+HubOf = Annotated[EventHub, Depends(hub_of)]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who is asking, and the project of the path, in which they have the role the route needs."""
+
+    actor: Actor
+    project: Project
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What a route needs. `written` is shown in OpenAPI as `x-mill-access`."""
+
+    kinds: frozenset[ActorKind] = frozenset({ActorKind.USER})
+    role: Role | None = None
+    name: str = "signed in"
+
+    @property
+    def written(self) -> str:
+        if not self.kinds:
+            return self.name
+        others = sorted(kind.value for kind in self.kinds - {ActorKind.USER})
+        return ", ".join([self.name, *others] if ActorKind.USER in self.kinds else others)
+
+    def actor(self, request: Request) -> Actor:
+        actor = authenticate(request)
+        if actor.kind not in self.kinds:
+            raise Forbidden(
+                f"This is not for the token of {'an' if actor.kind is ActorKind.AGENT else 'a'} {_who(actor)}."
+            )
+        return actor
+
+
+class _Public(Requirement):
+    def __call__(self) -> None:
+        return None
+
+
+class _Actor(Requirement):
+    def __call__(self, request: Request) -> Actor:
+        return self.actor(request)
+
+
+class _SiteAdmin(Requirement):
+    def __call__(self, request: Request) -> Actor:
+        actor = self.actor(request)
+        if not actor.is_admin:
+            raise Forbidden("This needs a site administrator.")
+        return actor
+
+
+class _InProject(Requirement):
+    def __call__(self, request: Request, project: Annotated[str, Path(description="The project's name.")]) -> Scope:
+        actor = self.actor(request)
+        with deps_of(request).db.read() as tx:
+            return Scope(actor, access.find_project(tx, actor, project, self.role or Role.VIEWER))
+
+
+def _kinds(*, placements: bool, agents: bool) -> frozenset[ActorKind]:
+    chosen = {ActorKind.USER: True, ActorKind.PLACEMENT: placements, ActorKind.AGENT: agents}
+    return frozenset(kind for kind, wanted in chosen.items() if wanted)
+
+
+def InProject(role: Role, *, placements: bool = False, agents: bool = False) -> Any:
+    """A role in the project of the path. Jobs and agents only where said; their services narrow it to their own."""
+    return Depends(_InProject(_kinds(placements=placements, agents=agents), role, role.value))
+
+
+def ByObject(role: Role, *, placements: bool = False, agents: bool = False) -> Any:
+    """A role in the project of the object the path names: the service finds it, and checks it as `InProject` would."""
+    return Depends(_Actor(_kinds(placements=placements, agents=agents), role, f"{role.value} of its project"))
+
+
+PUBLIC = Depends(_Public(frozenset(), None, "public"))
+SignedIn = Annotated[Actor, Depends(_Actor())]
+SiteAdmin = Annotated[Actor, Depends(_SiteAdmin(name="site admin"))]
+AgentOnly = Annotated[Actor, Depends(_Actor(frozenset({ActorKind.AGENT})))]
+Viewer = Annotated[Scope, InProject(Role.VIEWER)]
+Member = Annotated[Scope, InProject(Role.MEMBER)]
+Admin = Annotated[Scope, InProject(Role.ADMIN)]
+
+
+def requirements_of(dependant: Dependant) -> list[Requirement]:
+    """What a route declared, for the check at start and for the test that walks all routes."""
+    found: list[Requirement] = [dependant.call] if isinstance(dependant.call, Requirement) else []
+    return [*found, *(item for below in dependant.dependencies for item in requirements_of(below))]
+
+
+def authenticate(request: Request) -> Actor:
+    """The actor behind the bearer token or the session cookie; NotSignedIn without either."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and secret.strip():
+        return tokens.actor_of(deps_of(request), secret.strip())
+    cookie = request.cookies.get(COOKIE)
+    if not cookie:
+        raise NotSignedIn(hint="Sign in with `mill login`, or send a token.")
+    actor, session = sessions.actor_of(deps_of(request), cookie)
+    if request.method not in _READING:
+        _check_same_site(request, session)
+    request.state.session = session
+    return actor
+
+
+def check_origin(request: Request) -> None:
+    """Forbidden for a request that a page of another origin made."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return
+    settings = deps_of(request).settings
+    own = {f"{request.url.scheme}://{request.url.netloc}", (settings.public_url or "").rstrip("/")}
+    if origin not in own:
+        raise Forbidden("Another site's page made this request.", origin=origin)
+
+
+def _check_same_site(request: Request, session: Session) -> None:
+    check_origin(request)
+    if not _equal(request.headers.get(CSRF_HEADER, ""), session.csrf):
+        raise Forbidden(f"The header {CSRF_HEADER} is missing or wrong.", hint="Load the page again.")
+
+
+def _equal(sent: str, kept: str) -> bool:
+    return hmac.compare_digest(sent.encode(), kept.encode())
+
+
+def _who(actor: Actor) -> str:
+    return {ActorKind.AGENT: "agent", ActorKind.PLACEMENT: "job"}.get(actor.kind, "user")

@@ -1,0 +1,50 @@
+"""uvicorn inside our own process, which stops within two seconds however many streams and long polls are open."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from millpond.services.events import EventHub
+
+_GRACE_SECONDS = 2
+
+
+class Listener(uvicorn.Server):
+    """Answers on a socket that is already bound, so a caller may connect before `run` has been called."""
+
+    def __init__(self, app: FastAPI, hub: EventHub) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+                # A few more than the agent's longest wait, so that idle connections are reused.
+                timeout_keep_alive=75,
+            )
+        )
+        self._hub = hub
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams and long polls would wait for events for ever: tell them first.
+        self._hub.close()
+        await super().shutdown(sockets)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; OSError when the port is taken. Port 0 is any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(1024)
+    except OSError:
+        bound.close()
+        raise
+    return bound

@@ -1,0 +1,63 @@
+"""The outermost middleware: a request id, security headers, numbers for /metrics, and the edge where errors stop."""
+
+from __future__ import annotations
+
+import time
+from logging import getLogger
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from millpond.api import problems
+from millpond.api.metrics import RequestMetrics
+from millpond.errors import MillError
+from millpond.model.ids import new_id
+
+logger = getLogger(__name__)
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    # Mantine writes style elements; everything else of the page comes from its own files.
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+}
+
+
+class RequestEdge:
+    """ASGI middleware. An exception nobody expected is logged here with the request id and answered with 500."""
+
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = new_id(16)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = time.monotonic()
+        status = 0
+
+        async def tagged(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, tagged)
+        except Exception:
+            logger.exception("request_failed request=%s %s %s", request_id, scope["method"], scope["path"])
+            if status:
+                raise  # half an answer is out: only closing the connection tells the client
+            error = MillError("Something went wrong in the server.", hint=f"Its log has more under {request_id}.")
+            await problems.respond(request_id, error)(scope, receive, tagged)
+        finally:
+            self._metrics.observe(scope, status, time.monotonic() - started)

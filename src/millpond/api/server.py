@@ -1,0 +1,93 @@
+"""The HTTP application: routers by noun under /api/v1, health and metrics beside it, the page behind it all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from prometheus_client import CollectorRegistry
+
+from millpond import __version__
+from millpond.api import health, metrics, problems, static
+from millpond.api.access import requirements_of
+from millpond.api.limits import BodyLimit
+from millpond.api.requests import RequestEdge
+from millpond.api.routes import audit, doctor, events, projects, session, tokens, users
+from millpond.services.deps import Deps
+from millpond.services.events import EventHub
+from millpond.services.sessions import LoginLimiter
+from millpond.wire.base import Problem
+
+PREFIX = "/api/v1"
+ROUTERS: Sequence[APIRouter] = (
+    session.router,
+    users.router,
+    tokens.router,
+    projects.router,
+    audit.router,
+    events.router,
+    doctor.router,
+)
+
+
+def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
+    """The whole application. ValueError for a route that does not declare who may use it."""
+    app = FastAPI(
+        title="Millpond",
+        version=__version__,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+        responses=problems.RESPONSES,
+    )
+    registry = CollectorRegistry()
+    app.state.deps = deps
+    app.state.hub = hub
+    app.state.login_limiter = LoginLimiter()
+    app.state.registry = registry
+    registry.register(metrics.StateCollector(deps))
+    _check_routes(routers)
+    for router in routers:
+        app.include_router(router, prefix=PREFIX)
+    for router in (health.router, metrics.router, static.page_router()):
+        app.include_router(router)
+    problems.install(app)
+    app.add_middleware(BodyLimit, settings=deps.settings)
+    app.add_middleware(RequestEdge, metrics=metrics.RequestMetrics(registry))
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def api_routes(routers: Sequence[APIRouter] = ROUTERS) -> Iterator[APIRoute]:
+    """Every route under /api/v1; its path is given without that prefix."""
+    for router in routers:
+        for route in router.routes:
+            if not isinstance(route, APIRoute):
+                raise ValueError(f"{route!r} is not a plain route: routers hold routes, not other routers")
+            yield route
+
+
+def _check_routes(routers: Sequence[APIRouter]) -> None:
+    """Each route says who may use it, and each operation id (the function's name) is used once."""
+    for route in api_routes(routers):
+        declared = requirements_of(route.dependant)
+        if len(declared) != 1:
+            raise ValueError(f"{route.path} ({route.name}) declares {len(declared)} access requirements, not one")
+        route.openapi_extra = {**(route.openapi_extra or {}), "x-mill-access": declared[0].written}
+    names = Counter(route.name for route in api_routes(routers))
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ValueError(f"operation ids used twice: {', '.join(twice)}")
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        schemas = schema.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        app.openapi_schema = schema
+    return app.openapi_schema

@@ -1,0 +1,116 @@
+"""Projects and the roles people have in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from millpond.db.tables import dataset, job, member, project, run, user
+from millpond.model.names import SYSTEM_DATASETS
+from millpond.model.people import Member, Project, Role
+
+
+def insert(tx: Connection, value: Project) -> None:
+    """IntegrityError when the name is taken."""
+    tx.execute(
+        project.insert().values(
+            id=value.id, name=value.name, description=value.description, created_at=value.created_at
+        )
+    )
+
+
+def get(tx: Connection, project_id: str) -> Project | None:
+    row = tx.execute(select(project).where(project.c.id == project_id)).first()
+    return _project(row) if row else None
+
+
+def find(tx: Connection, name: str) -> Project | None:
+    row = tx.execute(select(project).where(project.c.name == name)).first()
+    return _project(row) if row else None
+
+
+def page(tx: Connection, *, among: Collection[str] | None, limit: int, after: str = "") -> Sequence[Project]:
+    """At most `limit` projects by name, behind the name `after`; only those whose id is `among`, None meaning all."""
+    query = select(project).where(project.c.name > after).order_by(project.c.name).limit(limit)
+    return [_project(row) for row in tx.execute(_only(query, among))]
+
+
+def names(tx: Connection, *, among: Collection[str] | None) -> Sequence[str]:
+    """Names of the projects whose id is `among`, None meaning all."""
+    return tx.scalars(_only(select(project.c.name).order_by(project.c.name), among)).all()
+
+
+def change(tx: Connection, project_id: str, *, description: str) -> None:
+    tx.execute(project.update().where(project.c.id == project_id).values(description=description))
+
+
+def delete(tx: Connection, project_id: str) -> None:
+    tx.execute(project.delete().where(project.c.id == project_id))
+
+
+def contents(tx: Connection, project_id: str, *, limit: int = 5) -> Sequence[str]:
+    """What stands in the way of deleting a project: `dataset xray`, `job train`, at most `limit` of each."""
+    found: list[str] = []
+    for table, noun in ((dataset, "dataset"), (job, "job"), (run, "run")):
+        query = select(table.c.name).where(table.c.project_id == project_id).order_by(table.c.name).limit(limit)
+        if table is not dataset:
+            query = query.distinct()
+        found.extend(f"{noun} {name}" for name in tx.scalars(query) if name not in SYSTEM_DATASETS)
+    return found
+
+
+def roles_of(tx: Connection, user_id: str) -> Mapping[str, Role]:
+    """Project ids and the role this user has there."""
+    rows = tx.execute(select(member.c.project_id, member.c.role).where(member.c.user_id == user_id))
+    return {row.project_id: Role(row.role) for row in rows}
+
+
+def members(tx: Connection, project_id: str) -> Sequence[tuple[Member, str]]:
+    """Everybody with a role, by name, each with the full name."""
+    query = (
+        select(member.c.project_id, member.c.user_id, user.c.name, user.c.full_name, member.c.role)
+        .join(user, user.c.id == member.c.user_id)
+        .where(member.c.project_id == project_id)
+        .order_by(user.c.name)
+    )
+    return [(Member(row.project_id, row.user_id, row.name, Role(row.role)), row.full_name) for row in tx.execute(query)]
+
+
+def set_role(tx: Connection, project_id: str, user_id: str, role: Role) -> None:
+    key = (member.c.project_id == project_id) & (member.c.user_id == user_id)
+    changed = tx.execute(member.update().where(key).values(role=role.value)).rowcount
+    if not changed:
+        tx.execute(member.insert().values(project_id=project_id, user_id=user_id, role=role.value))
+
+
+def remove_member(tx: Connection, project_id: str, user_id: str) -> bool:
+    """Whether there was such a role."""
+    key = (member.c.project_id == project_id) & (member.c.user_id == user_id)
+    return tx.execute(member.delete().where(key)).rowcount > 0
+
+
+def only_administered_by(tx: Connection, user_id: str) -> Sequence[str]:
+    """Names of the projects whose one administrator is this user."""
+    admins = (
+        select(member.c.project_id)
+        .where(member.c.role == Role.ADMIN.value)
+        .group_by(member.c.project_id)
+        .having(func.count() == 1)
+    )
+    query = (
+        select(project.c.name)
+        .join(member, member.c.project_id == project.c.id)
+        .where(member.c.user_id == user_id, member.c.role == Role.ADMIN.value, project.c.id.in_(admins))
+        .order_by(project.c.name)
+    )
+    return tx.scalars(query).all()
+
+
+def _only(query: Select[Any], among: Collection[str] | None) -> Select[Any]:
+    return query if among is None else query.where(project.c.id.in_(among))
+
+
+def _project(row: Row[*tuple[Any, ...]]) -> Project:
+    return Project(id=row.id, name=row.name, description=row.description, created_at=row.created_at)

@@ -1,0 +1,58 @@
+"""Who may see and do what. Somebody without a role in a project gets the answer of a name that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection
+
+from millpond.db import projects
+from millpond.errors import Forbidden, NotFound
+from millpond.model.people import Actor, Project, Role
+
+
+def not_found(noun: str, name: str, candidates: Iterable[str] = ()) -> NotFound:
+    """The one answer for what does not exist and for what the caller may not see.
+
+    `candidates` are names of the same kind that the caller may see; the nearest ones become the hint.
+    """
+    near = difflib.get_close_matches(name, sorted(set(candidates)), n=3, cutoff=0.5)
+    hint = f"Did you mean {_or(near)}?" if near else None
+    return NotFound(f"There is no {noun} {name!r} that you may see.", hint=hint, noun=noun, name=name, near=near)
+
+
+def find_project(tx: Connection, actor: Actor, name: str, needed: Role = Role.VIEWER) -> Project:
+    """The project of that name. NotFound unless the actor has a role in it, Forbidden if the role is too small."""
+    project = projects.find(tx, name)
+    if project is None or actor.role_in(project.id) is None:
+        raise not_found("project", name, projects.names(tx, among=visible_projects(actor)))
+    require(actor, project, needed)
+    return project
+
+
+def require(actor: Actor, project: Project, needed: Role) -> None:
+    """Forbidden unless the actor's role includes `needed`. Only for projects the actor is known to see."""
+    role = actor.role_in(project.id)
+    if role is None or not role.includes(needed):
+        own = role.value if role else "none"
+        raise Forbidden(
+            f"This needs the role {needed.value} in project {project.name!r}; yours is {own}.",
+            hint="Ask an administrator of the project.",
+            needed=needed.value,
+        )
+
+
+def sees(actor: Actor, project_id: str | None) -> bool:
+    """Whether the actor may know of something in this project; None stands for what belongs to no project."""
+    return project_id is None or actor.role_in(project_id) is not None
+
+
+def visible_projects(actor: Actor) -> Collection[str] | None:
+    """Ids of the projects the actor has a role in; None means every project."""
+    return None if actor.is_admin else frozenset(actor.roles)
+
+
+def _or(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

@@ -1,0 +1,90 @@
+"""What only the server can see of its own health, each check with what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from millpond.db import counts
+from millpond.errors import MillError
+from millpond.model.quantity import format_bytes
+from millpond.services.deps import Deps
+
+_LEAST_FREE = 1_000_000_000
+_SILENCE = timedelta(seconds=60)
+_PROBE = "doctor/probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    ok: bool
+    message: str
+    hint: str | None = None
+
+
+def examine(deps: Deps) -> Sequence[Check]:
+    """All checks, also when some of them fail."""
+    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _disk, _agents, _volumes)
+    return [check(deps) for check in checks]
+
+
+def _database(deps: Deps) -> Check:
+    started = time.monotonic()
+    try:
+        with deps.db.write() as tx:
+            tx.execute(text("SELECT 1"))
+    except SQLAlchemyError as error:
+        return Check("database", False, f"The database does not answer: {error}.", "Look at the server's log.")
+    milliseconds = (time.monotonic() - started) * 1000
+    kind = "SQLite" if deps.db.is_sqlite else "PostgreSQL"
+    return Check("database", True, f"{kind} answers in {milliseconds:.0f} ms.")
+
+
+def _lake(deps: Deps) -> Check:
+    """Writes, reads and deletes one small object."""
+    body = str(deps.clock.now()).encode()
+    try:
+        deps.store.put(_PROBE, body)
+        same = deps.store.get(_PROBE) == body
+        deps.store.delete(_PROBE)
+    except MillError as error:
+        return Check("lake", False, f"The lake cannot be used: {error.message}", error.hint or "Check its address.")
+    if not same:
+        return Check("lake", False, "The lake does not give back what was written.", "Check the object store.")
+    return Check("lake", True, "An object was written, read and deleted.")
+
+
+def _disk(deps: Deps) -> Check:
+    free = shutil.disk_usage(deps.settings.data_dir).free
+    said = f"{format_bytes(free)} free in the data directory."
+    if free < _LEAST_FREE:
+        return Check("disk", False, said, "Make room, or move the data directory with --data-dir.")
+    return Check("disk", True, said)
+
+
+def _agents(deps: Deps) -> Check:
+    with deps.db.read() as tx:
+        agents = counts.totals(tx, agents_since=deps.clock.now() - _SILENCE).agents
+    if not agents:
+        return Check("agent", False, "No agent is connected.", "`mill up` starts one; others with `mill agent`.")
+    return Check("agent", True, f"{agents} connected.")
+
+
+def _volumes(deps: Deps) -> Check:
+    with deps.db.read() as tx:
+        now = counts.totals(tx, agents_since=deps.clock.now())
+    if not now.volumes:
+        return Check("volume", False, "There is no volume.", "Add one with `mill volume add NAME PATH`.")
+    if now.volume_problems:
+        return Check(
+            "volume", False, f"{now.volume_problems} of {now.volumes} have a problem.", "See `mill volume list`."
+        )
+    used, room = format_bytes(now.cached_bytes), format_bytes(now.volume_bytes)
+    return Check("volume", True, f"{now.volumes} in use, {used} of {room} taken.")

@@ -1,0 +1,21 @@
+"""A clock that stands still until it is told to go on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class FakeClock:
+    """Implements `deps.Clock`."""
+
+    def __init__(self, start: datetime = NOON) -> None:
+        self._now = start
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, seconds: float) -> datetime:
+        self._now += timedelta(seconds=seconds)
+        return self._now

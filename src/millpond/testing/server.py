@@ -1,0 +1,158 @@
+"""A whole server for tests: the real application on a free port of this machine, in a thread of the test's process.
+
+with running_server(tmp_path) as server:
+    maria = server.user("maria", roles={"default": Role.MEMBER})
+    assert maria.get("/projects/default").status_code == 200
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from fastapi import APIRouter, FastAPI
+
+from millpond.api.listener import Listener, bind
+from millpond.api.server import PREFIX, ROUTERS, create_app
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.signing import LocalSigner
+from millpond.blobs.store import BlobStore
+from millpond.db import projects, server, users
+from millpond.db.engine import Database
+from millpond.db.server import ServerRow
+from millpond.db.tables import metadata
+from millpond.model.ids import new_id
+from millpond.model.people import SYSTEM, Project, Role, TokenKind, User
+from millpond.services import projects as project_service
+from millpond.services import tokens
+from millpond.services import users as user_service
+from millpond.services.deps import Clock, Deps, Events, SystemClock
+from millpond.services.events import EventHub
+from millpond.settings import Settings
+
+ADMIN = "admin"
+PASSWORD = "correct horse battery"
+SECRET = b"a secret for tests, 32 bytes lng"
+# Hashing a password takes 30 ms; people made by `user()` who never sign in with one need none.
+NO_PASSWORD = ""
+
+
+@dataclass
+class RunningServer:
+    """`url` is where it listens; clients have `/api/v1` as their base."""
+
+    url: str
+    deps: Deps
+    hub: EventHub
+    app: FastAPI
+    _closing: ExitStack = field(repr=False)
+
+    @property
+    def admin(self) -> httpx.Client:
+        """A site administrator's client."""
+        return self.client(self.token_of(ADMIN))
+
+    def client(self, token: str | None = None) -> httpx.Client:
+        """A client with this token, or without any. Closed with the server."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        client = httpx.Client(base_url=f"{self.url}{PREFIX}", headers=headers, trust_env=False, timeout=30)
+        return self._closing.enter_context(client)
+
+    def user(self, name: str, *, roles: Mapping[str, Role] | None = None, is_admin: bool = False) -> httpx.Client:
+        """A new user without a password, with these roles (project names, made if need be); their client."""
+        for project in roles or {}:
+            self.project(project)
+        add_user(self.deps, name, roles=roles, is_admin=is_admin)
+        return self.client(self.token_of(name))
+
+    def token_of(self, user_name: str) -> str:
+        with self.deps.db.write() as tx:
+            user = users.find(tx, user_name)
+            assert user is not None, user_name
+            return tokens.add(tx, TokenKind.USER, name="test", now=self.deps.clock.now(), user_id=user.id)[1]
+
+    def project(self, name: str) -> Project:
+        """The project of that name, made if need be."""
+        with self.deps.db.read() as tx:
+            found = projects.find(tx, name)
+        return found or project_service.create(self.deps, SYSTEM, name=name)
+
+
+@contextmanager
+def running_server(
+    data_dir: Path,
+    *,
+    clock: Clock | None = None,
+    store: BlobStore | None = None,
+    database_url: str | None = None,
+    routers: Sequence[APIRouter] = ROUTERS,
+) -> Iterator[RunningServer]:
+    """The application with user `admin` (no password) and project `default`, on SQLite and a lake in memory."""
+    hub = EventHub()
+    listening = bind("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    settings = Settings(data_dir=data_dir, port=port, database_url=database_url, start_agent=False)
+    with making_deps(settings, clock=clock, store=store, events=hub) as deps, ExitStack() as closing:
+        app = create_app(deps, hub, routers=routers)
+        listener = Listener(app, hub)
+        thread = threading.Thread(target=listener.run, kwargs={"sockets": [listening]}, name="test server")
+        thread.start()
+        try:
+            yield RunningServer(f"http://127.0.0.1:{port}", deps, hub, app, closing)
+        finally:
+            closing.close()
+            listener.should_exit = True
+            thread.join(10)
+            listening.close()
+
+
+@contextmanager
+def making_deps(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    store: BlobStore | None = None,
+    events: Events | None = None,
+) -> Iterator[Deps]:
+    """Dependencies for tests of services: an empty database with user `admin` (no password) and project `default`."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    db = Database(settings.database)
+    try:
+        metadata.create_all(db.engine)
+        deps = Deps(
+            db=db,
+            store=store or MemoryStore(LocalSigner(SECRET)),
+            clock=clock or SystemClock(),
+            events=events or EventHub(),
+            settings=settings,
+            secret=SECRET,
+        )
+        with db.write() as tx:
+            server.insert(tx, ServerRow(new_id(), None, SECRET, deps.clock.now()))
+        project_service.create(deps, SYSTEM, name="default")
+        add_user(deps, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
+        yield deps
+    finally:
+        db.close()
+
+
+def add_user(
+    deps: Deps, name: str, *, roles: Mapping[str, Role] | None = None, is_admin: bool = False, password: str = ""
+) -> User:
+    """A user with roles in projects that exist. Without a password nobody can sign in with one; tokens work."""
+    if password:
+        user = user_service.create(deps, SYSTEM, name=name, password=password, is_admin=is_admin)
+    else:
+        user = User(new_id(), name, "", is_admin, deps.clock.now())
+        with deps.db.write() as tx:
+            users.insert(tx, user, password_hash=NO_PASSWORD)
+    with deps.db.write() as tx:
+        for project_name, role in (roles or {}).items():
+            project = projects.find(tx, project_name)
+            assert project is not None, project_name
+            projects.set_role(tx, project.id, user.id, role)
+    return user
