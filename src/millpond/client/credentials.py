@@ -30,11 +30,23 @@ _PROJECT_LINE = re.compile(r"^\s*project\s*=.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    """Tokens by server, and the server used when nothing else names one."""
+class KnownServer:
+    """A token kept for one server; its id, when known, lets `logout` revoke it there."""
 
-    servers: Mapping[str, str] = field(default_factory=dict)
+    token: str
+    token_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What is kept by server, and the server used when nothing else names one."""
+
+    servers: Mapping[str, KnownServer] = field(default_factory=dict)
     current: str | None = None
+
+    def token_of(self, server: str) -> str | None:
+        known = self.servers.get(server)
+        return known.token if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def load_credentials(directory: Path) -> Credentials:
     path = directory / "credentials.json"
     try:
         document = json.loads(path.read_text("utf-8"))
-        servers = {url: str(entry["token"]) for url, entry in document["servers"].items()}
+        servers = {url: KnownServer(entry["token"], entry.get("id")) for url, entry in document["servers"].items()}
         return Credentials(servers, document.get("current"))
     except FileNotFoundError:
         return Credentials()
@@ -83,16 +95,16 @@ def load_credentials(directory: Path) -> Credentials:
         raise SetupError(f"{path} cannot be read: {error}", hint="Move it away and run: mill login") from error
 
 
-def save_token(directory: Path, server: str, token: str) -> None:
+def save_token(directory: Path, server: str, token: str, token_id: str | None = None) -> None:
     """Keep `token` for `server` and make that server the current one."""
     known = load_credentials(directory)
-    _save(directory, Credentials({**known.servers, server: token}, server))
+    _save(directory, Credentials({**known.servers, server: KnownServer(token, token_id)}, server))
 
 
 def forget_server(directory: Path, server: str) -> bool:
     """Drop the token of `server`; False when there was none."""
     known = load_credentials(directory)
-    rest = {url: token for url, token in known.servers.items() if url != server}
+    rest = {url: kept for url, kept in known.servers.items() if url != server}
     current = known.current if known.current != server else next(iter(rest), None)
     _save(directory, Credentials(rest, current))
     return len(rest) < len(known.servers)
@@ -138,17 +150,21 @@ def resolve_target(
         server=url,
         # A token is only ever sent to a server its owner named: a folder somebody else made must not redirect it.
         token=(environ.get("MILL_TOKEN") if chosen or url in (*known.servers, DEFAULT_SERVER) else None)
-        or known.servers.get(url),
+        or known.token_of(url),
         project=project or environ.get("MILL_PROJECT") or local.get("project") or load_project(home) or DEFAULT_PROJECT,
     )
 
 
 def _save(directory: Path, credentials: Credentials) -> None:
     document = {
-        "servers": {url: {"token": token} for url, token in sorted(credentials.servers.items())},
+        "servers": {url: _entry(kept) for url, kept in sorted(credentials.servers.items())},
         "current": credentials.current,
     }
     write_atomically(directory / "credentials.json", json.dumps(document, indent=2).encode() + b"\n", mode=0o600)
+
+
+def _entry(kept: KnownServer) -> dict[str, str]:
+    return {"token": kept.token, "id": kept.token_id} if kept.token_id else {"token": kept.token}
 
 
 def _working_copy_settings(directory: Path) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""`mill`: the table of its commands, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from millpond import __version__
+from millpond.cli.lazy import Entry, LazyGroup
+from millpond.cli.report import report, use_color
+from millpond.errors import BadRequest, MillError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+_DATA, _WORK, _PLACES, _PEOPLE, _SERVER = "Data", "Work", "Places", "People", "Server and this machine"
+
+ENTRIES = (
+    Entry("data", "millpond.cli.data", "Datasets: put folders into the lake, look at them, bring them back.", _DATA),
+    Entry("cache", "millpond.cli.cache", "Commits kept as plain files beside the compute.", _DATA),
+    Entry("submit", "millpond.cli.submit", "Run a command as a job, beside its data.", _WORK, verb=True),
+    Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
+    Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
+    Entry("logs", "millpond.cli.jobs", "Print what a job wrote.", _WORK, verb=True),
+    Entry("why", "millpond.cli.jobs", "Say why a job is in the state it is in.", _WORK, verb=True),
+    Entry("wait", "millpond.cli.jobs", "Wait until a job has ended.", _WORK, verb=True),
+    Entry("stop", "millpond.cli.jobs", "End a job and keep everything it made.", _WORK, verb=True),
+    Entry("delete", "millpond.cli.jobs", "Move a job and its run to the bin, for 30 days.", _WORK, verb=True),
+    Entry("undelete", "millpond.cli.jobs", "Bring a job and its run back from the bin.", _WORK, verb=True),
+    Entry("run", "millpond.cli.run", "Runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
+    Entry("volume", "millpond.cli.volume", "Directories that hold cached commits.", _PLACES),
+    Entry("site", "millpond.cli.site", "Places that hold volumes and computes.", _PLACES),
+    Entry("compute", "millpond.cli.compute", "What jobs run on.", _PLACES),
+    Entry("project", "millpond.cli.project", "Teams' spaces and who is in them.", _PEOPLE),
+    Entry("user", "millpond.cli.user", "People and service accounts.", _PEOPLE),
+    Entry("token", "millpond.cli.token", "API tokens of your own.", _PEOPLE),
+    Entry("audit", "millpond.cli.audit", "Show who changed what, newest first.", _PEOPLE, verb=True),
+    Entry("login", "millpond.cli.account", "Sign in to a server and keep a token for it.", _PEOPLE, verb=True),
+    Entry("logout", "millpond.cli.account", "Give the token back and forget the server.", _PEOPLE, verb=True),
+    Entry("whoami", "millpond.cli.account", "Show who you are, where, and in which projects.", _PEOPLE, verb=True),
+    Entry("up", "millpond.cli.up", "Start the server, with an agent for this machine.", _SERVER, verb=True),
+    Entry("agent", "millpond.cli.agent", "Run the agent of a site.", _SERVER, verb=True),
+    Entry(
+        "doctor", "millpond.cli.doctor", "Check this machine and the server, and say what to do.", _SERVER, verb=True
+    ),
+    Entry("version", "millpond.cli.account", "Show the versions of client and server.", _SERVER, verb=True),
+)
+
+
+class MillGroup(LazyGroup):
+    # A build for clients alone may leave the server's own commands out.
+    entries = tuple(entry for entry in ENTRIES if entry.is_present)
+
+
+app = typer.Typer(
+    cls=MillGroup,
+    name="mill",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mill {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Every command explains itself: mill COMMAND --help")
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Millpond keeps datasets beside the compute, so that the work never waits."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        result = app(args=argv, prog_name="mill", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except MillError as error:
+        report(error, as_json=_wants_json(argv), color=use_color(sys.stderr))
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python must not try to flush the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - the edge of the program: a person sees words, not a traceback
+        return _unexpected(error, argv)
+
+
+def _unexpected(error: Exception, argv: Sequence[str]) -> int:
+    # Typer's usage errors carry their own code and words, and have no public base class.
+    format_message = getattr(error, "format_message", None)
+    if format_message is not None:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "mill"
+        usage = BadRequest(format_message() or "That is not how this command is used.", hint=f"See: {path} --help")
+        report(usage, as_json=_wants_json(argv), color=use_color(sys.stderr))
+        return int(getattr(error, "exit_code", usage.exit_code))
+    if "--debug" in argv:
+        traceback.print_exc(file=sys.stderr)
+    hint = "Add --debug to see where it happened; please report it." if "--debug" not in argv else None
+    words = f"Something unexpected happened: {type(error).__name__}: {error}"
+    report(MillError(words, hint=hint), as_json=_wants_json(argv), color=use_color(sys.stderr))
+    return MillError.exit_code
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    own = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in own

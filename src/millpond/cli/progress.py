@@ -1,0 +1,88 @@
+"""Progress on stderr: a live line on a terminal, a plain line every ten seconds otherwise, nothing when quiet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from millpond.cli.output import Output
+from millpond.model.quantity import format_bytes, format_seconds
+
+PLAIN_SECONDS = 10.0
+
+
+class Meter:
+    """Files, bytes, rate and time left of one piece of work. Told from any thread; `total` 0 means not known yet."""
+
+    def __init__(self, out: Output, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out = out
+        self._title = title
+        self._clock = clock
+        self._began = clock()
+        self._lock = threading.Lock()
+        self._said = self._began
+        self._words = ""
+        self._live: Progress | None = None
+        if not out.quiet and out.stderr.isatty():
+            console = Console(file=out.stderr, no_color=not out.color_stderr, highlight=False)
+            self._live = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[words]}", markup=False),
+                console=console,
+                transient=True,
+            )
+            self._task = self._live.add_task(title, total=None, words="")
+
+    def __enter__(self) -> Meter:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def update(
+        self, *, done: int = 0, total: int = 0, files: int = 0, total_files: int = 0, title: str | None = None
+    ) -> None:
+        """How far the work is now: not how much was added."""
+        with self._lock:
+            self._title = title or self._title
+            elapsed = max(self._clock() - self._began, 1e-6)
+            self._words = progress_words(done, total, files, total_files, elapsed)
+            if self._live:
+                self._live.update(
+                    self._task,
+                    description=self._title,
+                    completed=done if total else files,
+                    total=total or total_files or None,
+                    words=self._words,
+                )
+            elif not self._out.quiet and self._clock() - self._said >= PLAIN_SECONDS:
+                self._said = self._clock()
+                self._out.note(f"{self._title}: {self._words}")
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._began
+
+
+def progress_words(done: int, total: int, files: int, total_files: int, elapsed: float) -> str:
+    """`1,200/3,000 files · 12.0 MB/30.0 MB · 4.0 MB/s · 4.5 s left`."""
+    parts = [f"{files:,}/{total_files:,} files" if total_files else f"{files:,} files"]
+    parts.append(f"{format_bytes(done)}/{format_bytes(total)}" if total else format_bytes(done))
+    rate = done / elapsed
+    if done and elapsed >= 0.5:
+        parts.append(f"{format_bytes(int(rate))}/s")
+        if total > done:
+            parts.append(f"{format_seconds((total - done) / rate)} left")
+    return " · ".join(parts)

@@ -1,0 +1,104 @@
+"""`mill run`: parameters, metrics and artifacts of jobs and scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.output import Bytes, Column
+from millpond.cli.session import Session
+from millpond.client.runs import get_metrics, get_run, list_artifacts, list_runs
+from millpond.wire.work import Series
+
+app = typer.Typer()
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+
+
+@command(app, "list")
+def list_all(
+    mill: Session,
+    experiment: Annotated[str | None, typer.Option(help="Only runs of this experiment.")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 100,
+) -> None:
+    """List runs, newest first."""
+    mill.out.items(
+        list_runs(mill.api, project=mill.project, experiment=experiment, deleted=deleted, at_most=limit),
+        [
+            ("RUN", lambda r: r.id),
+            ("NAME", lambda r: r.name),
+            ("EXPERIMENT", lambda r: r.experiment),
+            ("STATE", lambda r: r.state),
+            ("USER", lambda r: r.created_by),
+            ("STARTED", lambda r: r.started_at),
+            ("METRICS", lambda r: _pairs(r.metrics)),
+        ],
+        empty="There are no runs here yet. A job makes one, and so does millpond.init() in a script.",
+    )
+
+
+@command(app, "show")
+def show(mill: Session, run: RunId) -> None:
+    """Show one run: parameters, tags, the newest value of every metric, artifacts."""
+    found = get_run(mill.api, mill.project, run)
+    artifacts = [] if mill.out.as_json else [a.path for a in list_artifacts(mill.api, mill.project, run)]
+    mill.out.shape(
+        found,
+        [
+            ("run", found.id),
+            ("name", found.name),
+            ("experiment", found.experiment),
+            ("state", found.state),
+            ("job", found.job),
+            ("by", found.created_by),
+            ("started", found.started_at),
+            ("ended", found.ended_at),
+            *((f"param {key}", _word(value)) for key, value in sorted(found.params.items())),
+            *((f"tag {key}", value) for key, value in sorted(found.tags.items())),
+            *((f"metric {key}", _word(value)) for key, value in sorted(found.metrics.items())),
+            ("artifacts", artifacts),
+        ],
+    )
+
+
+@command(app, "metrics")
+def metrics(
+    mill: Session,
+    run: RunId,
+    key: Annotated[str | None, typer.Argument(help="Only this metric.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Thin each metric to this many points.", min=2)] = 1000,
+) -> None:
+    """Print the points of a run's metrics."""
+    series = get_metrics(mill.api, mill.project, run, key, limit)
+    if mill.out.as_json:
+        mill.out.json(series.model_dump(mode="json"))
+        return
+    columns: list[Column[tuple[Series, int]]] = [
+        ("METRIC", lambda row: row[0].key),
+        ("STEP", lambda row: row[0].steps[row[1]]),
+        ("VALUE", lambda row: row[0].values[row[1]]),
+        ("WHEN", lambda row: row[0].times[row[1]]),
+    ]
+    points = [(one, index) for one in series.items for index in range(len(one.steps))]
+    mill.out.items(points, columns, empty="This run has reported no metrics.")
+
+
+@command(app, "artifacts")
+def artifacts(mill: Session, run: RunId) -> None:
+    """List the artifacts of a run."""
+    mill.out.items(
+        list_artifacts(mill.api, mill.project, run),
+        [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size)), ("CREATED", lambda a: a.created_at)],
+        empty="This run has no artifacts.",
+    )
+
+
+def _pairs(values: dict[str, float]) -> str:
+    return " ".join(f"{key}={value:.4g}" for key, value in sorted(values.items()))
+
+
+def _word(value: Any) -> Any:
+    return value if isinstance(value, (int, float, str)) and not isinstance(value, bool) else str(value)

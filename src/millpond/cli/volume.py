@@ -1,0 +1,138 @@
+"""`mill volume`: directories that hold cached commits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.output import Bytes, Seconds
+from millpond.cli.session import Session
+from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, list_volumes
+from millpond.errors import BadRequest
+from millpond.model.quantity import parse_bytes, parse_seconds
+from millpond.wire.cache import Volume, VolumeChange, VolumeCreate
+
+app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="The volume's name.")]
+Capacity = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may hold at most, like 2TB.")]
+Reserve = Annotated[str | None, typer.Option(metavar="SIZE", help="What stays free on it for others, like 50GB.")]
+Idle = Annotated[str | None, typer.Option(metavar="TIME", help="How long an unused commit stays, like 8h or 1d.")]
+High = Annotated[int | None, typer.Option(metavar="PERCENT", help="Evict early above this.", min=1, max=100)]
+Low = Annotated[int | None, typer.Option(metavar="PERCENT", help="… down to this.", min=0, max=100)]
+
+
+@command(app, "add")
+def add(
+    mill: Session,
+    name: Name,
+    path: Annotated[str, typer.Argument(help="The directory, as the machines of its site see it.")],
+    site: Annotated[str, typer.Option(help="The site it is at.")] = "local",
+    capacity: Capacity = None,
+    reserve: Reserve = None,
+    idle: Idle = None,
+    high: High = None,
+    low: Low = None,
+) -> None:
+    """Add a directory that may hold cached commits, normally an NFS mount."""
+    limits = _limits(capacity, reserve, idle, high, low)
+    volume = create_volume(mill.api, VolumeCreate(name=name, path=path, site=site, **limits))
+    mill.out.note(f"Volume {volume.name} added; the agent of site {volume.site} looks at it now.")
+    _show(mill, volume)
+
+
+@command(app, "list")
+def list_all(mill: Session) -> None:
+    """List volumes with what they hold and how much room is left."""
+    mill.out.items(
+        list_volumes(mill.api),
+        [
+            ("VOLUME", lambda v: v.name),
+            ("SITE", lambda v: v.site),
+            ("CONNECTED", lambda v: v.connected),
+            ("COMMITS", lambda v: v.cached_commits),
+            ("USED", lambda v: Bytes(v.used_bytes)),
+            ("FREE", lambda v: Bytes(v.free_bytes)),
+            ("CAPACITY", lambda v: Bytes(v.capacity_bytes)),
+            ("IDLE", lambda v: Seconds(v.idle_seconds)),
+            ("PATH", lambda v: v.path),
+            ("PROBLEM", lambda v: v.problem),
+        ],
+        empty="There are no volumes yet. Add one: mill volume add NAME DIRECTORY",
+    )
+
+
+@command(app, "show")
+def show(mill: Session, name: Name) -> None:
+    """Show one volume."""
+    _show(mill, get_volume(mill.api, name))
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    name: Name,
+    capacity: Capacity = None,
+    reserve: Reserve = None,
+    idle: Idle = None,
+    high: High = None,
+    low: Low = None,
+) -> None:
+    """Change a volume's limits."""
+    limits = _limits(capacity, reserve, idle, high, low)
+    if not limits:
+        raise BadRequest("Nothing to change was given.", hint="See: mill volume set --help")
+    _show(mill, change_volume(mill.api, name, VolumeChange(**limits)))
+
+
+@command(app, "rm")
+def remove(
+    mill: Session,
+    name: Name,
+    force: Annotated[bool, typer.Option("--force", help="Clear the commits cached there first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a volume. Refused while commits are cached there, unless --force clears them first."""
+    volume = get_volume(mill.api, name)
+    if volume.cached_commits and force:
+        mill.confirm(f"Clear {volume.cached_commits} cached commits on {name} and remove it?", yes=yes)
+    else:
+        mill.confirm(f"Remove the volume {name}?", yes=yes)
+    delete_volume(mill.api, name, force=force)
+    mill.out.note(f"Volume {name} removed.")
+
+
+def _limits(
+    capacity: str | None, reserve: str | None, idle: str | None, high: int | None, low: int | None
+) -> dict[str, int]:
+    given = {
+        "capacity_bytes": None if capacity is None else parse_bytes(capacity),
+        "reserve_bytes": None if reserve is None else parse_bytes(reserve),
+        "idle_seconds": None if idle is None else parse_seconds(idle),
+        "high_percent": high,
+        "low_percent": low,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _show(mill: Session, volume: Volume) -> None:
+    mill.out.shape(
+        volume,
+        [
+            ("volume", volume.name),
+            ("site", volume.site),
+            ("path", volume.path),
+            ("connected", volume.connected),
+            ("problem", volume.problem),
+            ("capacity", Bytes(volume.capacity_bytes)),
+            ("reserve", Bytes(volume.reserve_bytes)),
+            ("used", Bytes(volume.used_bytes)),
+            ("free", Bytes(volume.free_bytes)),
+            ("cached commits", volume.cached_commits),
+            ("idle time", Seconds(volume.idle_seconds)),
+            ("watermarks", f"{volume.high_percent} % down to {volume.low_percent} %"),
+            ("seen", volume.seen_at),
+        ],
+    )
