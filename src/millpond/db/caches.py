@@ -104,6 +104,13 @@ def of_dataset(tx: Connection, dataset_id: str) -> Sequence[CachedView]:
     return [_view(row) for row in tx.execute(_select().where(cached.c.dataset_id == dataset_id).order_by(cached.c.id))]
 
 
+def of_deleted_datasets(tx: Connection, *, volume_id: str | None = None) -> Sequence[CachedView]:
+    query = _select().where(dataset.c.deleted_at.is_not(None))
+    if volume_id is not None:
+        query = query.where(cached.c.volume_id == volume_id)
+    return [_view(row) for row in tx.execute(query.order_by(cached.c.id))]
+
+
 def of_commits(tx: Connection, commit_ids: Collection[str]) -> Sequence[CachedView]:
     query = _select().where(cached.c.commit_id.in_(commit_ids)).order_by(volume.c.name)
     return [_view(row) for row in tx.execute(query)] if commit_ids else []

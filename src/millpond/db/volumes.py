@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, and_, case, func, select
 
-from millpond.db.tables import site, volume
-from millpond.model.volume import Volume
+from millpond.db.tables import cached, site, volume
+from millpond.model.volume import CachedState, Volume
 
 
 def insert(tx: Connection, value: Volume) -> None:
@@ -67,6 +68,22 @@ def all_of(tx: Connection, site_id: str | None = None) -> Sequence[Volume]:
     if site_id is not None:
         query = query.where(volume.c.site_id == site_id)
     return [_volume(row) for row in tx.execute(query)]
+
+
+def connected(tx: Connection, *, since: datetime) -> tuple[int, int]:
+    """How many volumes are well and were seen since then, and the capacity of all volumes."""
+    well = and_(volume.c.problem.is_(None), volume.c.seen_at >= since)
+    query = select(
+        func.coalesce(func.sum(case((well, 1), else_=0)), 0), func.coalesce(func.sum(volume.c.capacity_bytes), 0)
+    )
+    count, capacity = tx.execute(query).one()
+    return int(count), int(capacity)
+
+
+def cached_bytes(tx: Connection, *, among: Collection[str] | None) -> int:
+    """Bytes of the cached commits of these projects, None meaning all."""
+    query = select(func.coalesce(func.sum(cached.c.bytes), 0)).where(cached.c.state == CachedState.READY.value)
+    return int(tx.execute(query if among is None else query.where(cached.c.project_id.in_(among))).scalar_one())
 
 
 def change(tx: Connection, volume_id: str, **values: Any) -> None:

@@ -1,0 +1,253 @@
+"""Datasets: rows, cards, and the records of the lake that are reserved but not yet known to be written.
+
+A dataset whose `next_record` is 0 is not visible yet: the record that creates it is still on its way to the lake.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
+
+from millpond.db.tables import cached, commit, dataset, member, project, record, ref, user
+from millpond.model.dataset import Dataset, DatasetKind
+from millpond.model.names import DEFAULT_BRANCH
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A dataset as the hub shows it."""
+
+    dataset: Dataset
+    commits: int
+    cached_commits: int
+    head: str | None
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRecord:
+    project_id: str
+    dataset_id: str
+    n: int
+    body: str
+
+
+def insert(tx: Connection, value: Dataset) -> None:
+    """Not visible until `show`. IntegrityError when the name is taken in the project."""
+    tx.execute(
+        dataset.insert().values(
+            id=value.id,
+            project_id=value.project_id,
+            name=value.name,
+            kind=value.kind.value,
+            description=value.description,
+            created_at=value.created_at,
+            created_by=value.created_by,
+            active_at=value.active_at,
+            next_record=0,
+        )
+    )
+
+
+def change(tx: Connection, dataset_id: str, **values: Any) -> None:
+    tx.execute(dataset.update().where(dataset.c.id == dataset_id).values(**values))
+
+
+def get(tx: Connection, dataset_id: str) -> Dataset | None:
+    row = tx.execute(_select().where(dataset.c.id == dataset_id, _visible())).first()
+    return _dataset(row) if row else None
+
+
+def find(tx: Connection, project_id: str, name: str) -> Dataset | None:
+    query = _select().where(dataset.c.project_id == project_id, dataset.c.name == name, _visible())
+    row = tx.execute(query).first()
+    return _dataset(row) if row else None
+
+
+def find_everywhere(tx: Connection, name: str, *, among: Collection[str] | None) -> Sequence[Dataset]:
+    """Datasets of that name in the projects whose id is `among`, None meaning all."""
+    query = _select().where(dataset.c.name == name, _visible(), *_only(among)).order_by(project.c.name)
+    return [_dataset(row) for row in tx.execute(query)]
+
+
+def names(tx: Connection, project_id: str) -> Sequence[str]:
+    return tx.scalars(select(dataset.c.name).where(dataset.c.project_id == project_id, _visible())).all()
+
+
+def written_names(tx: Connection, *, among: Collection[str] | None) -> Sequence[str]:
+    query = select(project.c.name, dataset.c.name).join(project).where(_visible(), *_only(among))
+    return [f"{row[0]}/{row[1]}" for row in tx.execute(query)]
+
+
+def cards(
+    tx: Connection,
+    *,
+    among: Collection[str] | None,
+    limit: int,
+    after: tuple[str, str] = ("", ""),
+    search: str = "",
+    only: str | None = None,
+) -> Sequence[Card]:
+    """At most `limit` cards by project and name, behind `after`; `only` one dataset id, or all data people made."""
+    query = _cards().where(_visible(), *_only(among)).order_by(project.c.name, dataset.c.name).limit(limit)
+    query = query.where(dataset.c.id == only if only else dataset.c.kind == DatasetKind.DATA.value)
+    name, below = after
+    query = query.where(or_(project.c.name > name, and_(project.c.name == name, dataset.c.name > below)))
+    if search:
+        pattern = f"%{_escaped(search.lower())}%"
+        query = query.where(
+            or_(
+                func.lower(dataset.c.name).like(pattern, escape="\\"),
+                func.lower(dataset.c.description).like(pattern, escape="\\"),
+            )
+        )
+    return [_card(row) for row in tx.execute(query)]
+
+
+def totals(tx: Connection, *, among: Collection[str] | None) -> tuple[int, int]:
+    """How many datasets people made, and the bytes of their newest commits."""
+    query = (
+        select(func.count(), func.coalesce(func.sum(commit.c.bytes), 0))
+        .select_from(_with_head())
+        .where(_visible(), dataset.c.kind == DatasetKind.DATA.value, *_only(among))
+    )
+    count, total = tx.execute(query).one()
+    return count, int(total)
+
+
+def member_names(tx: Connection, project_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """Names of the people with a role, by project."""
+    query = (
+        select(member.c.project_id, user.c.name)
+        .join(user, user.c.id == member.c.user_id)
+        .where(member.c.project_id.in_(project_ids))
+        .order_by(user.c.name)
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in tx.execute(query):
+        found[row.project_id].append(row.name)
+    return found
+
+
+# Records ---------------------------------------------------------------------------------------------
+
+
+def lock_names(tx: Connection, project_id: str) -> None:
+    """Nobody else gives a name in this project until the transaction ends."""
+    tx.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
+
+
+def taken(tx: Connection, project_id: str, name: str) -> bool:
+    """Whether a living dataset has the name, visible or not."""
+    key = and_(dataset.c.project_id == project_id, dataset.c.name == name, dataset.c.deleted_at.is_(None))
+    return tx.execute(select(dataset.c.id).where(key)).first() is not None
+
+
+def lock_next_record(tx: Connection, dataset_id: str) -> int:
+    """The number of the dataset's next record; nobody else takes one until the transaction ends."""
+    number: int = tx.execute(
+        select(dataset.c.next_record).where(dataset.c.id == dataset_id).with_for_update()
+    ).scalar_one()
+    return number
+
+
+def insert_record(tx: Connection, value: PendingRecord, *, lock: str | None, now: datetime) -> None:
+    tx.execute(
+        record.insert().values(dataset_id=value.dataset_id, n=value.n, body=value.body, ref_name=lock, reserved_at=now)
+    )
+
+
+def locked_by(tx: Connection, dataset_id: str, lock: str) -> PendingRecord | None:
+    """The pending record that holds this lock."""
+    row = tx.execute(_pending().where(record.c.dataset_id == dataset_id, record.c.ref_name == lock)).first()
+    return _pending_record(row) if row else None
+
+
+def pending(
+    tx: Connection, *, before: datetime | None = None, project_id: str | None = None, lock: str | None = None
+) -> Sequence[PendingRecord]:
+    """Records reserved before a moment, of a project, with a lock; oldest first."""
+    query = _pending().order_by(record.c.dataset_id, record.c.n)
+    if before is not None:
+        query = query.where(record.c.reserved_at < before)
+    if project_id is not None:
+        query = query.where(dataset.c.project_id == project_id)
+    if lock is not None:
+        query = query.where(record.c.ref_name == lock)
+    return [_pending_record(row) for row in tx.execute(query)]
+
+
+def delete_record(tx: Connection, dataset_id: str, n: int) -> bool:
+    """Whether it was still pending: exactly one of those who finish a record makes it visible."""
+    key = and_(record.c.dataset_id == dataset_id, record.c.n == n)
+    return tx.execute(record.delete().where(key)).rowcount > 0
+
+
+# Parts -----------------------------------------------------------------------------------------------
+
+
+def _visible() -> ColumnElement[bool]:
+    return and_(dataset.c.deleted_at.is_(None), dataset.c.next_record > 0)
+
+
+def _only(among: Collection[str] | None) -> list[ColumnElement[bool]]:
+    return [] if among is None else [dataset.c.project_id.in_(among)]
+
+
+def _select() -> Select[Any]:
+    return select(dataset, project.c.name.label("project")).join(project, project.c.id == dataset.c.project_id)
+
+
+def _with_head() -> Any:
+    head = and_(ref.c.dataset_id == dataset.c.id, ref.c.name == DEFAULT_BRANCH)
+    return dataset.join(project).outerjoin(ref, head).outerjoin(commit, commit.c.id == ref.c.commit_id)
+
+
+def _cards() -> Select[Any]:
+    commits = select(func.count()).where(commit.c.dataset_id == dataset.c.id).correlate(dataset).scalar_subquery()
+    held = select(func.count()).where(cached.c.dataset_id == dataset.c.id, cached.c.state == "ready")
+    return select(
+        dataset,
+        project.c.name.label("project"),
+        commits.label("commits"),
+        held.correlate(dataset).scalar_subquery().label("cached_commits"),
+        ref.c.commit_id.label("head"),
+        case((commit.c.id.is_(None), 0), else_=commit.c.files).label("files"),
+        case((commit.c.id.is_(None), 0), else_=commit.c.bytes).label("bytes"),
+    ).select_from(_with_head())
+
+
+def _pending() -> Select[Any]:
+    return select(record, dataset.c.project_id).join(dataset, dataset.c.id == record.c.dataset_id)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _dataset(row: Row[Any]) -> Dataset:
+    return Dataset(
+        id=row.id,
+        project_id=row.project_id,
+        project=row.project,
+        name=row.name,
+        kind=DatasetKind(row.kind),
+        description=row.description,
+        created_at=row.created_at,
+        created_by=row.created_by,
+        active_at=row.active_at,
+    )
+
+
+def _card(row: Row[Any]) -> Card:
+    return Card(_dataset(row), row.commits, row.cached_commits, row.head, row.files, row.bytes)
+
+
+def _pending_record(row: Row[Any]) -> PendingRecord:
+    return PendingRecord(row.project_id, row.dataset_id, row.n, row.body)

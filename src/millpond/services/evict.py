@@ -1,0 +1,76 @@
+"""What leaves the volumes by itself: idle commits, those above the watermark, those of deleted datasets."""
+
+from __future__ import annotations
+
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import caches, leases, volumes
+from millpond.db.caches import CachedView
+from millpond.decide.admission import usable_bytes
+from millpond.decide.eviction import Evict, Limits, plan_evictions
+from millpond.model.volume import CachedState, Volume
+from millpond.services.admission import held_on, mark_evictions, space_of
+from millpond.services.caches import announce
+from millpond.services.deps import Deps
+
+logger = getLogger(__name__)
+
+DELETED = "its dataset was deleted"
+
+
+def evict_all(deps: Deps) -> int:
+    """Plan and mark the evictions of every volume; how many. Agents carry them out."""
+    with deps.db.read() as tx:
+        found = volumes.all_of(tx)
+    return sum(_evict_on(deps, volume.id) for volume in found) + evict_deleted(deps)
+
+
+def evict_deleted(deps: Deps) -> int:
+    """Mark what is cached of deleted datasets and not leased any more."""
+    with deps.db.read() as tx:
+        found = caches.of_deleted_datasets(tx)
+    marked: list[CachedView] = []
+    for volume_id in sorted({view.cached.volume_id for view in found}):
+        with deps.db.write() as tx:
+            volume = volumes.lock(tx, volume_id)
+            if volume is not None:
+                marked.extend(_mark_deleted(deps, tx, volume))
+    _tell(deps, marked)
+    return len(marked)
+
+
+def _evict_on(deps: Deps, volume_id: str) -> int:
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        leases.drop_expired(tx, now)
+        volume = volumes.lock(tx, volume_id)
+        if volume is None or volume.problem is not None or volume.capacity_bytes == 0:
+            return 0  # nothing can be removed there now
+        held = held_on(tx, volume.id, now)
+        limits = Limits(
+            usable_bytes=usable_bytes(space_of(volume), held),
+            idle_seconds=volume.idle_seconds,
+            high_percent=volume.high_percent,
+            low_percent=volume.low_percent,
+        )
+        marked = mark_evictions(tx, volume, plan_evictions(limits, held, now))
+    _tell(deps, marked)
+    return len(marked)
+
+
+def _mark_deleted(deps: Deps, tx: Connection, volume: Volume) -> list[CachedView]:
+    held = leases.holders_on(tx, volume.id, deps.clock.now())
+    plan = [
+        Evict(view.cached.id, DELETED)
+        for view in caches.of_deleted_datasets(tx, volume_id=volume.id)
+        if not held.get(view.cached.id) and view.cached.state is not CachedState.EVICTING
+    ]
+    return list(mark_evictions(tx, volume, plan))
+
+
+def _tell(deps: Deps, marked: list[CachedView] | tuple[CachedView, ...]) -> None:
+    announce(deps, marked, "evicting")
+    for view in marked:
+        logger.info("eviction_marked %s volume=%s reason=%s", view.written, view.volume, view.cached.reason)
