@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, sites, volumes
+from millpond.db import caches, leases, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import fills_to_start, usable_bytes
 from millpond.errors import NotFound
@@ -66,7 +66,12 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
         if sites.filling_agent(tx, agent.site_id) == agent.id:
             for volume in found:
                 fills.extend(_desired_on(tx, volume, now))
-    return [DesiredVolume(id=volume.id, path=volume.path) for volume in found], fills
+        row = server.get(tx)
+    lake = (row.lake_id if row else None) or ""
+    # A volume whose disk was never measured has not been seen well by any agent.
+    return [
+        DesiredVolume(id=volume.id, path=volume.path, new=volume.disk_free_bytes is None, lake=lake) for volume in found
+    ], fills
 
 
 # For jobs: inside the caller's write transaction ---------------------------------------------------------

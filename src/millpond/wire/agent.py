@@ -28,7 +28,7 @@ class VolumeSeen(Request):
     problem: str | None = None
     disk_total_bytes: int | None = None
     disk_free_bytes: int | None = None
-    # Published commits found there, as (dataset id, commit id, attempt or None); absent while there is a problem.
+    # Published commits found there; None while there is a problem.
     commits: list[CommitSeen] | None = None
 
 
@@ -69,7 +69,10 @@ class Observed(Request):
     version: str
     # New at every start of the agent process; two instances with one credential are told apart by it.
     instance: str
+    # Grows with every report of this instance: one that was overtaken on the way is older than what is known.
+    sequence: int = 0
     boot_id: str
+    driver: str = "process"
     nodes: list[NodeFacts]
     volumes: list[VolumeSeen] = []
     fills: list[FillSeen] = []
@@ -80,8 +83,12 @@ class Observed(Request):
 
 
 class DesiredVolume(Response):
+    """`new`: no agent has seen it well yet, so an empty directory may be made into it. Otherwise it is a missing mount."""
+
     id: str
     path: str
+    new: bool = True
+    lake: str = ""
 
 
 class DesiredFill(Response):
