@@ -25,6 +25,8 @@ class ProcessDriver:
     def __init__(self) -> None:
         # Keepers started by this agent, kept only to be waited for: an ended one must not stay a zombie.
         self._children: list[int] = []
+        # Whose placement it is never changes; asked ten times a second, it is worth remembering.
+        self._owners: dict[Path, dict[str, Any]] = {}
 
     @property
     def name(self) -> str:
@@ -41,13 +43,15 @@ class ProcessDriver:
 
     def status(self, directory: Path) -> Status:
         self._reap()
-        owner = _read(directory / "claim")
+        owner = self._owners.get(directory) or _read(directory / "claim")
         if owner is None:
             return NotStarted()
+        self._owners[directory] = owner
         # Looked at before exit.json is: a keeper writes that file and only then leaves.
         alive = keeper.is_running(owner)
         ended = _read(directory / "exit.json")
         if ended is not None:
+            self._owners.pop(directory, None)
             return _exited(ended)
         command = _read(directory / "keeper.json")
         started_at = _time(command["started_at"]) if command else None

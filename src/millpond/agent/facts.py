@@ -1,0 +1,74 @@
+"""What this machine can run: measured, or declared by whoever starts the agent."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.agent.keeper import boot_id
+from millpond.wire.agent import NodeFacts
+
+log = logging.getLogger(__name__)
+
+__all__ = ["Declared", "boot_id", "node_facts"]
+
+_CGROUP_MEMORY = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Numbers told on the command line; None is measured."""
+
+    cpus: int | None = None
+    memory_bytes: int | None = None
+    gpus: int | None = None
+
+    @property
+    def any(self) -> bool:
+        return any(number is not None for number in (self.cpus, self.memory_bytes, self.gpus))
+
+
+def node_facts(name: str, declared: Declared) -> NodeFacts:
+    measured_gpus, model = measure_gpus()
+    return NodeFacts(
+        name=name,
+        cpus=declared.cpus if declared.cpus is not None else len(os.sched_getaffinity(0)),
+        memory_bytes=declared.memory_bytes if declared.memory_bytes is not None else measure_memory(),
+        gpus=declared.gpus if declared.gpus is not None else measured_gpus,
+        gpu_model=model or ("declared" if declared.gpus else ""),
+        declared=declared.any,
+    )
+
+
+def measure_memory() -> int:
+    """The machine's memory, or what the container around this process may use of it."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limits = [text.strip() for path in _CGROUP_MEMORY if (text := _read(path))]
+    return min([machine, *(int(text) for text in limits if text.isdigit())])
+
+
+def measure_gpus() -> tuple[int, str]:
+    """How many GPUs the driver shows, and the model of the first; (0, "") without one."""
+    if not Path("/proc/driver/nvidia").exists():
+        return 0, ""
+    # Imported only where there is a GPU: the bindings take megabytes that every other agent saves.
+    import pynvml  # noqa: PLC0415
+
+    try:
+        pynvml.nvmlInit()
+        count = pynvml.nvmlDeviceGetCount()
+        model = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0)) if count else ""
+        pynvml.nvmlShutdown()
+    except pynvml.NVMLError as error:
+        log.warning("GPUs cannot be counted: %s", error)
+        return 0, ""
+    return count, model if isinstance(model, str) else model.decode()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,88 @@
+"""The agent's side of the conversation with the server: three calls, outwards only."""
+
+from __future__ import annotations
+
+import platform
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from millpond import __version__
+from millpond.client.http import API, problem_of
+from millpond.errors import MillError, ServerUnreachable
+from millpond.model.address import is_local_host
+from millpond.wire.agent import Desired, LogAnswer, Observed, UsageBatch
+
+# Added to the time a request may wait at the server before its silence counts as an error.
+ANSWER_SECONDS = 15.0
+
+
+class Server:
+    """Raises MillError for what the server refuses and ServerUnreachable when it does not answer."""
+
+    def __init__(self, url: str, token: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._client = httpx.AsyncClient(
+            base_url=f"{self.url}{API}",
+            headers={
+                "Authorization": f"Bearer {token}",
+                "User-Agent": f"millpond-agent/{__version__} python/{platform.python_version()}",
+            },
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=5.0),
+            transport=transport,
+            # Proxies and certificates of the environment count, but a local address is never asked of a proxy.
+            trust_env=not is_local_host(urlsplit(self.url).hostname or ""),
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=8),
+        )
+
+    async def sync(self, observed: Observed) -> Desired:
+        """Tell everything, hear everything; answered when there is news or after `observed.wait_seconds`."""
+        timeout = httpx.Timeout(observed.wait_seconds + ANSWER_SECONDS, connect=5.0)
+        response = await self._send("POST", "/agents/sync", body=observed, timeout=timeout)
+        try:
+            return Desired.model_validate_json(response.content)
+        except ValidationError as error:
+            raise MillError(
+                f"{self.url} answered something this agent ({__version__}) does not understand.",
+                hint="Use the same version of Millpond for server and agent.",
+            ) from error
+
+    async def put_log(self, placement: str, offset: int, data: bytes) -> int:
+        """Send log bytes that begin at `offset`; how far the server has the log now."""
+        response = await self._send("PUT", f"/placements/{placement}/log", params={"offset": offset}, body=data)
+        return LogAnswer.model_validate_json(response.content).offset
+
+    async def post_usage(self, placement: str, batch: UsageBatch) -> None:
+        await self._send("POST", f"/placements/{placement}/usage", body=batch)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: BaseModel | bytes,
+        params: dict[str, int] | None = None,
+        timeout: httpx.Timeout | None = None,
+    ) -> httpx.Response:
+        content = body if isinstance(body, bytes) else body.model_dump_json().encode()
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        try:
+            response = await self._client.request(
+                method,
+                path,
+                content=content,
+                params=params,
+                headers={"Content-Type": kind},
+                timeout=timeout or httpx.USE_CLIENT_DEFAULT,
+            )
+        except httpx.HTTPError as error:
+            raise ServerUnreachable(
+                f"The server {self.url} cannot be reached: {error or type(error).__name__}"
+            ) from error
+        if response.is_success:
+            return response
+        raise problem_of(response)

@@ -1,0 +1,41 @@
+"""Blocking work beside the event loop, in threads that never keep the agent from ending."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """The result of `function()`, called in a daemon thread of its own.
+
+    Not asyncio.to_thread: a volume that hangs would hold one of a few shared threads for ever, and the agent could
+    not end before it. Cancelling the wait does not stop the thread; whoever starts one that is long gives it a way.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def deliver(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result: T | None = None
+        failure: BaseException | None = None
+        try:
+            result = function()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            failure = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(deliver, result, failure)
+
+    threading.Thread(target=work, name=getattr(function, "__name__", "work"), daemon=True).start()
+    return await future

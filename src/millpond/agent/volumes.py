@@ -1,0 +1,127 @@
+"""The volumes of the site as this agent sees them: looked at regularly, and whenever something changed there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from millpond.agent.threads import in_thread
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
+from millpond.errors import MillError
+from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeSeen
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 10.0
+# A healthy file server answers in milliseconds; longer than this is told as a problem while the look goes on.
+SLOW_SECONDS = 20.0
+
+
+class Volumes:
+    """One watch per desired volume. `changed` is called when what there is to report has changed."""
+
+    def __init__(self, state_dir: Path, changed: Callable[[], None]) -> None:
+        self._state_dir = state_dir
+        self._changed = changed
+        self._watches: dict[str, VolumeWatch] = {}
+
+    def reconcile(self, desired: Sequence[DesiredVolume]) -> None:
+        wanted = {volume.id: volume for volume in desired}
+        for gone in self._watches.keys() - wanted.keys():
+            self._watches.pop(gone).end()
+        for volume in desired:
+            known = self._watches.get(volume.id)
+            if known is None or known.volume.root != Path(volume.path):
+                if known is not None:
+                    known.end()
+                self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed)
+
+    def seen(self) -> list[VolumeSeen]:
+        """What was found; a volume that was not looked at yet is left out."""
+        return [watch.seen for watch in self._watches.values() if watch.seen is not None]
+
+    def healthy(self, volume_id: str) -> CacheVolume | None:
+        watch = self._watches.get(volume_id)
+        return watch.volume if watch and watch.seen and watch.seen.problem is None else None
+
+    async def look(self, volume_id: str) -> None:
+        """Look at the volume now. What is reported afterwards includes everything done before the call."""
+        watch = self._watches.get(volume_id)
+        if watch is not None:
+            await watch.look()
+
+    def end(self) -> None:
+        for watch in self._watches.values():
+            watch.end()
+
+
+class VolumeWatch:
+    def __init__(self, desired: DesiredVolume, state_dir: Path, changed: Callable[[], None]) -> None:
+        self.volume = CacheVolume(root=Path(desired.path), id=desired.id)
+        self.seen: VolumeSeen | None = None
+        self._changed = changed
+        self._lake = desired.lake
+        # Once seen well, an empty directory at its path is a missing mount and never again a new volume.
+        self._met = state_dir / f"volume-{desired.id}"
+        self._may_adopt = desired.new and not self._met.exists()
+        self._looking = asyncio.Lock()
+        self._task = asyncio.create_task(self._watch(), name=f"volume {desired.id}")
+
+    def end(self) -> None:
+        self._task.cancel()
+
+    async def look(self) -> None:
+        async with self._looking:
+            looking = asyncio.ensure_future(in_thread(self._look))
+            with contextlib.suppress(TimeoutError):
+                self._take(await asyncio.wait_for(asyncio.shield(looking), SLOW_SECONDS))
+                return
+            self._take(VolumeSeen(id=self.volume.id, problem=f"{self.volume.root} does not answer."))
+            self._take(await looking)
+
+    async def _watch(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _look(self) -> VolumeSeen:
+        try:
+            if self._may_adopt:
+                adopt(self.volume, self._lake)
+            check(self.volume)
+            space = self.volume.space()
+            published = self.volume.published()
+        except (MillError, OSError) as error:
+            return VolumeSeen(id=self.volume.id, problem=sentence(error))
+        if self._may_adopt:
+            self._met.touch()
+            self._may_adopt = False
+        return VolumeSeen(
+            id=self.volume.id,
+            disk_total_bytes=space.total_bytes,
+            disk_free_bytes=space.free_bytes,
+            commits=[CommitSeen(dataset_id=place.dataset_id, commit_id=place.commit_id) for place in published],
+        )
+
+    def _take(self, seen: VolumeSeen) -> None:
+        before, self.seen = self.seen, seen
+        if before is None or (before.problem, before.commits) != (seen.problem, seen.commits):
+            if seen.problem:
+                log.warning("volume problem: volume=%s %s", seen.id, seen.problem)
+            elif before is None or before.problem:
+                log.info("volume well: volume=%s path=%s", seen.id, self.volume.root)
+            self._changed()
+
+
+def sentence(error: MillError | OSError) -> str:
+    """What to tell people: the message and what to do."""
+    if isinstance(error, MillError):
+        return f"{error.message} {error.hint}" if error.hint else error.message
+    return str(error)
+
+
+def place_of(project_id: str, dataset_id: str, commit_id: str) -> CommitPlace:
+    return CommitPlace(project_id=project_id, dataset_id=dataset_id, commit_id=commit_id)

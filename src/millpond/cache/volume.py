@@ -1,0 +1,222 @@
+"""One volume: where things lie in it, whether it is the right one and can be used, what is published there.
+
+The format is docs/design/002-volume-format.md. Nothing here relies on locks, inotify or extended attributes.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.errors import DiskFull, MillError, VolumeProblem
+
+FORMAT = 1
+# What a fresh file system holds before anybody writes to it.
+_NOT_FOREIGN = frozenset({"lost+found", ".snapshot", ".zfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPlace:
+    """Which directory of a volume holds a commit."""
+
+    project_id: str
+    dataset_id: str
+    commit_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheVolume:
+    """The directory of one volume. Paths only; `check` must have succeeded before anything is written."""
+
+    root: Path
+    id: str
+
+    @property
+    def identity(self) -> Path:
+        return self._own / "volume.json"
+
+    @property
+    def attempts(self) -> Path:
+        return self._own / "attempts"
+
+    @property
+    def trash(self) -> Path:
+        return self._own / "trash"
+
+    @property
+    def commits(self) -> Path:
+        return self.root / "commits"
+
+    def attempt(self, number: int) -> Path:
+        return self.attempts / str(number)
+
+    def commit(self, place: CommitPlace) -> Path:
+        return self.commits / place.project_id / place.dataset_id / place.commit_id
+
+    def published(self) -> list[CommitPlace]:
+        """Every published commit. Names that are not Millpond's are left alone and out."""
+        return [
+            CommitPlace(project.name, dataset.name, commit.name)
+            for project in _directories(self.commits)
+            for dataset in _directories(Path(project.path))
+            for commit in _directories(Path(dataset.path))
+        ]
+
+    def space(self) -> Space:
+        found = os.statvfs(self.root)
+        return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+    @property
+    def _own(self) -> Path:
+        return self.root / ".millpond"
+
+
+def check(volume: CacheVolume) -> None:
+    """Raise VolumeProblem, in words for people, unless this is the volume it should be and can be written to."""
+    with explained(volume):
+        _check_identity(volume)
+        _probe(volume)
+
+
+def adopt(volume: CacheVolume, lake_id: str) -> None:
+    """Make a directory that no volume has used yet into `volume`: write its identity and its folders.
+
+    May be called for a volume that has never been seen well, and only then: an empty mount point looks exactly
+    like a new volume. A directory with foreign files, or with commits of another volume, is refused.
+    """
+    with explained(volume):
+        volume.root.mkdir(mode=0o755, exist_ok=True)
+        found = _read_identity(volume)
+        if found == volume.id:
+            return
+        if found is not None and any(True for _ in _directories(volume.commits)):
+            raise _other_volume(volume, found)
+        if found is None and (foreign := _foreign(volume.root)):
+            raise VolumeProblem(
+                f"{volume.root} is not empty and not a volume of Millpond (it holds {foreign!r}).",
+                hint="Give the volume an empty directory of its own.",
+            )
+        for directory in (volume.attempts, volume.trash, volume.commits):
+            directory.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"format": FORMAT, "lake": lake_id, "volume": volume.id}, sort_keys=True)
+        write_durable(volume.identity, text)
+
+
+@contextmanager
+def explained(volume: CacheVolume) -> Iterator[None]:
+    """Turn what the operating system says about the volume into what people can act on."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(error, volume) from error
+
+
+def explain(error: OSError, volume: CacheVolume) -> MillError:
+    root = volume.root
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"The disk of the volume at {root} is full.", hint="Free space there, or clear cached commits.")
+    if error.errno == errno.EROFS:
+        return VolumeProblem(f"{root} is mounted read-only.", hint="Mount it with write permission.")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return VolumeProblem(
+            f"The agent may not write to {root}.", hint="Give the directory to the account that the agent runs under."
+        )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
+        return VolumeProblem(
+            f"The directory {root} is missing or changed under the agent.",
+            hint="Mount it again, or create it and add the volume anew.",
+        )
+    return VolumeProblem(f"{root} cannot be used: {error.strerror or error}.")
+
+
+def write_durable(path: Path, text: str) -> None:
+    """Whole or not at all, and still there after a power cut."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with open(temporary, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_identity(volume: CacheVolume) -> None:
+    if not volume.root.is_dir():
+        raise VolumeProblem(
+            f"The directory {volume.root} does not exist.", hint="Mount it again, or create it and add the volume anew."
+        )
+    found = _read_identity(volume)
+    if found is None:
+        raise VolumeProblem(
+            f"{volume.root} is not this volume: its identity file is missing.",
+            hint="Is the file system mounted? If its files are lost, remove the volume and add it anew.",
+        )
+    if found != volume.id:
+        raise _other_volume(volume, found)
+
+
+def _read_identity(volume: CacheVolume) -> str | None:
+    try:
+        document = json.loads(volume.identity.read_bytes())
+        if document["format"] > FORMAT:
+            raise VolumeProblem(f"The volume at {volume.root} was made by a newer version of Millpond.")
+        return str(document["volume"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise VolumeProblem(f"The identity file {volume.identity} cannot be read: {error}.") from error
+
+
+def _probe(volume: CacheVolume) -> None:
+    """Write, rename and remove a file: permissions, read-only mounts and full disks show themselves here."""
+    before = volume._own / f"probe-{os.getpid()}"
+    after = before.with_suffix(".renamed")
+    try:
+        before.write_bytes(b"probe")
+        before.rename(after)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # A full disk is no reason to stop using what is there: fills say it when they meet it.
+    finally:
+        before.unlink(missing_ok=True)
+        after.unlink(missing_ok=True)
+
+
+def _other_volume(volume: CacheVolume, found: str) -> VolumeProblem:
+    return VolumeProblem(
+        f"{volume.root} is another volume ({found}), not this one ({volume.id}).",
+        hint="Mount the right file system there, or add the volume with another directory.",
+    )
+
+
+def _foreign(root: Path) -> str | None:
+    """The name of something in `root` that a new volume would not have."""
+    return next((name for name in sorted(os.listdir(root)) if name not in _NOT_FOREIGN), None)
+
+
+def _directories(path: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            yield from (entry for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return
