@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api check fix test test-long docs screenshots clean
+.PHONY: help demo setup web web-api check fix test test-long bench-lake docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ test: $(VENV)/.made web ## every test that fits in a few minutes
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
 	@MILL_LONG=1 $(BIN)/pytest -q
+
+bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
+	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384)
 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api

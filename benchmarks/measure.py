@@ -1,0 +1,91 @@
+"""Timing of commands, their memory, and trees to work on: what every benchmark shares."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+# Files come in folders of this many, as datasets of images do.
+PER_FOLDER = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    seconds: float
+    peak_rss: int
+
+
+class CommandFailed(Exception):
+    """A measured command did not succeed; its output is the message."""
+
+
+def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> Measured:
+    """Run to the end; wall time, and the greatest sum of resident memory over the command's whole process tree."""
+    words = [str(part) for part in command]
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        words, cwd=cwd, env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    watcher = _MemoryWatcher(process.pid)
+    watcher.start()
+    output, _ = process.communicate()
+    seconds = time.perf_counter() - began
+    watcher.finish()
+    if process.returncode:
+        raise CommandFailed(f"{' '.join(words)} ended with {process.returncode}:\n{output.decode(errors='replace')}")
+    return Measured(seconds, watcher.peak)
+
+
+def medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: median(one[name] for one in rounds) for name in rounds[0]}
+
+
+def make_tree(target: Path, files: int, size: int, seed: int = 0) -> None:
+    """`files` files around `size` bytes of random content: nothing to compress, nothing to deduplicate."""
+    chance = random.Random(seed)
+    for number in range(files):
+        folder = target / f"part-{number // PER_FOLDER:04d}"
+        if number % PER_FOLDER == 0:
+            folder.mkdir(parents=True, exist_ok=True)
+        length = chance.randint(size * 3 // 4, size * 5 // 4)
+        (folder / f"{number:07d}.bin").write_bytes(chance.randbytes(length))
+
+
+class _MemoryWatcher(threading.Thread):
+    """Samples a process tree until told to stop."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._process = psutil.Process(pid)
+        self._stop_now = threading.Event()
+        self.peak = 0
+
+    def run(self) -> None:
+        while not self._stop_now.wait(0.05):
+            self.peak = max(self.peak, self._sum())
+
+    def finish(self) -> None:
+        self._stop_now.set()
+        self.join()
+
+    def _sum(self) -> int:
+        total = 0
+        try:
+            family = [self._process, *self._process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return 0
+        for process in family:
+            try:
+                total += process.memory_info().rss
+            except psutil.NoSuchProcess:
+                continue
+        return total
