@@ -1,0 +1,85 @@
+"""Brings a database to the revision this version needs, and refuses one that a newer version has used."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+from logging import getLogger
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from millpond import __version__
+from millpond.db.engine import Database
+from millpond.errors import SetupError
+
+logger = getLogger(__name__)
+
+# Oldest first; the last is what this version needs. A test compares them with the revisions in migrations/versions.
+REVISIONS = ("0001",)
+HEAD = REVISIONS[-1]
+_MIGRATIONS = Path(__file__).parent / "migrations"
+# Servers that start together on one PostgreSQL migrate one after the other. Any fixed number would do.
+_LOCK = 8420
+
+
+def prepare(db: Database, now: datetime) -> Path | None:
+    """Migrate if need be; the copy made beforehand of an older SQLite database, if there was one.
+
+    SetupError for a database whose revision this version does not know. Called twice, it does nothing.
+    """
+    with db.read() as tx:
+        found = current_revision(tx)
+    if found == HEAD:
+        return None
+    if found is not None and found not in REVISIONS:
+        raise SetupError(
+            f"The database was last used by a newer Millpond: it has revision {found}, "
+            f"and version {__version__} knows revisions up to {HEAD}.",
+            hint="Install the newer version, or start with another --data-dir.",
+            found=found,
+            known=HEAD,
+        )
+    copy = copy_aside(db, found, now) if found is not None else None
+    with db.write() as tx:
+        if not db.is_sqlite:
+            tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        upgrade(tx)
+    logger.info("database_migrated from=%s to=%s copy=%s", found, HEAD, copy)
+    return copy
+
+
+def current_revision(tx: Connection) -> str | None:
+    """None for an empty database."""
+    if not inspect(tx).has_table("alembic_version"):
+        return None
+    found = tx.scalar(text("SELECT version_num FROM alembic_version"))
+    return None if found is None else str(found)
+
+
+def upgrade(tx: Connection, revision: str = HEAD) -> None:
+    """Run the missing revisions in the caller's transaction."""
+    # A server whose database is up to date, nearly always, starts without Alembic: 0.2 s and 10 MB less.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = tx
+    command.upgrade(config, revision)
+
+
+def copy_aside(db: Database, revision: str, now: datetime) -> Path | None:
+    """A whole copy of an SQLite database beside it. PostgreSQL has backups of its own."""
+    file = db.engine.url.database
+    if not db.is_sqlite or not file:
+        return None
+    target = Path(f"{file}.before-{revision}-{now:%Y%m%dT%H%M%SZ}")
+    # SQLite's own backup, not a file copy: the newest commits may still be in the write-ahead log.
+    source, copy = sqlite3.connect(file), sqlite3.connect(target)
+    try:
+        source.backup(copy)
+    finally:
+        source.close()
+        copy.close()
+    return target

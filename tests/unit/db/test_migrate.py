@@ -1,0 +1,121 @@
+"""Migrations build exactly the tables of db/tables.py, and older and newer databases are treated as promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Inspector, inspect, text
+
+from millpond.db import migrate
+from millpond.db.engine import Database
+from millpond.db.tables import metadata
+from millpond.errors import SetupError
+from millpond.testing.clock import NOON
+from millpond.testing.postgres import Postgres
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Database]:
+    with closing(Database(url)) as db:
+        yield db
+
+
+def schema(db: Database) -> dict[str, Any]:
+    """Everything the database knows of its tables, in an order of its own."""
+    with db.read() as tx:
+        found = inspect(tx)
+        tables = {name: table(found, name) for name in found.get_table_names() if name != "alembic_version"}
+        if db.is_sqlite:
+            rows = tx.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+            for row in rows:
+                if row.name in tables:
+                    tables[row.name]["without rowid"] = "WITHOUT ROWID" in row.sql
+        return tables
+
+
+def table(found: Inspector, name: str) -> dict[str, Any]:
+    def ordered(items: list[Any]) -> list[str]:
+        return sorted(repr(sorted(item.items())) for item in items)
+
+    return {
+        "columns": [
+            (column["name"], repr(column["type"]), column["nullable"], column.get("default"))
+            for column in found.get_columns(name)
+        ],
+        "primary key": found.get_pk_constraint(name),
+        "foreign keys": ordered(found.get_foreign_keys(name)),
+        "unique": ordered(found.get_unique_constraints(name)),
+        "indexes": [
+            (index["name"], index["column_names"], bool(index["unique"]), conditions(index))
+            for index in found.get_indexes(name)
+        ],
+    }
+
+
+def conditions(index: Any) -> dict[str, str]:
+    return {key: str(value) for key, value in index.get("dialect_options", {}).items()}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def two_urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'a.db'}", f"sqlite:///{tmp_path / 'b.db'}"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    with server.database() as first, server.database() as second:
+        yield first, second
+
+
+def test_migrations_build_the_tables(two_urls: tuple[str, str]) -> None:
+    with opened(two_urls[0]) as migrated, opened(two_urls[1]) as created:
+        migrate.prepare(migrated, NOON)
+        metadata.create_all(created.engine)
+        built, wanted = schema(migrated), schema(created)
+    assert built.keys() == wanted.keys()
+    for name, shape in wanted.items():
+        assert built[name] == shape, name
+
+
+def test_revisions_are_the_files() -> None:
+    files = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
+    assert [file.name.split("_")[0] for file in files] == list(migrate.REVISIONS)
+
+
+def test_prepare_twice_does_nothing(database_url: str) -> None:
+    with opened(database_url) as db:
+        assert migrate.prepare(db, NOON) is None
+        with db.write() as tx:
+            tx.execute(text("INSERT INTO project VALUES ('p', 'mill', '', '2026-01-01 00:00:00')"))
+        assert migrate.prepare(db, NOON) is None
+        with db.read() as tx:
+            assert migrate.current_revision(tx) == migrate.HEAD
+            assert tx.scalar(text("SELECT name FROM project")) == "mill"
+
+
+def test_newer_database_is_refused(database_url: str) -> None:
+    with opened(database_url) as db:
+        migrate.prepare(db, NOON)
+        with db.write() as tx:
+            tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        with pytest.raises(SetupError, match=r"newer Millpond: it has revision 9999.*up to 0001"):
+            migrate.prepare(db, NOON)
+
+
+def test_older_database_is_copied_aside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrades: list[str] = []
+    with opened(f"sqlite:///{tmp_path / 'millpond.db'}") as db:
+        migrate.prepare(db, NOON)
+        with db.write() as tx:
+            tx.execute(text("INSERT INTO project VALUES ('p', 'mill', '', '2026-01-01 00:00:00')"))
+        monkeypatch.setattr(migrate, "REVISIONS", ("0001", "0002"))
+        monkeypatch.setattr(migrate, "HEAD", "0002")
+        monkeypatch.setattr(migrate, "upgrade", lambda tx: upgrades.append("0002"))
+        copy = migrate.prepare(db, NOON)
+    assert copy == tmp_path / "millpond.db.before-0001-20260101T120000Z"
+    assert upgrades == ["0002"]
+    with opened(f"sqlite:///{copy}") as kept, kept.read() as tx:
+        assert tx.scalar(text("SELECT name FROM project")) == "mill"
