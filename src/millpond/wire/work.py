@@ -123,7 +123,8 @@ class RunCreate(Request):
 
 class MetricPoint(Request):
     key: str = Field(min_length=1, max_length=250)
-    value: float
+    # None stands for NaN and infinities, which JSON cannot say; they are kept and shown as gaps.
+    value: float | None
     step: int = 0
     at: Time
 
