@@ -15,7 +15,7 @@ from millpond.lake.records import Create, Delete, Rename, decode_record
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
-from millpond.model.people import SYSTEM, Actor, Project, Role
+from millpond.model.people import SYSTEM, Actor, Project
 from millpond.services import access, audit, evict, records
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, decode, page_of
