@@ -1,3 +1,43 @@
 """Millpond keeps datasets beside the compute. The public surface of the SDK is re-exported here."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from millpond.client.tracking import Run as Run
+    from millpond.client.tracking import current_run as current_run
+    from millpond.client.tracking import finish as finish
+    from millpond.client.tracking import init as init
+    from millpond.client.tracking import log_artifact as log_artifact
+    from millpond.client.tracking import log_metric as log_metric
+    from millpond.client.tracking import log_metrics as log_metrics
+    from millpond.client.tracking import log_param as log_param
+    from millpond.client.tracking import log_params as log_params
+    from millpond.client.tracking import set_tag as set_tag
+    from millpond.client.tracking import set_tags as set_tags
+
+__all__ = [
+    "Run",
+    "__version__",
+    "current_run",
+    "finish",
+    "init",
+    "log_artifact",
+    "log_metric",
+    "log_metrics",
+    "log_param",
+    "log_params",
+    "set_tag",
+    "set_tags",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The SDK is loaded when it is first used: the command line and the server import this package too."""
+    if name in __all__:
+        return getattr(importlib.import_module("millpond.client.tracking"), name)
+    raise AttributeError(f"module 'millpond' has no attribute {name!r}")

@@ -1,0 +1,196 @@
+"""The threads behind a run: one puts what was logged on disk, one brings it to the server. The caller never waits."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from millpond.client.http import Api
+from millpond.client.sending import Sender
+from millpond.client.spool import ArtifactLine, Spool
+from millpond.errors import MillError
+from millpond.model.job import RunState
+from millpond.wire.work import MetricPoint, RunBatch
+
+log = logging.getLogger(__name__)
+
+BATCH_POINTS = 1000
+BATCH_SECONDS = 0.5
+# Above this many points in memory, whoever logs writes them to disk: memory stays bounded, nothing is dropped.
+MOST_POINTS = 10_000
+RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Reporter:
+    """Takes parameters, tags, points and files of one run from any thread, at memory speed."""
+
+    def __init__(self, api: Api, spool: Spool, writer: str) -> None:
+        self._api = api
+        self._spool = spool
+        self._sender = Sender(api, spool.header, spool.artifacts)
+        self._writer = writer
+        self._sequence = 0
+        self._params: dict[str, Any] = {}
+        self._tags: dict[str, str] = {}
+        self._points: list[MetricPoint] = []
+        self._lock = threading.Lock()
+        self._full = threading.Event()
+        # Told whenever the sender has a reason to look, or has looked.
+        self._changed = threading.Condition()
+        self._finishing = threading.Event()
+        self._gave_up = False
+        self._closed = threading.Event()
+        self._warned: set[str] = set()
+        self._threads = [
+            threading.Thread(target=self._write_loop, name="millpond-write", daemon=True),
+            threading.Thread(target=self._send_loop, name="millpond-send", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def add(
+        self,
+        *,
+        points: list[MetricPoint] | None = None,
+        params: dict[str, Any] | None = None,
+        tags: dict[str, str] | None = None,
+    ) -> None:
+        with self._lock:
+            self._points.extend(points or ())
+            self._params.update(params or {})
+            self._tags.update(tags or {})
+            waiting = len(self._points)
+        if waiting >= MOST_POINTS:
+            self.write_out()
+        elif waiting >= BATCH_POINTS:
+            self._full.set()
+
+    def add_artifact(self, source: Path, path: str) -> None:
+        self.write_out()
+        self._spool.append(ArtifactLine(path=path, file=self._spool.keep_artifact(source)))
+        self._wake()
+
+    def write_out(self, ended: RunState | None = None, ended_at: datetime | None = None) -> None:
+        """Put everything logged so far on disk. A disk that refuses is said once; what was logged stays in memory."""
+        with self._lock:
+            try:
+                while self._points or self._params or self._tags or ended:
+                    last = len(self._points) <= BATCH_POINTS
+                    self._append(ended if last else None, ended_at if last else None)
+                    ended = None if last else ended
+            except OSError as error:
+                self.warn(f"what this run reports cannot be written to {self._spool.path}: {error}")
+                # Bounded even then: the oldest points give way.
+                del self._points[:-MOST_POINTS]
+                return
+        self._wake()
+
+    def close(self, deadline_seconds: float, ended: RunState | None, ended_at: datetime | None) -> bool:
+        """Write, send what can be sent in time, end the threads. False when something is left in the spool."""
+        deadline = time.monotonic() + deadline_seconds
+        self.write_out(ended, ended_at)
+        self._finishing.set()
+        self._wake()
+        with self._changed:
+            self._changed.wait_for(lambda: self._spool.is_sent or self._gave_up, timeout=deadline_seconds)
+        self._closed.set()
+        self._full.set()
+        self._wake()
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        done = self._spool.is_sent
+        self._spool.close()
+        self._api.close()
+        return done
+
+    def warn(self, text: str) -> None:
+        """Say something once on stderr, however often it happens."""
+        if text not in self._warned:
+            self._warned.add(text)
+            sys.stderr.write(f"millpond: {text}\n")
+
+    def _append(self, ended: RunState | None, ended_at: datetime | None) -> None:
+        """One batch to disk; only then does it leave memory."""
+        self._spool.append(
+            RunBatch(
+                sequence=self._sequence,
+                writer=self._writer,
+                metrics=self._points[:BATCH_POINTS],
+                params=self._params,
+                tags=self._tags,
+                ended=ended,
+                ended_at=ended_at,
+            )
+        )
+        self._sequence += 1
+        del self._points[:BATCH_POINTS]
+        self._params, self._tags = {}, {}
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _write_loop(self) -> None:
+        while not self._closed.is_set():
+            self._full.wait(BATCH_SECONDS)
+            self._full.clear()
+            try:
+                self.write_out()
+            except Exception as error:
+                # The edge of the thread: whatever happens here must never reach the training script.
+                log.exception("run_write_failed")
+                self.warn(f"something this run reported could not be kept: {error}")
+
+    def _send_loop(self) -> None:
+        failures = 0
+        while not self._closed.is_set():
+            try:
+                self._send_waiting()
+                failures = 0
+            except MillError as error:
+                failures += 1
+                self._say_away(error)
+            except Exception as error:
+                # As above: this thread goes on, whatever happened.
+                log.exception("run_send_failed")
+                failures += 1
+                self.warn(f"what this run reports cannot be sent at the moment: {error}")
+            self._rest(failures)
+
+    def _send_waiting(self) -> None:
+        self._sender.create()
+        for line, offset in self._spool.unsent():
+            if self._closed.is_set():
+                return
+            refused = self._sender.send(line)
+            if refused:
+                self.warn(refused)
+            self._spool.sent(offset)
+        self._wake()
+
+    def _rest(self, failures: int) -> None:
+        """Until there is something to send; after a failure, until it is time to try again or to finish."""
+        with self._changed:
+            if not failures:
+                self._changed.wait_for(lambda: not self._spool.is_sent or self._closed.is_set())
+                return
+            if self._finishing.is_set():
+                # The last try failed as well: the rest stays on disk for another process.
+                self._gave_up = True
+                self._changed.notify_all()
+                self._changed.wait_for(self._closed.is_set)
+                return
+            pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
+            self._changed.wait_for(self._finishing.is_set, timeout=pause)
+
+    def _say_away(self, error: MillError) -> None:
+        where = self._spool.header.server
+        if error.transient:
+            self.warn(f"the server {where} is away; this run is kept on disk and sent when it is back")
+        else:
+            self.warn(f"the server {where} does not take this run ({error.message}); it is kept in {self._spool.path}")
