@@ -54,7 +54,7 @@ _BY_STATUS: dict[int, type[MillError]] = {
 
 def segment(text: str) -> str:
     """`text` as one part of a path: `/`, `#` and everything else that has a meaning there is escaped."""
-    return quote(text, safe="")
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
 class Api:
