@@ -63,15 +63,18 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
     with deps.db.read() as tx:
         found = volumes.all_of(tx, agent.site_id)
         fills: list[DesiredFill] = []
-        if sites.filling_agent(tx, agent.site_id) == agent.id:
+        tended = sites.filling_agent(tx, agent.site_id) == agent.id
+        if tended:
             for volume in found:
                 fills.extend(_desired_on(tx, volume, now))
         row = server.get(tx)
     lake = (row.lake_id if row else None) or ""
     # A volume whose disk was never measured has not been seen well by any agent.
-    return [
-        DesiredVolume(id=volume.id, path=volume.path, new=volume.disk_free_bytes is None, lake=lake) for volume in found
-    ], fills
+    wanted = [
+        DesiredVolume(id=volume.id, path=volume.path, new=volume.disk_free_bytes is None, lake=lake, tended=tended)
+        for volume in found
+    ]
+    return wanted, fills
 
 
 # For jobs: inside the caller's write transaction ---------------------------------------------------------

@@ -83,12 +83,14 @@ class Observed(Request):
 
 
 class DesiredVolume(Response):
-    """`new`: no agent has seen it well yet, so an empty directory may be made into it. Otherwise it is a missing mount."""
+    """`new`: no agent has seen it well yet, so an empty directory may become it; otherwise its mount is missing."""
 
     id: str
     path: str
     new: bool = True
     lake: str = ""
+    # This agent, and no other, fills, evicts and tidies up there.
+    tended: bool = False
 
 
 class DesiredFill(Response):
