@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,7 +17,7 @@ _GRACE_SECONDS = 2
 class Listener(uvicorn.Server):
     """Answers on a socket that is already bound, so a caller may connect before `run` has been called."""
 
-    def __init__(self, app: FastAPI, hub: EventHub) -> None:
+    def __init__(self, app: FastAPI, hub: EventHub, *, on_ready: Callable[[], None] | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -29,11 +31,22 @@ class Listener(uvicorn.Server):
             )
         )
         self._hub = hub
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._on_ready is not None:
+            self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams and long polls would wait for events for ever: tell them first.
         self._hub.close()
         await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Signals are for whoever runs the process: uvicorn would raise them again, before we have tidied up.
+        yield
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,190 @@
+"""Puts the server together and runs it: data directory, database, lake, loops, HTTP, and the agent of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from logging import getLogger
+from pathlib import Path
+
+from millpond import data_dir
+from millpond.api.listener import Listener, bind
+from millpond.api.server import create_app
+from millpond.blobs.location import open_store
+from millpond.blobs.signing import LocalSigner
+from millpond.client.credentials import config_dir, save_token
+from millpond.client.files import write_atomically
+from millpond.db import migrate
+from millpond.db.engine import Database
+from millpond.errors import SetupError
+from millpond.loops import housekeeping
+from millpond.loops.child import Child
+from millpond.loops.runner import Loop, LoopRunner
+from millpond.model.people import SYSTEM
+from millpond.services import lake_owner, records, schedule, setup, users
+from millpond.services.deps import Clock, Deps, SystemClock
+from millpond.services.events import EventHub
+from millpond.settings import Settings
+
+logger = getLogger(__name__)
+
+_PORTS_TO_TRY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What whoever started the server wants to know. `password` is the administrator's, when it was just made."""
+
+    url: str
+    data_dir: Path
+    password: str | None
+    port_was_taken: bool
+    database_copy: Path | None
+
+
+def serve(
+    settings: Settings,
+    *,
+    port_is_fixed: bool,
+    admin_password: str | None = None,
+    on_ready: Callable[[Ready], None],
+    clock: Clock | None = None,
+) -> None:
+    """Run the server until SIGTERM or SIGINT. SetupError when this machine or directory cannot be used as it is."""
+    clock = clock or SystemClock()
+    hub = EventHub()
+    with ExitStack() as stack:
+        stack.enter_context(data_dir.locked(settings.data_dir, clock.now()))
+        prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
+        listening = stack.enter_context(_listening(settings, port_is_fixed=port_is_fixed))
+        deps = replace(prepared.deps, settings=replace(settings, port=listening.getsockname()[1]))
+        url = local_url(deps.settings)
+        ready = Ready(
+            url=deps.settings.public_url or url,
+            data_dir=settings.data_dir,
+            password=prepared.password,
+            port_was_taken=deps.settings.port != settings.port and settings.port != 0,
+            database_copy=prepared.database_copy,
+        )
+        _sign_in_command_line(deps, url)
+        listener = Listener(create_app(deps, hub), hub, on_ready=lambda: on_ready(ready))
+        _stop_on_signals(listener)
+        runner = LoopRunner(_loops(deps), clock=clock, hub=hub)
+        runner.start()
+        stack.callback(runner.stop)
+        if settings.start_agent:
+            child = _local_agent(deps, url)
+            child.start()
+            stack.callback(child.stop)
+        listener.run(sockets=[listening])
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    deps: Deps
+    password: str | None = None
+    database_copy: Path | None = None
+
+
+@contextmanager
+def preparing(
+    settings: Settings, hub: EventHub, clock: Clock, *, admin_password: str | None = None
+) -> Iterator[Prepared]:
+    """Database migrated, first start done, lake opened and owned, records of a crash finished."""
+    with closing(Database(settings.database)) as db:
+        copy = migrate.prepare(db, clock.now())
+        if settings.database_url is None:
+            # It holds the server's secret. The files SQLite puts beside it take the same mode.
+            (settings.data_dir / "millpond.db").chmod(0o600)
+        volume = settings.data_dir / "volume"
+        first = setup.first_start(db, volume_path=volume, admin_password=admin_password, now=clock.now())
+        if first.is_first:
+            volume.mkdir(exist_ok=True)
+        store = open_store(settings.lake, LocalSigner(first.secret))
+        lake_owner.claim(db, store, clock.now())
+        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=first.secret)
+        records.finish_pending(deps)
+        yield Prepared(deps, first.password, copy)
+
+
+def reset_password(settings: Settings, name: str, password: str) -> None:
+    """For whoever sits at the server's machine and may read its database; the server may be running."""
+    with closing(Database(settings.database)) as db:
+        _check_is_current(db)
+        store = open_store("memory:")  # nothing of the lake is needed
+        users.reset_password(Deps(db, store, SystemClock(), EventHub(), settings, b""), SYSTEM, name, password)
+
+
+def take_over_lake(settings: Settings) -> str | None:
+    """Make the database of this data directory the owner of the lake; the id of the database that was."""
+    clock = SystemClock()
+    with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
+        migrate.prepare(db, clock.now())
+        volume = settings.data_dir / "volume"
+        secret = setup.first_start(db, volume_path=volume, admin_password=None, now=clock.now()).secret
+        return lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
+
+
+def local_url(settings: Settings) -> str:
+    """How processes on this machine reach the server."""
+    host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
+    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{settings.port}"
+
+
+def _loops(deps: Deps) -> Sequence[Loop]:
+    return [Loop("schedule", "schedule", 5.0, partial(schedule.run_once, deps)), *housekeeping.loops(deps)]
+
+
+@contextmanager
+def _listening(settings: Settings, *, port_is_fixed: bool) -> Iterator[socket.socket]:
+    """A socket on the port, or on the next free one unless the port was asked for."""
+    last = settings.port if port_is_fixed or settings.port == 0 else settings.port + _PORTS_TO_TRY
+    for port in range(settings.port, last + 1):
+        try:
+            listening = bind(settings.host, port)
+        except OSError as error:
+            problem = error
+            continue
+        with closing(listening):
+            yield listening
+        return
+    raise SetupError(
+        f"The server cannot listen on {settings.host} port {settings.port}: {problem.strerror}.",
+        hint="Stop what uses it, or choose another --port (or --host).",
+    ) from problem
+
+
+def _sign_in_command_line(deps: Deps, url: str) -> None:
+    """Keep a token for whoever started the server, so that `mill` works at once."""
+    file = deps.settings.data_dir / "cli-token"
+    token = setup.cli_token(deps.db, data_dir.read_private(file), deps.clock.now())
+    write_atomically(file, token.encode() + b"\n", mode=0o600)
+    save_token(config_dir(), url, token)
+
+
+def _local_agent(deps: Deps, url: str) -> Child:
+    state = deps.settings.data_dir / "agent"
+    token_file = state / "token"
+    token = setup.agent_token(deps.db, data_dir.read_private(token_file), deps.clock.now())
+    write_atomically(token_file, token.encode() + b"\n", mode=0o600)
+    command = [sys.executable, "-m", "millpond", "agent", "--server", url, "--token-file", str(token_file)]
+    command += ["--site", setup.LOCAL, "--state-dir", str(state), "--parent-pid", str(os.getpid())]
+    return Child(command, log=state / "agent.log")
+
+
+def _stop_on_signals(listener: Listener) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, listener.handle_exit)
+
+
+def _check_is_current(db: Database) -> None:
+    with db.read() as tx:
+        found = migrate.current_revision(tx)
+    if found != migrate.HEAD:
+        raise SetupError("There is no database of this version here.", hint="Run `mill up` once, or check --data-dir.")

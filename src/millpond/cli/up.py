@@ -1,0 +1,103 @@
+"""`mill up`: the server on this machine, and what only somebody at this machine may do to it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond import app as server
+from millpond.cli.secret import read_secret
+from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
+
+app = typer.Typer()
+
+DataDir = Annotated[Path | None, typer.Option(help="Where the server keeps everything (MILL_DATA_DIR).")]
+DatabaseUrl = Annotated[
+    str | None, typer.Option("--db", metavar="URL", help="postgresql://user@host/database instead of SQLite.")
+]
+LakeUrl = Annotated[
+    str | None, typer.Option("--lake", metavar="URL", help="A directory, s3://bucket/prefix?endpoint=…, gs://…, az://…")
+]
+
+
+@app.command("up")
+def up(
+    data_dir: DataDir = None,
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for every one.")] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help=f"Without it, {DEFAULT_PORT} or the next free one.", show_default=False),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    lake_url: LakeUrl = None,
+    public_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where others reach this server, behind a proxy for example.")
+    ] = None,
+    agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
+    admin_password_file: Annotated[
+        Path | None, typer.Option(help="A file with the password of the first administrator.")
+    ] = None,
+) -> None:
+    """Start the server and its page, with an agent for this machine, until Ctrl-C."""
+    _log_to_stderr()
+    settings = Settings(
+        data_dir=_data_dir(data_dir),
+        host=host,
+        port=DEFAULT_PORT if port is None else port,
+        database_url=database_url,
+        lake_url=lake_url,
+        public_url=public_url,
+        start_agent=agent,
+    )
+    password = admin_password(admin_password_file)
+    server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)
+
+
+def admin_password(file: Path | None, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The first administrator's password from the file, MILL_ADMIN_PASSWORD_FILE or MILL_ADMIN_PASSWORD."""
+    named = file or (Path(environ["MILL_ADMIN_PASSWORD_FILE"]) if environ.get("MILL_ADMIN_PASSWORD_FILE") else None)
+    if named is not None:
+        return read_secret(named, "password")
+    return environ.get("MILL_ADMIN_PASSWORD") or None
+
+
+def reset_password(name: str, password: str, *, data_dir: Path | None = None, database_url: str | None = None) -> None:
+    """Set a user's password in the database of this machine's server, which may be running."""
+    server.reset_password(Settings(data_dir=_data_dir(data_dir), database_url=database_url), name, password)
+
+
+def take_over_lake(
+    *, data_dir: Path | None = None, database_url: str | None = None, lake_url: str | None = None
+) -> str | None:
+    """Make this machine's server the owner of the lake; the database that owned it before."""
+    settings = Settings(data_dir=_data_dir(data_dir), database_url=database_url, lake_url=lake_url)
+    return server.take_over_lake(settings)
+
+
+def _tell(ready: server.Ready) -> None:
+    lines = [f"Millpond is ready at {ready.url}"]
+    if ready.port_was_taken:
+        lines.append(f"(port {DEFAULT_PORT} is taken by another program)")
+    if ready.database_copy is not None:
+        lines.append(f"The database was brought up to date; a copy of the old one is {ready.database_copy}")
+    if ready.password is not None:
+        lines.append(f"Sign in as admin with the password {ready.password} (shown this once; change it on the page)")
+    lines.append(f"Data in {ready.data_dir}. Stop with Ctrl-C.")
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def _data_dir(chosen: Path | None) -> Path:
+    return (chosen or default_data_dir()).absolute()
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    for name in ("uvicorn", "alembic", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)

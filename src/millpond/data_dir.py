@@ -1,0 +1,57 @@
+"""The server's data directory: used by one server at a time, which is known by name."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from millpond.errors import SetupError
+
+_LOCK = "server.lock"
+
+
+@contextmanager
+def locked(directory: Path, now: datetime) -> Iterator[None]:
+    """Own the directory until the block ends, or the process does, however that ends. SetupError names the owner."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise SetupError(
+            f"The data directory {directory} cannot be used: {error.strerror}.",
+            hint="Choose another one with --data-dir.",
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SetupError(
+                f"Millpond already runs on {directory}: {_owner(directory)}.",
+                hint="Use that one, stop it, or start with another --data-dir.",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "since": now.isoformat()}).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _owner(directory: Path) -> str:
+    try:
+        owner = json.loads((directory / _LOCK).read_text())
+        return f"process {owner['pid']}, since {owner['since']}"
+    except (OSError, ValueError, KeyError):
+        return "a process that has just started"
+
+
+def read_private(path: Path) -> str | None:
+    """The text of a small file; None when there is none."""
+    try:
+        return path.read_text().strip() or None
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,69 @@
+"""Runs loops: a thread for each, which calls `run_once(now)` when it is woken or when its interval is over."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from logging import getLogger
+
+from millpond.services.deps import Clock
+from millpond.services.events import EventHub
+
+logger = getLogger(__name__)
+
+# After an error a loop rests at least this long, however often it is woken.
+_REST_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`run_once` may be called at any time and again; `topic` is what services wake it by."""
+
+    name: str
+    topic: str
+    interval: float
+    run_once: Callable[[datetime], object]
+
+
+class LoopRunner:
+    """Started once, stopped once. A loop that raises is logged here, at its edge, and goes on."""
+
+    def __init__(self, loops: Sequence[Loop], *, clock: Clock, hub: EventHub) -> None:
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._bells = [threading.Event() for _ in loops]
+        self._threads = [
+            threading.Thread(target=self._run, args=(loop, bell), name=f"loop {loop.name}", daemon=True)
+            for loop, bell in zip(loops, self._bells, strict=True)
+        ]
+        for loop, bell in zip(loops, self._bells, strict=True):
+            hub.bell(loop.topic, bell)
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Wait until every loop has finished what it is doing; one that takes longer ends with the process."""
+        self._stopping.set()
+        for bell in self._bells:
+            bell.set()
+        for thread in self._threads:
+            thread.join(timeout)
+            if thread.is_alive():
+                logger.warning("loop_not_stopped loop=%s", thread.name)
+
+    def _run(self, loop: Loop, bell: threading.Event) -> None:
+        while not self._stopping.is_set():
+            # Cleared before the work: what happens meanwhile wakes the loop again.
+            bell.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                loop.run_once(self._clock.now())
+            except Exception:
+                logger.exception("loop_failed loop=%s", loop.name)
+                self._stopping.wait(_REST_SECONDS)
+            bell.wait(loop.interval)

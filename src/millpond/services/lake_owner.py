@@ -1,0 +1,91 @@
+"""Which database may write to the lake. A server with another database refuses until it is told to take over."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from millpond.blobs.store import BlobStore
+from millpond.db import server
+from millpond.db.engine import Database
+from millpond.errors import Conflict, NotFound, SetupError
+from millpond.lake import keys
+from millpond.lake.records import OwnerRecord, decode_lake, decode_owner, encode_lake, encode_owner
+from millpond.model.ids import new_id
+
+
+def claim(db: Database, store: BlobStore, now: datetime) -> str:
+    """The lake's id, once it is certain that this database owns it; a lake without an owner gets this one."""
+    row = _server_row(db)
+    lake_id = _lake_id(store, row.lake_id)
+    number, owner = _newest_owner(store)
+    if owner is None:
+        _put_once(store, keys.owner(0), encode_owner(OwnerRecord(row.database_id, now)))
+        number, owner = _newest_owner(store)
+    if owner is None or owner.database != row.database_id:
+        raise SetupError(
+            f"This lake belongs to another server: its database is {owner.database if owner else 'unknown'}, "
+            f"ours is {row.database_id} (owner record {number}).",
+            hint="If that server is gone for good, run `mill lake take-over`; otherwise start with another --lake.",
+        )
+    if row.lake_id is None:
+        with db.write() as tx:
+            server.set_lake(tx, lake_id)
+    return lake_id
+
+
+def take_over(db: Database, store: BlobStore, now: datetime) -> str | None:
+    """Make this database the lake's owner; the id of the one that was, None when it was ours or nobody's."""
+    row = _server_row(db)
+    lake_id = _lake_id(store, None)
+    number, owner = _newest_owner(store)
+    with db.write() as tx:
+        server.set_lake(tx, lake_id)
+    if owner is not None and owner.database == row.database_id:
+        return None
+    _put_once(store, keys.owner(number + 1), encode_owner(OwnerRecord(row.database_id, now)))
+    return owner.database if owner is not None else None
+
+
+def _server_row(db: Database) -> server.ServerRow:
+    with db.read() as tx:
+        row = server.get(tx)
+    if row is None:
+        raise SetupError("This database has not been set up.", hint="Run `mill up` once.")
+    return row
+
+
+def _lake_id(store: BlobStore, expected: str | None) -> str:
+    """The id in `millpond.json`, which is written if it is missing. SetupError when it is not the expected one."""
+    try:
+        found = decode_lake(store.get(keys.LAKE))
+    except NotFound:
+        if expected is not None:
+            raise SetupError(
+                f"The lake is empty, but this database belongs to lake {expected}.",
+                hint="Check --lake and --data-dir: the lake was moved or deleted.",
+            ) from None
+        found = new_id(20)
+        _put_once(store, keys.LAKE, encode_lake(found))
+        # Another server may have been quicker: what lies there now counts.
+        found = decode_lake(store.get(keys.LAKE))
+    if expected is not None and found != expected:
+        raise SetupError(
+            f"This is lake {found}, but the database belongs to lake {expected}.",
+            hint="Check --lake and --data-dir, or run `mill lake take-over` to use this lake from now on.",
+        )
+    return found
+
+
+def _put_once(store: BlobStore, key: str, data: bytes) -> None:
+    with suppress(Conflict):  # another server was quicker; the caller reads what lies there
+        store.put(key, data, if_absent=True)
+
+
+def _newest_owner(store: BlobStore) -> tuple[int, OwnerRecord | None]:
+    newest = None
+    for info in store.list(keys.OWNERS):
+        newest = info.key
+    if newest is None:
+        return -1, None
+    return keys.record_number(newest), decode_owner(store.get(newest))

@@ -1,0 +1,141 @@
+"""The first start: the server's own row, an administrator, a project, a site with its agent and its volume.
+
+Every function may be called again and changes nothing that is there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, projects, server, sites, tokens, users, volumes
+from millpond.db.engine import Database
+from millpond.db.server import ServerRow
+from millpond.errors import SetupError
+from millpond.model.ids import new_id
+from millpond.model.job import Agent
+from millpond.model.names import DEFAULT_PROJECT
+from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
+from millpond.model.volume import DAY, Site, Volume
+from millpond.services import audit
+from millpond.services.passwords import hash_password
+from millpond.services.tokens import add as add_token
+from millpond.services.tokens import hash_secret
+
+ADMIN = "admin"
+LOCAL = "local"
+_CLI_TOKEN = "this machine"
+_AGENT_TOKEN = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStart:
+    """`password` is the administrator's, to be shown this once, when it was made here."""
+
+    secret: bytes
+    is_first: bool
+    password: str | None = None
+
+
+def first_start(db: Database, *, volume_path: Path, admin_password: str | None, now: datetime) -> FirstStart:
+    """Everything a new database needs, in one transaction; nothing when it was done before."""
+    with db.read() as tx:
+        row = server.get(tx)
+    if row is not None:
+        return FirstStart(row.secret, is_first=False)
+    password = admin_password or secrets.token_urlsafe(12)
+    password_hash = hash_password(password)
+    with db.write() as tx:
+        if (row := server.get(tx)) is not None:  # another server on the same database was quicker
+            return FirstStart(row.secret, is_first=False)
+        row = ServerRow(new_id(20), None, secrets.token_bytes(32), now)
+        server.insert(tx, row)
+        _add_people(tx, password_hash, now)
+        _add_site(tx, volume_path, now)
+    return FirstStart(row.secret, is_first=True, password=None if admin_password else password)
+
+
+def cli_token(db: Database, kept: str | None, now: datetime) -> str:
+    """A token with which the command line of this machine is signed in: the one `kept`, if it still works."""
+    with db.write() as tx:
+        if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
+            return kept
+        admin = users.find(tx, ADMIN) or _any_administrator(tx)
+        tokens.delete_named(tx, user_id=admin.id, name=_CLI_TOKEN)
+        return add_token(tx, TokenKind.USER, name=_CLI_TOKEN, now=now, user_id=admin.id)[1]
+
+
+def agent_token(db: Database, kept: str | None, now: datetime) -> str:
+    """The token of the agent that `mill up` starts: the one `kept`, if it still works."""
+    with db.write() as tx:
+        if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
+            return kept
+        agent = agents.find(tx, LOCAL) or _add_agent(tx, now)
+        tokens.delete_named(tx, agent_id=agent.id, name=_AGENT_TOKEN)
+        return add_token(tx, TokenKind.AGENT, name=_AGENT_TOKEN, now=now, agent_id=agent.id)[1]
+
+
+def _add_people(tx: Connection, password_hash: str, now: datetime) -> None:
+    admin = User(new_id(), ADMIN, "Administrator", True, now)
+    users.insert(tx, admin, password_hash=password_hash)
+    project = Project(new_id(), DEFAULT_PROJECT, "", now)
+    projects.insert(tx, project)
+    projects.set_role(tx, project.id, admin.id, Role.ADMIN)
+    audit.record(tx, now=now, actor=SYSTEM, action="user.create", subject=ADMIN)
+    audit.record(tx, now=now, actor=SYSTEM, action="project.create", subject=project.name, project_id=project.id)
+
+
+def _add_site(tx: Connection, volume_path: Path, now: datetime) -> None:
+    site = Site(new_id(), LOCAL, now)
+    sites.insert(tx, site)
+    volume = Volume(
+        id=new_id(),
+        name=LOCAL,
+        site_id=site.id,
+        site=site.name,
+        path=str(volume_path),
+        # What is free there, less a reserve, as soon as the agent has looked.
+        capacity_bytes=0,
+        reserve_bytes=0,
+        idle_seconds=DAY,
+        high_percent=90,
+        low_percent=75,
+        created_at=now,
+    )
+    volumes.insert(tx, volume)
+    _add_agent(tx, now)
+    audit.record(tx, now=now, actor=SYSTEM, action="volume.create", subject=volume.name)
+
+
+def _add_agent(tx: Connection, now: datetime) -> Agent:
+    site = sites.find(tx, LOCAL)
+    if site is None:
+        raise SetupError(f"There is no site {LOCAL!r} any more.", hint="Start with --no-agent.")
+    agent = Agent(
+        id=new_id(),
+        name=LOCAL,
+        site_id=site.id,
+        site=site.name,
+        driver="process",
+        version="",
+        created_at=now,
+        seen_at=None,
+        instance=None,
+    )
+    agents.insert(tx, agent)
+    return agent
+
+
+def _works(token: Token | None, now: datetime) -> bool:
+    return token is not None and (token.expires_at is None or token.expires_at > now)
+
+
+def _any_administrator(tx: Connection) -> User:
+    for user in users.page(tx, limit=1000):
+        if user.is_admin and user.disabled_at is None:
+            return user
+    raise SetupError("There is no site administrator left.", hint="Run `mill user reset-password admin`.")
