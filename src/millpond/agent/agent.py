@@ -1,0 +1,170 @@
+"""The agent: tells the server all it sees, hears all it wants, and brings the two together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond import __version__
+from millpond.agent.backoff import Backoff
+from millpond.agent.drivers import Driver
+from millpond.agent.fills import Fills
+from millpond.agent.keeper import boot_id, boot_time
+from millpond.agent.placement import World
+from millpond.agent.placements import Placements
+from millpond.agent.server import Server
+from millpond.agent.spec import Spec
+from millpond.agent.state import placements_of
+from millpond.agent.volumes import Volumes
+from millpond.errors import BadRequest, Forbidden, Invalid, MillError, NotSignedIn, SetupError
+from millpond.lake.transfer import Downloader
+from millpond.wire.agent import Desired, DesiredFill, NodeFacts, Observed
+
+log = logging.getLogger(__name__)
+
+# How long a request waits at the server when nothing goes on, and while a fill makes progress.
+IDLE_SECONDS = 20.0
+BUSY_SECONDS = 0.5
+# Reports are at least so far apart: changes that come together are told together.
+SPACING_SECONDS = 0.05
+# A server that answers without waiting is not asked more often than this.
+UNCHANGED_SECONDS = 0.5
+
+# The server has understood and says no: asking again would not change that.
+_FINAL = (NotSignedIn, Forbidden, BadRequest, Invalid, SetupError)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the agent works with."""
+
+    server: Server
+    driver: Driver
+    # Reads the tree of one fill from the lake.
+    source_of: Callable[[DesiredFill], Downloader]
+    # Commits the outputs of a job; see `World`.
+    save_outputs: Callable[[Spec, Path], str | None]
+
+
+class Agent:
+    """Create it inside a running event loop. `state_dir` must be locked by this process."""
+
+    def __init__(self, state_dir: Path, nodes: list[NodeFacts], tools: Tools) -> None:
+        self._server = tools.server
+        self._driver = tools.driver
+        self._nodes = nodes
+        self._instance = secrets.token_hex(8)
+        self._sequence = 0
+        self._revision = ""
+        self._news = asyncio.Event()
+        self._volumes = Volumes(state_dir, self._changed)
+        self._fills = Fills(self._volumes, tools.source_of, self._changed)
+        world = World(
+            driver=tools.driver,
+            server=tools.server,
+            server_url=tools.server.url,
+            volumes=self._volumes,
+            save_outputs=tools.save_outputs,
+            changed=self._changed,
+        )
+        self._placements = Placements(placements_of(state_dir), world)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop`; jobs go on under their keepers. Raises the MillError of a server that refuses for good."""
+        self._placements.adopt()
+        stopping = asyncio.create_task(stop.wait())
+        working = asyncio.create_task(self._work())
+        try:
+            await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                await working
+        finally:
+            for task in (stopping, working):
+                task.cancel()
+            self._fills.end()
+            self._placements.end()
+            self._volumes.end()
+            await self._server.close()
+
+    async def _work(self) -> None:
+        backoff, away = Backoff(), False
+        while True:
+            self._news.clear()
+            asked = boot_time()
+            try:
+                desired = await self._ask(self._observe())
+            except MillError as error:
+                if isinstance(error, _FINAL):
+                    raise
+                if not away:
+                    log.warning("server away: %s", error.message)
+                away = True
+                await self._pause(backoff.next(), wake=False)
+                continue
+            if desired is not None:
+                if away or not self._revision:
+                    log.info("connected: server=%s agent=%s site=%s", self._server.url, desired.agent_id, desired.site)
+                away = False
+                backoff.reset()
+                await self._apply(desired, asked)
+            await self._pause(SPACING_SECONDS, wake=False)
+
+    def _observe(self) -> Observed:
+        self._sequence += 1
+        return Observed(
+            version=__version__,
+            instance=self._instance,
+            sequence=self._sequence,
+            boot_id=boot_id(),
+            driver=self._driver.name,
+            nodes=self._nodes,
+            volumes=self._volumes.seen(),
+            fills=self._fills.seen(),
+            placements=self._placements.seen(),
+            seen_revision=self._revision,
+            wait_seconds=BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS,
+        )
+
+    async def _ask(self, observed: Observed) -> Desired | None:
+        """The server's answer; None when there is news for it before it has any for us.
+
+        There is one exchange at a time: of two answers under way the older could be taken for the newer.
+        """
+        asking = asyncio.create_task(self._server.sync(observed))
+        hearing = asyncio.create_task(self._news.wait())
+        try:
+            await asyncio.wait({asking, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            return await asking if asking.done() else None
+        finally:
+            for task in (asking, hearing):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, MillError):
+                    await task
+
+    async def _apply(self, desired: Desired, asked: float) -> None:
+        unchanged = desired.revision == self._revision
+        self._revision = desired.revision
+        self._volumes.reconcile(desired.volumes)
+        self._fills.reconcile(desired.fills, desired.volumes)
+        self._placements.reconcile(desired.placements, asked)
+        await self._placements.forget()
+        if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
+            await self._pause(UNCHANGED_SECONDS, wake=True)
+
+    def _changed(self) -> None:
+        """Something the server should know at once, and placements may be waiting for."""
+        self._news.set()
+        self._placements.nudge()
+
+    async def _pause(self, seconds: float, *, wake: bool) -> None:
+        """Wait, or with `wake` only until there is news."""
+        if not wake:
+            await asyncio.sleep(seconds)
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), seconds)

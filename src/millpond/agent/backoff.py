@@ -1,0 +1,27 @@
+"""Growing pauses between tries, spread so that a crowd of agents does not come back at the same moment."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+FIRST_SECONDS = 0.2
+LONGEST_SECONDS = 5.0
+
+
+class Backoff:
+    def __init__(self, *, first: float = FIRST_SECONDS, longest: float = LONGEST_SECONDS) -> None:
+        self._first, self._longest = first, longest
+        self._tries = 0
+
+    def next(self) -> float:
+        """Seconds to wait after one more failure."""
+        pause = min(self._longest, self._first * 2.0 ** min(self._tries, 20))
+        self._tries += 1
+        return pause * random.uniform(0.7, 1.0)
+
+    async def wait(self) -> None:
+        await asyncio.sleep(self.next())
+
+    def reset(self) -> None:
+        self._tries = 0

@@ -1,0 +1,260 @@
+"""The life of one placement on this agent, from waiting for its data to the last byte of its log.
+
+Every step looks at the placement's directory first, so the same code starts a placement and adopts one that an
+earlier agent left in whatever state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.agent.backoff import Backoff
+from millpond.agent.drivers import Driver, Exited, Lost, NotStarted, Reason, Running
+from millpond.agent.prepare import OUTPUT, prepare
+from millpond.agent.server import Server
+from millpond.agent.shipping import Shipper
+from millpond.agent.spec import SPEC, Spec, read_spec, renew, write_private
+from millpond.agent.threads import in_thread
+from millpond.agent.volumes import Volumes, sentence
+from millpond.cache.volume import CommitPlace
+from millpond.errors import MillError
+from millpond.wire.agent import DesiredInput, DesiredPlacement, PlacementSeen
+
+log = logging.getLogger(__name__)
+
+OUTCOME = "outcome.json"
+# A renewal is written at most this often.
+RENEW_SECONDS = 2.0
+# How long a keeper may take to claim its placement before it is started again, and how often that is tried.
+CLAIM_SECONDS = 10.0
+CLAIM_TRIES = 3
+
+_ENDED_BY = {
+    Reason.EXPIRED: "The server was not heard of for longer than the placement was valid, so the job was ended.",
+    Reason.TERMINATED: "The job's keeper was told to end; the machine may have been shutting down.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a placement needs of the agent around it."""
+
+    driver: Driver
+    server: Server
+    server_url: str
+    volumes: Volumes
+    # Commits what lies in the directory as the output of the job; None for nothing. Blocks; may be called again.
+    save_outputs: Callable[[Spec, Path], str | None]
+    changed: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the outputs; kept in a file, so that they are committed once."""
+
+    output_commit: str | None = None
+    problem: str | None = None
+
+
+class Placement:
+    def __init__(self, placement_id: str, directory: Path, world: World) -> None:
+        self.id = placement_id
+        self.directory = directory
+        self._world = world
+        self._prepared = (directory / SPEC).exists()
+        self._shipper = Shipper(world.server, placement_id, directory, adopted=self._prepared)
+        self._desired: DesiredPlacement | None = None
+        self._stop = False
+        self._dropped = False
+        self._news = asyncio.Event()
+        self._renewed = 0.0
+        self._seen = PlacementSeen(id=placement_id, state="preparing")
+        self._task = asyncio.create_task(self._live(), name=f"placement {placement_id}")
+
+    # What the agent says and asks
+
+    def want(self, desired: DesiredPlacement | None, moment: float) -> None:
+        """Take the server's wish; None: it does not know the placement any more. `moment`: when it was asked."""
+        self._dropped = desired is None
+        self._stop = self._stop or desired is None or desired.want == "stop"
+        self._desired = desired or self._desired
+        if desired is not None:
+            self._renew(moment)
+        self._news.set()
+
+    def nudge(self) -> None:
+        """Something it may be waiting for has changed."""
+        self._news.set()
+
+    def seen(self) -> PlacementSeen:
+        return self._seen.model_copy(update={"log_bytes": self._shipper.log_bytes})
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing of it runs and nothing is left to do; once it is not wanted either, its directory may go."""
+        return self._task.done()
+
+    def end(self) -> None:
+        """Let go of it: the agent ends, the keeper stays."""
+        self._task.cancel()
+
+    # Its life
+
+    async def _live(self) -> None:
+        try:
+            if not self._prepared and not await self._prepare():
+                self._report("finished")
+                return
+            status = await self._run()
+            outcome = await self._save(status)
+            if not self._dropped:
+                await self._shipper.finish()
+            self._report("finished", problem=_problem(status) or outcome.problem, output_commit=outcome.output_commit)
+        except (MillError, OSError) as error:
+            log.warning("placement failed: placement=%s %s", self.id, error)
+            self._report("finished", problem=f"The job could not be run: {sentence(error)}")
+        except Exception:
+            log.exception("placement failed: placement=%s", self.id)
+            self._report("finished", problem="The agent met an error it does not know; its log tells more.")
+
+    async def _prepare(self) -> bool:
+        """Wait for the data, then make the directory. False when it was stopped before."""
+        while not self._stop:
+            desired = self._desired
+            if desired is not None:
+                paths = await in_thread(lambda d=desired: self._paths(d))  # type: ignore[misc]
+                if paths is not None:
+                    await in_thread(lambda d=desired, p=paths: self._make(d, p))  # type: ignore[misc]
+                    return True
+            await self._hear_news(within=5.0)
+        return False
+
+    def _paths(self, desired: DesiredPlacement) -> dict[str, Path] | None:
+        """Where inputs and code lie (the code under ""); None while something is missing."""
+        wanted = [*desired.inputs, *([desired.code] if desired.code else [])]
+        found = {"" if one is desired.code else one.env: self._path(one) for one in wanted}
+        present = {variable: path for variable, path in found.items() if path is not None}
+        return present if len(present) == len(found) else None
+
+    def _path(self, one: DesiredInput) -> Path | None:
+        volume = self._world.volumes.healthy(one.volume_id)
+        if volume is None or not one.ready:
+            return None
+        path = volume.commit(CommitPlace(one.project_id, one.dataset_id, one.commit_id))
+        return path if path.is_dir() else None
+
+    def _make(self, desired: DesiredPlacement, paths: dict[str, Path]) -> None:
+        code = paths.pop("", None)
+        prepare(
+            self.directory,
+            desired,
+            server=self._world.server_url,
+            code=code,
+            inputs=paths,
+            renewed=self._renewed,
+        )
+
+    async def _run(self) -> Exited | Lost:
+        """Start it unless somebody has, and watch until nothing of it is left, shipping what it says."""
+        shipping = asyncio.create_task(self._shipper.run(), name=f"ship {self.id}")
+        try:
+            return await self._watch()
+        finally:
+            shipping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await shipping
+
+    async def _watch(self) -> Exited | Lost:
+        driver, clock = self._world.driver, asyncio.get_running_loop().time
+        begin, tries, told = clock(), 0, False
+        while True:
+            if self._stop and not told:
+                driver.stop(self.directory)
+                told = True
+            status = driver.status(self.directory)
+            if isinstance(status, Exited | Lost):
+                self._take(status)
+                return status
+            if isinstance(status, Running) and status.started_at and self._seen.state != "running":
+                self._report("running", started_at=status.started_at)
+            # One that was left prepared by an earlier agent starts only when the server still wants it.
+            if isinstance(status, NotStarted) and self._desired and clock() >= begin + tries * CLAIM_SECONDS:
+                if tries == CLAIM_TRIES:
+                    raise OSError(f"its keeper does not start ({_last_line(self.directory / 'keeper.log')})")
+                driver.start(self.directory)
+                tries += 1
+            if isinstance(status, NotStarted) and self._dropped and not self._desired:
+                return Exited(reason=Reason.NOT_STARTED)
+            # Most waits are short at first: starting, and commands that end at once.
+            await asyncio.sleep(0.02 if clock() < begin + 1 else 0.1)
+
+    async def _save(self, status: Exited | Lost) -> Outcome:
+        """Commit the outputs, once, waiting for a server or store that is away."""
+        record = self.directory / OUTCOME
+        if record.exists():
+            return Outcome(**json.loads(record.read_bytes()))
+        output = self.directory / OUTPUT
+        spec = read_spec(self.directory)
+        if spec is None or not output.is_dir() or not any(output.iterdir()):
+            return Outcome()
+        self._report("saving")
+        backoff = Backoff()
+        while not self._dropped:
+            try:
+                outcome = Outcome(await in_thread(lambda: self._world.save_outputs(spec, output)))
+            except (MillError, OSError) as error:
+                if isinstance(error, MillError) and error.transient:
+                    log.info("outputs wait: placement=%s %s", self.id, error)
+                    await backoff.wait()
+                    continue
+                outcome = Outcome(problem=f"The outputs could not be saved: {sentence(error)}")
+            write_private(record, json.dumps({"output_commit": outcome.output_commit, "problem": outcome.problem}))
+            return outcome
+        return Outcome()
+
+    # Parts
+
+    def _take(self, status: Exited | Lost) -> None:
+        """Remember how the command ended; told with whatever is reported next."""
+        update: dict[str, object] = {"started_at": status.started_at}
+        if isinstance(status, Exited):
+            update |= {"exit_code": status.exit_code, "signal": status.signal, "exited_at": status.exited_at}
+        self._seen = self._seen.model_copy(update=update)
+
+    def _report(self, state: str, **update: object) -> None:
+        self._seen = self._seen.model_copy(update={"state": state, **update})
+        log.info("placement %s: placement=%s %s", state, self.id, update.get("problem") or "")
+        self._world.changed()
+
+    def _renew(self, moment: float) -> None:
+        """Validity counts from when the request was sent that the server answered: never later than it believes."""
+        if moment < self._renewed + RENEW_SECONDS:
+            return
+        self._renewed = moment
+        if (self.directory / SPEC).exists():
+            renew(self.directory, moment)
+
+    async def _hear_news(self, *, within: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), within)
+        self._news.clear()
+
+
+def _problem(status: Exited | Lost) -> str | None:
+    if isinstance(status, Lost):
+        return status.problem
+    return status.problem or (_ENDED_BY.get(status.reason) if status.reason else None)
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except FileNotFoundError:
+        return "no message"
+    return lines[-1] if lines else "no message"

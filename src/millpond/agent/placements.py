@@ -1,0 +1,69 @@
+"""All placements of this agent: started when listed, adopted after a restart, forgotten when no longer listed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from millpond.agent.placement import Placement, World
+from millpond.agent.spec import SPEC
+from millpond.agent.threads import in_thread
+from millpond.wire.agent import DesiredPlacement, PlacementSeen
+
+log = logging.getLogger(__name__)
+
+
+class Placements:
+    def __init__(self, directory: Path, world: World) -> None:
+        self._directory = directory
+        self._world = world
+        self._known: dict[str, Placement] = {}
+        self._unlisted: set[str] = set()
+
+    def adopt(self) -> None:
+        """Take up what an earlier agent left: whatever was prepared goes on, half-made directories go."""
+        for path in sorted(self._directory.iterdir()):
+            if (path / SPEC).exists():
+                log.info("adopting: placement=%s", path.name)
+                self._known[path.name] = Placement(path.name, path, self._world)
+            else:
+                shutil.rmtree(path)
+
+    def reconcile(self, desired: Sequence[DesiredPlacement], moment: float) -> None:
+        """Carry out the server's wishes; `moment` is the boot time at which it was asked for them."""
+        wanted = {placement.id: placement for placement in desired}
+        self._unlisted = self._known.keys() - wanted.keys()
+        for placement_id, placement in wanted.items():
+            if placement_id not in self._known:
+                self._known[placement_id] = Placement(placement_id, self._directory / placement_id, self._world)
+            self._known[placement_id].want(placement, moment)
+        for placement_id in self._unlisted:
+            self._known[placement_id].want(None, moment)
+
+    async def forget(self) -> None:
+        """Remove what is neither wanted nor at work. A directory without its spec is never taken up again."""
+        for placement_id in sorted(self._unlisted):
+            placement = self._known.get(placement_id)
+            if placement is not None and placement.is_over:
+                del self._known[placement_id]
+                await in_thread(partial(_remove, placement.directory))
+
+    def nudge(self) -> None:
+        for placement in self._known.values():
+            placement.nudge()
+
+    def seen(self) -> list[PlacementSeen]:
+        return [placement.seen() for key, placement in sorted(self._known.items()) if key not in self._unlisted]
+
+    def end(self) -> None:
+        """Let go of everything; the keepers stay."""
+        for placement in self._known.values():
+            placement.end()
+
+
+def _remove(directory: Path) -> None:
+    (directory / SPEC).unlink(missing_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,112 @@
+"""Making a placement ready to start: a fresh working directory with the code, and the environment of the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from millpond.agent.spec import Spec, renew
+from millpond.wire.agent import DesiredPlacement
+
+WORK = "work"
+OUTPUT = "output"
+TEMPORARY = "tmp"
+
+# What a job may need of the agent's own environment: who it is, how it reaches the network, where libraries lie.
+_INHERITED = (
+    "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
+    "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+)  # fmt: skip
+
+
+def prepare(
+    directory: Path,
+    desired: DesiredPlacement,
+    *,
+    server: str,
+    code: Path | None,
+    inputs: Mapping[str, Path],
+    renewed: float,
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
+
+    `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
+    from which its validity counts. What an interrupted
+    preparation left is thrown away. Raises OSError (disk full …).
+    """
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir(mode=0o700)
+    work = directory / WORK
+    if code is None:
+        work.mkdir()
+    else:
+        copy_writable(code, work)
+    for name in (OUTPUT, TEMPORARY):
+        (directory / name).mkdir()
+    renew(directory, renewed)
+    Spec(
+        placement=desired.id,
+        job=desired.job_id,
+        project=desired.project,
+        command=tuple(desired.command),
+        env=environment(desired, directory, server=server, inputs=inputs, environ=environ),
+        directory=str(work),
+        valid_seconds=desired.valid_seconds,
+        grace_seconds=desired.grace_seconds,
+    ).write(directory)
+
+
+def environment(
+    desired: DesiredPlacement,
+    directory: Path,
+    *,
+    server: str,
+    inputs: Mapping[str, Path],
+    environ: Mapping[str, str],
+) -> dict[str, str]:
+    """All a job sees: a base that every program expects, then the user's variables, then what Millpond says."""
+    base = {name: environ[name] for name in _INHERITED if name in environ}
+    base.setdefault("LANG", "C.UTF-8")
+    # First on the path is the Python that Millpond runs in: `import millpond` works in a job.
+    base["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
+    base["TMPDIR"] = str(directory / TEMPORARY)
+    base["PYTHONUNBUFFERED"] = "1"  # logs are watched live
+    said = {
+        "MILL_SERVER": server,
+        "MILL_TOKEN": desired.token,
+        "MILL_PROJECT": desired.project,
+        "MILL_JOB_ID": desired.job_id,
+        "MILL_JOB_NAME": desired.job_name,
+        "MILL_RUN_ID": desired.run_id,
+        "MILL_PLACEMENT": desired.id,
+        "MILL_OUTPUT": str(directory / OUTPUT),
+        "MLFLOW_TRACKING_URI": server,
+        # Empty, and not absent, for a job without a GPU: absent would show it all of them.
+        "CUDA_VISIBLE_DEVICES": ",".join(str(index) for index in desired.gpu_indices),
+        **{variable: str(path) for variable, path in inputs.items()},
+    }
+    if desired.cpu:
+        said["MILL_CPUS"] = str(desired.cpu)
+    if desired.memory_bytes:
+        said["MILL_MEMORY_BYTES"] = str(desired.memory_bytes)
+    if desired.gpu_hundredths % 100:
+        said["MILL_GPU_FRACTION"] = f"{desired.gpu_hundredths / 100:.2f}"
+    return {**base, **desired.env, **said}
+
+
+def copy_writable(source: Path, target: Path) -> None:
+    """A copy of a published commit that its job may change: new times, write permission for the owner."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+    target.chmod(0o755)
+
+
+def _copy_file(source: str, target: str) -> str:
+    shutil.copyfile(source, target, follow_symlinks=False)
+    Path(target).chmod(Path(source).lstat().st_mode | 0o200)
+    return target

@@ -1,0 +1,122 @@
+"""Bringing a placement's log and usage samples to the server: by offset, so nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from millpond.agent.backoff import Backoff
+from millpond.agent.server import Server
+from millpond.errors import MillError
+from millpond.wire.agent import UsageBatch, UsageSample
+
+log = logging.getLogger(__name__)
+
+BATCH_BYTES = 1 << 20
+BATCH_SAMPLES = 500
+# How often the files are looked at while the command runs.
+LOOK_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+class Shipper:
+    """Ships one placement's files until `finish`. A server that does not want them any more ends it quietly."""
+
+    def __init__(self, server: Server, placement: str, directory: Path, *, adopted: bool) -> None:
+        self._server = server
+        self._placement = placement
+        self._log = directory / "log"
+        self._usage = directory / "usage.jsonl"
+        # After a restart of the agent only the server knows how far it is; it tells when asked with nothing.
+        self._log_offset: int | None = None if adopted else 0
+        self._usage_offset = 0
+        self._refused = False
+        self._backoff = Backoff()
+
+    @property
+    def log_bytes(self) -> int:
+        return _size(self._log)
+
+    async def run(self) -> None:
+        """Ship whatever appears, for ever; cancel it and call `finish` when nothing more will be written."""
+        while not self._refused:
+            await self._ship_log()
+            await self._ship_usage()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def finish(self) -> None:
+        """Ship the rest, however long the server is away."""
+        while not self._refused and await self._ship_log() + await self._ship_usage() > 0:
+            pass
+
+    async def _ship_log(self) -> int:
+        """Ship all there is; how many bytes that was."""
+        offset = self._log_offset
+        if offset is None:
+            offset = await self._put_log(0, b"")
+        shipped = 0
+        while not self._refused and (data := _read(self._log, offset, BATCH_BYTES)):
+            reached = await self._put_log(offset, data)
+            if reached <= offset:
+                await self._backoff.wait()  # the server takes nothing more at the moment
+            shipped += len(data)
+            offset = reached
+        return shipped
+
+    async def _put_log(self, offset: int, data: bytes) -> int:
+        reached = await self._retry(partial(self._server.put_log, self._placement, offset, data))
+        self._log_offset = offset if reached is None else reached
+        return self._log_offset
+
+    async def _ship_usage(self) -> int:
+        data = _read(self._usage, self._usage_offset, BATCH_BYTES)
+        lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)[:BATCH_SAMPLES]
+        if not lines or self._refused:
+            return 0
+        batch = UsageBatch(samples=[_sample(line) for line in lines])
+        await self._retry(partial(self._server.post_usage, self._placement, batch))
+        self._usage_offset += sum(len(line) for line in lines)
+        return len(lines)
+
+    async def _retry(self, call: Callable[[], Awaitable[T]]) -> T | None:
+        """The answer of `call`, however long it takes; None once the server has refused for good."""
+        while True:
+            try:
+                answer = await call()
+            except MillError as error:
+                if not error.transient:
+                    log.info("shipping ended: placement=%s %s", self._placement, error.message)
+                    self._refused = True
+                    return None
+                await self._backoff.wait()
+            else:
+                self._backoff.reset()
+                return answer
+
+
+def _sample(line: bytes) -> UsageSample:
+    fields = json.loads(line)
+    return UsageSample(**{**fields, "at": datetime.fromtimestamp(fields["at"], UTC)})
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read(path: Path, offset: int, limit: int) -> bytes:
+    """Bytes of the file from `offset`; nothing when it is no longer than that, or not there."""
+    if _size(path) <= offset:
+        return b""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(limit)
