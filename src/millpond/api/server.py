@@ -16,7 +16,21 @@ from millpond.api import health, metrics, problems, static
 from millpond.api.access import requirements_of
 from millpond.api.limits import BodyLimit
 from millpond.api.requests import RequestEdge
-from millpond.api.routes import audit, doctor, events, projects, session, tokens, users
+from millpond.api.routes import (
+    agents,
+    audit,
+    computes,
+    doctor,
+    events,
+    home,
+    jobs,
+    placements,
+    projects,
+    runs,
+    session,
+    tokens,
+    users,
+)
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
 from millpond.services.sessions import LoginLimiter
@@ -31,6 +45,12 @@ ROUTERS: Sequence[APIRouter] = (
     audit.router,
     events.router,
     doctor.router,
+    home.router,
+    jobs.router,
+    runs.router,
+    computes.router,
+    agents.router,
+    placements.router,
 )
 
 

@@ -33,6 +33,11 @@ def get(tx: Connection, agent_id: str) -> Agent | None:
     return _agent(row) if row else None
 
 
+def lock(tx: Connection, agent_id: str) -> None:
+    """Alone until the transaction ends: everything that takes room on its nodes begins here."""
+    tx.execute(select(agent.c.id).where(agent.c.id == agent_id).with_for_update())
+
+
 def find(tx: Connection, name: str) -> Agent | None:
     row = tx.execute(_agents().where(agent.c.name == name)).first()
     return _agent(row) if row else None
@@ -48,8 +53,9 @@ def all_agents(tx: Connection) -> Sequence[Agent]:
     return [_agent(row) for row in tx.execute(_agents().order_by(agent.c.name))]
 
 
-def seen(tx: Connection, agent_id: str, *, version: str, instance: str, now: datetime) -> None:
-    tx.execute(agent.update().where(agent.c.id == agent_id).values(version=version, instance=instance, seen_at=now))
+def seen(tx: Connection, agent_id: str, *, driver: str, version: str, instance: str, now: datetime) -> None:
+    values = {"driver": driver, "version": version, "instance": instance, "seen_at": now}
+    tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))
 
 
 def still_there(tx: Connection, agent_id: str, *, instance: str, now: datetime) -> bool:

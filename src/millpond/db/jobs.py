@@ -115,6 +115,18 @@ def queued(tx: Connection) -> Sequence[Job]:
     return [_job(row) for row in tx.execute(query)]
 
 
+def placed(tx: Connection) -> Sequence[Job]:
+    """Everything that has a placement and has not ended."""
+    states = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
+    query = _jobs().where(job.c.state.in_([state.value for state in states])).order_by(job.c.id)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
+    rows = tx.execute(_jobs().where(job.c.id.in_(sorted(job_ids))))
+    return {row.id: _job(row) for row in rows}
+
+
 def commit_sizes(tx: Connection, commits: Collection[str]) -> Mapping[str, int]:
     """Bytes of each commit."""
     if not commits:

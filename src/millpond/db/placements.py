@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from millpond.db.tables import job, placement, token
+from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
 from millpond.model.job import Placement, PlacementState, Resources
+from millpond.model.volume import CachedState
 
 _LIVING = placement.c.ended_at.is_(None)
 
@@ -23,6 +25,18 @@ class HeldRow:
     node: str
     resources: Resources
     gpu_indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedCommit:
+    """A commit a job holds on a volume."""
+
+    commit_id: str
+    volume_id: str
+    project_id: str
+    dataset_id: str
+    dataset: str
+    state: CachedState
 
 
 def insert(tx: Connection, value: Placement) -> None:
@@ -44,6 +58,12 @@ def insert(tx: Connection, value: Placement) -> None:
 
 def get(tx: Connection, placement_id: str) -> Placement | None:
     row = tx.execute(select(placement).where(placement.c.id == placement_id)).first()
+    return _placement(row) if row else None
+
+
+def lock(tx: Connection, placement_id: str) -> Placement | None:
+    """Read it to change it: it is neither renewed nor ended by anybody else until this transaction ends."""
+    row = tx.execute(select(placement).where(placement.c.id == placement_id).with_for_update()).first()
     return _placement(row) if row else None
 
 
@@ -84,6 +104,32 @@ def held(tx: Connection) -> Sequence[HeldRow]:
         )
         for row in tx.execute(query)
     ]
+
+
+def leased(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Mapping[str, LeasedCommit]]:
+    """What each of these jobs holds on volumes, by job id and commit id."""
+    query = (
+        select(
+            lease.c.job_id, cached.c.commit_id, cached.c.volume_id, cached.c.project_id, cached.c.state,
+            cached.c.dataset_id, dataset.c.name,
+        )
+        .join(cached, cached.c.id == lease.c.cached_id)
+        .join(dataset, dataset.c.id == cached.c.dataset_id)
+        .where(lease.c.job_id.in_(sorted(job_ids)))
+    )  # fmt: skip
+    found: dict[str, dict[str, LeasedCommit]] = defaultdict(dict)
+    for row in tx.execute(query):
+        found[row.job_id][row.commit_id] = LeasedCommit(
+            row.commit_id, row.volume_id, row.project_id, row.dataset_id, row.name, CachedState(row.state)
+        )
+    return found
+
+
+def commit_is_in(tx: Connection, commit_id: str, *, project_id: str, dataset_name: str) -> bool:
+    """Whether a commit belongs to this dataset of this project."""
+    query = select(commit.c.id).join(dataset, dataset.c.id == commit.c.dataset_id)
+    query = query.where(commit.c.id == commit_id, dataset.c.project_id == project_id, dataset.c.name == dataset_name)
+    return tx.execute(query).first() is not None
 
 
 def renew(tx: Connection, agent_id: str, now: datetime) -> None:

@@ -24,6 +24,7 @@ TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
     (JobState.PLACED, JobState.RUNNING): "start",
     (JobState.PREPARING, JobState.RUNNING): "start",
     (JobState.QUEUED, JobState.CANCELLED): "cancel",
+    (JobState.QUEUED, JobState.FAILED): "fail",
     **{(state, JobState.QUEUED): "requeue" for state in _PLACED},
     # From any of them: the end may be the first thing an agent can tell after a silence.
     **{(state, JobState.SUCCEEDED): "finish" for state in _PLACED},
@@ -73,9 +74,19 @@ def observe(job: Job, report: Report, now: datetime) -> Job:
     return _finished(job, report, now) if report.state is PlacementState.FINISHED else job
 
 
+def request_stop(job: Job, reason: str, now: datetime) -> Job:
+    """It ends when its agent says that it has; until then it keeps its state."""
+    return replace(job, stop_requested_at=now, reasons=_bounded([*job.reasons, reason]))
+
+
 def cancel(job: Job, reason: str, now: datetime) -> Job:
     """A job that has no placement ends at once."""
     return _move(replace(wait(job, ()), ended_at=now), JobState.CANCELLED, reason)
+
+
+def fail(job: Job, problem: str, now: datetime) -> Job:
+    """A job that has no placement and can never have one."""
+    return _move(replace(wait(job, ()), ended_at=now, problem=problem), JobState.FAILED, problem)
 
 
 def requeue(job: Job, reason: str) -> Job:

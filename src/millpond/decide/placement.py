@@ -118,6 +118,18 @@ def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
     return room.node if room else None
 
 
+def still_fits(node: NodeView, resources: Resources, gpu_indices: tuple[int, ...]) -> bool:
+    """Whether what a plan promised on this node is still free there."""
+    room = _Room(node)
+    if room.lacks(resources):
+        return False
+    whole = resources.gpu_hundredths // WHOLE
+    asked = [WHOLE if number < whole else resources.gpu_hundredths % WHOLE for number in range(len(gpu_indices))]
+    return all(
+        index < len(room.gpus) and room.gpus[index] >= share for index, share in zip(gpu_indices, asked, strict=True)
+    )
+
+
 def why_never(resources: Resources, *, image: bool, nodes: Sequence[NodeView]) -> str | None:
     """Why no known node could run this even if it were empty; None if one could, or none is known yet.
 

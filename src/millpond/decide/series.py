@@ -26,14 +26,6 @@ def thin(points: Sequence[Point], limit: int, value: Callable[[Point], float | N
     return [*kept, points[-1]]
 
 
-def evenly(points: Sequence[Point], limit: int) -> list[Point]:
-    """At most `limit` (at least 2) of the points, evenly spread, the first and the last among them."""
-    limit = max(2, limit)
-    if len(points) <= limit:
-        return list(points)
-    return [points[index * (len(points) - 1) // (limit - 1)] for index in range(limit)]
-
-
 def _extremes(points: Sequence[Point], begin: int, end: int, value: Callable[[Point], float | None]) -> list[int]:
     valued = [(found, index) for index in range(begin, end) if (found := value(points[index])) is not None]
     if not valued:

@@ -65,6 +65,12 @@ class ProjectKeys:
     def commit(self, commit_id: str) -> str:
         return self.commits + _spread(commit_id)
 
+    def artifacts(self, run_id: str) -> str:
+        return f"{self.prefix}artifacts/{_checked(run_id)}/"
+
+    def artifact(self, run_id: str, digest: str) -> str:
+        return self.artifacts(run_id) + _checked(digest)
+
     def records(self, dataset_id: str) -> str:
         return f"{self.datasets}{_checked(dataset_id)}/"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
 
+from millpond.loops.runner import Loop
 from millpond.services import schedule
 from millpond.services.deps import Deps
 
-TOPIC = "schedule"
 # Wakes say what changed in this process; this is for what only the passing of time, or another server, changes.
-EVERY_SECONDS = 2.0
+_SECONDS = 2.0
 
 
-def run_once(deps: Deps, now: datetime) -> None:
-    schedule.run_once(deps, now)
+def loops(deps: Deps) -> Sequence[Loop]:
+    return [Loop("schedule", "schedule", _SECONDS, lambda now: schedule.run_once(deps, now))]

@@ -66,10 +66,10 @@ class JobCreate(Request):
     command: list[str] = Field(min_length=1, max_length=1000)
     env: dict[str, str] = {}
     inputs: list[str] = []
-    cpu: int = Field(default=0, ge=0)
-    memory_bytes: int = Field(default=0, ge=0)
-    gpu_hundredths: int = Field(default=0, ge=0)
-    image: str | None = None
+    cpu: int = Field(default=0, ge=0, le=1_000_000)
+    memory_bytes: int = Field(default=0, ge=0, le=1 << 60)
+    gpu_hundredths: int = Field(default=0, ge=0, le=10_000_000)
+    image: str | None = Field(default=None, min_length=1, max_length=300)
     code_commit: str | None = None
     experiment: str | None = None
 

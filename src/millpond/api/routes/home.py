@@ -1,0 +1,28 @@
+"""The numbers of the first page."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from millpond.api import shapes
+from millpond.api.access import DepsOf, SignedIn
+from millpond.services import home
+from millpond.wire import work as wire
+
+router = APIRouter(tags=["home"])
+
+
+@router.get("/home")
+def get_home(actor: SignedIn, deps: DepsOf) -> wire.Home:
+    found = home.home(deps, actor)
+    return wire.Home(
+        gpus_total=found.gpus_total,
+        gpu_used_hundredths=found.gpu_used_hundredths,
+        jobs_running=found.jobs_running,
+        jobs_waiting=found.jobs_waiting,
+        cached_bytes=found.cached_bytes,
+        volume_bytes=found.volume_bytes,
+        datasets=found.datasets,
+        computes_connected=found.computes_connected,
+        recent_jobs=[shapes.job(job) for job in found.recent_jobs],
+    )

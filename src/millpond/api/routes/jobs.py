@@ -1,0 +1,94 @@
+"""Jobs: submit, list, look, stop, delete and bring back; why, log and usage of one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from millpond.api import shapes
+from millpond.api.access import DepsOf, Member, SignedIn, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.job import JobState
+from millpond.services import jobs, logs, series, submit
+from millpond.wire import work as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["jobs"])
+
+_JOB = "/projects/{project}/jobs/{job}"
+
+
+@router.get("/jobs")
+def list_jobs(
+    actor: SignedIn,
+    deps: DepsOf,
+    project: str | None = None,
+    state: Annotated[list[JobState] | None, Query()] = None,
+    deleted: bool = False,
+    mine: bool = False,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.Job]:
+    """Of all projects one may see, newest first; `state` may be given several times."""
+    listing = jobs.list_jobs(
+        deps, actor, project=project, states=state, deleted=deleted, mine=mine, limit=limit, cursor=cursor
+    )
+    return page(listing, shapes.job)
+
+
+@router.post("/projects/{project}/jobs", status_code=201)
+def submit_job(body: wire.JobCreate, scope: Member, deps: DepsOf) -> wire.Job:
+    return shapes.job(jobs.view(deps, submit.submit(deps, scope.actor, scope.project, body)))
+
+
+@router.get(_JOB)
+def get_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Job:
+    """`job` is an id, the beginning of one, NAME (the newest) or NAME#N."""
+    return shapes.job(jobs.get(deps, scope.project, job))
+
+
+@router.post(f"{_JOB}/stop")
+def stop_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
+    """End it and keep everything."""
+    return shapes.job(jobs.stop(deps, scope.actor, scope.project, job))
+
+
+@router.delete(_JOB)
+def delete_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
+    """End it if need be; job and run go to the bin."""
+    return shapes.job(jobs.delete(deps, scope.actor, scope.project, job))
+
+
+@router.post(f"{_JOB}/undelete")
+def undelete_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
+    return shapes.job(jobs.undelete(deps, scope.actor, scope.project, job))
+
+
+@router.get(f"{_JOB}/why")
+def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
+    """Its state and the reasons for it, newest last."""
+    found = jobs.get(deps, scope.project, job).job
+    return wire.Why(state=found.state, reasons=list(found.reasons))
+
+
+@router.get(f"{_JOB}/log", response_class=Response)
+def read_log(
+    job: str,
+    scope: Viewer,
+    deps: DepsOf,
+    offset: Annotated[int, Query(description="Of the first byte; a negative one counts from the end.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=logs.MAX_READ)] = 1 << 20,
+) -> Response:
+    """Bytes; `X-Mill-Offset` is that of the next byte, `X-Mill-Complete: 1` says that nothing more will come."""
+    part = logs.read(deps, jobs.get(deps, scope.project, job).job, offset, limit)
+    headers = {"X-Mill-Offset": str(part.offset), "Cache-Control": "no-store"}
+    if part.is_complete:
+        headers["X-Mill-Complete"] = "1"
+    return Response(part.data, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+@router.get(f"{_JOB}/usage")
+def get_usage(job: str, scope: Viewer, deps: DepsOf) -> wire.UsageSeries:
+    samples = series.usage_series(deps, jobs.get(deps, scope.project, job).job)
+    return wire.UsageSeries(items=[shapes.usage(sample) for sample in samples])

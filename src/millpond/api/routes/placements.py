@@ -1,0 +1,28 @@
+"""What an agent streams of its placements: log bytes by offset, and usage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from millpond.api.access import AgentOnly, DepsOf
+from millpond.services import logs, series
+from millpond.wire.agent import LogAnswer, UsageBatch
+
+router = APIRouter(prefix="/placements/{placement}", tags=["placements"])
+
+
+@router.put("/log")
+async def put_log(
+    placement: str, offset: Annotated[int, Query(ge=0)], request: Request, actor: AgentOnly, deps: DepsOf
+) -> LogAnswer:
+    """Bytes that begin at `offset`; the answer says how far the server is, and the agent goes on from there."""
+    content = await request.body()
+    return LogAnswer(offset=await run_in_threadpool(logs.append, deps, actor, placement, offset, content))
+
+
+@router.post("/usage", status_code=204)
+def add_usage(placement: str, body: UsageBatch, actor: AgentOnly, deps: DepsOf) -> None:
+    series.add_usage(deps, actor, placement, body)

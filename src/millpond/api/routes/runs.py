@@ -1,0 +1,107 @@
+"""Runs: made by scripts, fed by batches; their metrics and artifacts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from millpond.api import shapes
+from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.people import Role
+from millpond.services import artifacts, runs, series
+from millpond.wire import work as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["runs"])
+
+_RUN = "/projects/{project}/runs/{run}"
+
+ViewerOrJob = Annotated[Scope, InProject(Role.VIEWER, placements=True)]
+MemberOrJob = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
+
+# Whatever a run stored is data to the page: never a document, a script or a guess.
+_UNTRUSTED = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
+
+
+@router.get("/runs")
+def list_runs(
+    actor: SignedIn,
+    deps: DepsOf,
+    project: str | None = None,
+    experiment: str | None = None,
+    deleted: bool = False,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.Run]:
+    """Of all projects one may see, newest first."""
+    listing = runs.list_runs(
+        deps, actor, project=project, experiment=experiment, deleted=deleted, limit=limit, cursor=cursor
+    )
+    return page(listing, shapes.run)
+
+
+@router.post("/projects/{project}/runs", status_code=201)
+def create_run(body: wire.RunCreate, scope: Member, deps: DepsOf) -> wire.Run:
+    """Creating one with the same id again is the same run."""
+    return shapes.run(runs.create(deps, scope.actor, scope.project, body))
+
+
+@router.get(_RUN)
+def get_run(run: str, scope: ViewerOrJob, deps: DepsOf) -> wire.Run:
+    return shapes.run(runs.get(deps, scope.actor, scope.project, run))
+
+
+@router.post(f"{_RUN}/batch", status_code=204)
+def add_batch(run: str, body: wire.RunBatch, scope: MemberOrJob, deps: DepsOf) -> None:
+    """What a client reports at once; a batch sent twice counts once."""
+    runs.take_batch(deps, scope.actor, scope.project, run, body)
+
+
+@router.get(f"{_RUN}/metrics")
+def get_metrics(
+    run: str,
+    scope: Viewer,
+    deps: DepsOf,
+    key: Annotated[str | None, Query(max_length=250)] = None,
+    limit: Annotated[int, Query(ge=4, le=100_000, description="The most points of one series.")] = 1000,
+) -> wire.SeriesList:
+    """One metric, or all of them without `key`."""
+    found = series.metric_series(deps, scope.actor, scope.project, run, key=key, limit=limit)
+    return wire.SeriesList(items=[shapes.series(item) for item in found])
+
+
+@router.get(f"{_RUN}/artifacts")
+def list_artifacts(
+    run: str, scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[wire.Artifact]:
+    listing = artifacts.list_artifacts(deps, scope.actor, scope.project, run, limit=limit, cursor=cursor)
+    return page(listing, wire.Artifact.model_validate)
+
+
+@router.put(f"{_RUN}/artifacts/{{path:path}}", status_code=201)
+async def put_artifact(run: str, path: str, request: Request, scope: MemberOrJob, deps: DepsOf) -> wire.Artifact:
+    """Bytes, at most 64 MiB; larger results belong in `$MILL_OUTPUT`."""
+    content = await request.body()
+    stored = await run_in_threadpool(artifacts.put, deps, scope.actor, scope.project, run, path, content)
+    return wire.Artifact.model_validate(stored)
+
+
+@router.get(f"{_RUN}/artifacts/{{path:path}}", response_class=Response)
+def get_artifact(run: str, path: str, scope: Viewer, deps: DepsOf) -> Response:
+    content = artifacts.read(deps, scope.actor, scope.project, run, path)
+    headers = {**_UNTRUSTED, "Content-Disposition": "attachment"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+@router.delete(_RUN)
+def delete_run(run: str, scope: Member, deps: DepsOf) -> wire.Run:
+    """To the bin. A job's run goes and comes with its job."""
+    return shapes.run(runs.move_to_bin(deps, scope.actor, scope.project, run))
+
+
+@router.post(f"{_RUN}/undelete")
+def undelete_run(run: str, scope: Member, deps: DepsOf) -> wire.Run:
+    return shapes.run(runs.take_from_bin(deps, scope.actor, scope.project, run))

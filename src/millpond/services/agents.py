@@ -1,0 +1,170 @@
+"""The exchange with agents: take everything one sees, answer with everything that is wanted of it.
+
+Level-triggered (docs/design/003-agent-protocol.md): an exchange that is lost, late or made twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements
+from millpond.decide import job_life
+from millpond.decide.job_life import Report
+from millpond.errors import BadRequest, Conflict, NotSignedIn
+from millpond.model.job import Agent, Job, Node, Placement, PlacementState
+from millpond.model.names import OUTPUT_DATASET
+from millpond.model.people import Actor
+from millpond.services import caches, job_changes, logs
+from millpond.services.deps import Deps
+from millpond.services.desired import desired_placements
+from millpond.wire.agent import PROTOCOL, Desired, NodeFacts, Observed, PlacementSeen
+
+logger = getLogger(__name__)
+
+
+def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
+    """Take what the agent sees. Reports about placements that are over are ignored: it forgets them by itself."""
+    if observed.protocol != PROTOCOL:
+        raise BadRequest(
+            f"This agent speaks version {observed.protocol} of the protocol, this server version {PROTOCOL}.",
+            hint="Install the same version of Millpond on both sides, then start the agent again.",
+        )
+    now = deps.clock.now()
+    agent = _hello(deps, actor, observed, now)
+    caches.observe_volumes(deps, agent, observed.volumes)
+    caches.observe_fills(deps, agent, observed.fills)
+    _observe_placements(deps, agent, observed.placements, now)
+    return agent
+
+
+def desired(deps: Deps, agent: Agent) -> Desired:
+    """Everything wanted of the agent now. Equal wishes have equal revisions, whichever server is asked."""
+    volumes, fills = caches.desired_for(deps, agent)
+    with deps.db.read() as tx:
+        wanted = desired_placements(tx, agent, deps.secret)
+    answer = Desired(
+        revision="",
+        agent_id=agent.id,
+        site=agent.site,
+        volumes=volumes,
+        fills=fills,
+        placements=wanted,
+        server_time=deps.clock.now(),
+    )
+    return answer.model_copy(update={"revision": _revision(answer)})
+
+
+def still_there(deps: Deps, agent: Agent, instance: str) -> None:
+    """Note that the agent is waiting for an answer. Conflict once another process speaks with its credential."""
+    with deps.db.write() as tx:
+        if agents.still_there(tx, agent.id, instance=instance, now=deps.clock.now()):
+            return
+    raise Conflict(
+        f"Another process has taken the place of agent {agent.name}.",
+        hint="Run one agent per credential; give a second one a name of its own.",
+    )
+
+
+def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent:
+    with deps.db.write() as tx:
+        known = agents.get(tx, actor.agent_id or "")
+        if known is None:
+            raise NotSignedIn("This agent is not known any more.")
+        agents.seen(
+            tx, known.id, driver=observed.driver[:20], version=observed.version[:40],
+            instance=observed.instance[:64], now=now,
+        )  # fmt: skip
+        changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
+        placements.renew(tx, known.id, now)
+    if changed or known.seen_at is None or known.instance != observed.instance:
+        logger.info("agent_connected agent=%s version=%s", known.name, observed.version)
+        deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})
+        deps.events.wake("schedule")
+    return known
+
+
+def _nodes(agent_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
+    by_name = {fact.name[:200]: fact for fact in facts}
+    return [
+        Node(
+            agent_id=agent_id,
+            name=name,
+            cpus=fact.cpus,
+            memory_bytes=fact.memory_bytes,
+            gpus=fact.gpus,
+            gpu_model=fact.gpu_model[:200],
+            declared=fact.declared,
+            labels=fact.labels,
+        )
+        for name, fact in sorted(by_name.items())
+    ]
+
+
+def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen], now: datetime) -> None:
+    with deps.db.read() as tx:
+        living = {placement.id: placement for placement in placements.living_of_agent(tx, agent.id)}
+        known = jobs.by_ids(tx, [placement.job_id for placement in living.values()])
+    changed: list[Job] = []
+    for report in seen:
+        placement = living.get(report.id)
+        job = known.get(placement.job_id) if placement else None
+        if placement is None or job is None or not _says_something_new(job, placement, report, now):
+            continue
+        if report.state == "finished":
+            logs.make_durable(deps, job.id, placement.id)
+        with deps.db.write() as tx:
+            after = _observe_placement(tx, placement, report, now)
+        if after is not None:
+            changed.append(after)
+            logger.info("job_changed job=%s state=%s", after.id, after.state.value)
+    job_changes.announce(deps, changed)
+
+
+def _says_something_new(job: Job, placement: Placement, seen: PlacementSeen, now: datetime) -> bool:
+    """Agents repeat what is known: only news are worth a write transaction."""
+    is_new_state = placement.state is not PlacementState(seen.state)
+    return is_new_state or (not job.state.is_finished and job_life.observe(job, _report(seen), now) != job)
+
+
+def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen, now: datetime) -> Job | None:
+    """The job if the report changed it."""
+    job = jobs.lock(tx, placement.job_id)
+    if job is None or job.state.is_finished or job.placement_id != placement.id:
+        return None
+    placements.set_state(tx, placement.id, PlacementState(seen.state))
+    after = job_life.observe(job, _checked(tx, job, _report(seen)), now)
+    return after if job_changes.save(tx, job, after, now) else None
+
+
+def _report(seen: PlacementSeen) -> Report:
+    return Report(
+        state=PlacementState(seen.state),
+        started_at=seen.started_at,
+        exited_at=seen.exited_at,
+        exit_code=seen.exit_code,
+        signal=seen.signal,
+        problem=seen.problem,
+        output_commit=seen.output_commit,
+    )
+
+
+def _checked(tx: Connection, job: Job, report: Report) -> Report:
+    """Outputs count only if they are a commit of this project's outputs."""
+    commit = report.output_commit
+    if commit is None or placements.commit_is_in(tx, commit, project_id=job.project_id, dataset_name=OUTPUT_DATASET):
+        return report
+    return Report(
+        state=report.state, started_at=report.started_at, exited_at=report.exited_at, exit_code=report.exit_code,
+        signal=report.signal, problem="The outputs the agent reported are not in the lake.",
+    )  # fmt: skip
+
+
+def _revision(answer: Desired) -> str:
+    body = answer.model_dump(mode="json", exclude={"revision", "server_time"})
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,56 @@
+"""The numbers of the first page, over what the actor may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millpond.db import agents, datasets, jobs
+from millpond.db.counts import totals
+from millpond.db.jobs import JobFilter
+from millpond.model.job import JobState
+from millpond.model.people import Actor
+from millpond.services import access, computes
+from millpond.services.deps import Deps
+from millpond.services.jobs import JobView, views
+from millpond.services.snapshot import CONNECTED
+
+RECENT_JOBS = 10
+
+_WAITING = (JobState.QUEUED, JobState.PREEMPTED)
+_RUNNING = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    gpus_total: int
+    gpu_used_hundredths: int
+    jobs_running: int
+    jobs_waiting: int
+    cached_bytes: int
+    volume_bytes: int
+    datasets: int
+    computes_connected: int
+    recent_jobs: Sequence[JobView]
+
+
+def home(deps: Deps, actor: Actor) -> Home:
+    """Computes and volumes are everybody's; jobs and datasets only those of visible projects."""
+    now = deps.clock.now()
+    among = access.visible_projects(actor)
+    with deps.db.read() as tx:
+        connected = [view for view in computes.views(tx, agents.all_agents(tx), now) if view.connected]
+        nodes = [use for view in connected for use in view.nodes]
+        everywhere = totals(tx, agents_since=now - CONNECTED)
+        recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
+        return Home(
+            gpus_total=sum(use.node.gpus for use in nodes),
+            gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
+            jobs_running=jobs.count(tx, JobFilter(projects=among, states=_RUNNING)),
+            jobs_waiting=jobs.count(tx, JobFilter(projects=among, states=_WAITING)),
+            cached_bytes=everywhere.cached_bytes,
+            volume_bytes=everywhere.volume_bytes,
+            datasets=datasets.totals(tx, among=among)[0],
+            computes_connected=len(connected),
+            recent_jobs=views(tx, recent, now),
+        )

@@ -1,0 +1,132 @@
+"""One placement: made with its token, and taken back once it has certainly run out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements, tokens
+from millpond.db.caches import CachedView
+from millpond.decide import job_life
+from millpond.decide.placement import Start, still_fits
+from millpond.model.ids import new_id
+from millpond.model.job import Agent, Job, JobState, Placement, PlacementState
+from millpond.model.people import Token, TokenKind
+from millpond.model.volume import Volume
+from millpond.services import job_changes, job_data, snapshot
+from millpond.services.deps import Deps
+from millpond.services.tokens import PREFIX, hash_secret
+
+logger = getLogger(__name__)
+
+VALID_SECONDS = 600
+# Between SIGTERM and SIGKILL when a job is stopped.
+GRACE_SECONDS = 10
+# The answer that renews a placement may be under way for the longest wait of a long poll (60 s), and as long again on
+# a bad network.
+MARGIN_SECONDS = 120
+
+
+def secret_of(server_secret: bytes, placement_id: str) -> str:
+    """The job's own token. Derived, so that an agent that has lost it is told again and nothing secret is stored."""
+    digest = hmac.digest(server_secret, f"placement:{placement_id}".encode(), hashlib.sha256)
+    return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def start(
+    deps: Deps, tx: Connection, chosen: Start, agent: Agent, volumes: Sequence[Volume], now: datetime
+) -> tuple[Job | None, Sequence[CachedView]]:
+    """The placed job and its data; None when it waits no more or the room is taken. Raises what `job_data.bring` does.
+
+    Two servers may plan at once: the agent's row stands for the room on its nodes, so they take turns, and whoever
+    comes second looks again.
+    """
+    agents.lock(tx, agent.id)
+    job = jobs.lock(tx, chosen.job_id)
+    if job is None or job.state is not JobState.QUEUED or not _is_free(tx, chosen, job, now):
+        return None, ()
+    found = job_data.bring(tx, job, volumes, now)
+    placement = _new_placement(chosen, now)
+    placements.insert(tx, placement)
+    tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
+    after = job_life.place(job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now)
+    after = job_life.fill(after, now) if job_data.are_ready(found) else after
+    job_changes.save(tx, job, after, now)
+    return after, found
+
+
+def expire(deps: Deps, now: datetime) -> None:
+    """Take back placements whose keeper has ended the command by its own clock, however silent its agent is."""
+    with deps.db.read() as tx:
+        over = [placement for placement in placements.living(tx) if now > _runs_out_at(placement)]
+    changed: list[Job] = []
+    for placement in over:
+        with deps.db.write() as tx:
+            after = _take_back(tx, placement, now)
+        if after is not None:
+            changed.append(after)
+            logger.warning("placement_ran_out job=%s placement=%s", placement.job_id, placement.id)
+    job_changes.announce(deps, changed)
+
+
+def _is_free(tx: Connection, chosen: Start, job: Job, now: datetime) -> bool:
+    nodes = {(node.agent_id, node.name): node for node in snapshot.node_views(tx, now)}
+    node = nodes.get((chosen.agent_id, chosen.node))
+    return node is not None and still_fits(node, job.resources, chosen.gpu_indices)
+
+
+def _new_placement(chosen: Start, now: datetime) -> Placement:
+    return Placement(
+        id=new_id(16),
+        job_id=chosen.job_id,
+        agent_id=chosen.agent_id,
+        node=chosen.node,
+        state=PlacementState.PLACED,
+        valid_seconds=VALID_SECONDS,
+        gpu_indices=chosen.gpu_indices,
+        created_at=now,
+        renewed_at=now,
+        ended_at=None,
+    )
+
+
+def _new_token(placement: Placement, now: datetime) -> Token:
+    return Token(
+        id=new_id(),
+        kind=TokenKind.PLACEMENT,
+        name=f"job {placement.job_id}",
+        user_id=None,
+        agent_id=None,
+        placement_id=placement.id,
+        created_at=now,
+        expires_at=None,
+        last_used_at=None,
+    )
+
+
+def _runs_out_at(placement: Placement) -> datetime:
+    return placement.renewed_at + timedelta(seconds=placement.valid_seconds + GRACE_SECONDS + MARGIN_SECONDS)
+
+
+def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | None:
+    """The job without this placement; None when the agent has been heard of meanwhile."""
+    job = jobs.lock(tx, placement.job_id)
+    current = placements.lock(tx, placement.id)
+    if current is None or current.ended_at is not None or now <= _runs_out_at(current):
+        return None
+    if job is None or job.placement_id != placement.id or job.state.is_finished:
+        placements.end(tx, [placement.id], now)
+        return None
+    silent = f"Compute {job.compute} has been silent since {current.renewed_at:%H:%M:%S} UTC"
+    if job.stop_requested_at is not None:
+        after = job_life.abandon(job, f"{silent}; the job was to be stopped.", now)
+    else:
+        after = job_life.requeue(job, f"{silent}; the job waits to be placed again.")
+    job_changes.save(tx, job, after, now)
+    return after

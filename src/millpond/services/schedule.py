@@ -1,0 +1,89 @@
+"""One round of the scheduler: take back what has run out, look after data, start what fits, say why the rest waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from logging import getLogger
+
+from millpond.db import jobs
+from millpond.decide import job_life
+from millpond.decide.placement import Plan, plan_starts
+from millpond.errors import NotFound
+from millpond.model.job import Job, JobState
+from millpond.services import caches, job_changes, job_data, placements, snapshot
+from millpond.services.deps import Deps
+from millpond.services.snapshot import World
+
+logger = getLogger(__name__)
+
+
+def run_once(deps: Deps, now: datetime) -> None:
+    placements.expire(deps, now)
+    job_data.look_after(deps, now)
+    start_jobs(deps, now)
+
+
+def start_jobs(deps: Deps, now: datetime) -> Plan:
+    """Start every queued job that fits now; the last plan made.
+
+    Whether a volume has room is known only when asked: a job that is refused gives up its place in a new plan.
+    """
+    blocked: dict[tuple[str, str], str] = {}
+    while True:
+        with deps.db.read() as tx:
+            world = snapshot.load(tx, now, jobs.queued(tx))
+        plan = plan_starts(replace(world.snapshot, blocked=blocked))
+        refused = _apply(deps, world, plan, now)
+        if not refused:
+            _note_waits(deps, world, plan, now)
+            return plan
+        blocked |= refused
+
+
+def _apply(deps: Deps, world: World, plan: Plan, now: datetime) -> Mapping[tuple[str, str], str]:
+    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and site."""
+    refused: dict[tuple[str, str], str] = {}
+    changed: list[Job | None] = []
+    for chosen in plan.starts:
+        agent = world.agents[chosen.agent_id]
+        try:
+            with deps.db.write() as tx:
+                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.site_id, ()), now)
+        except job_data.WAITS as error:
+            refused[chosen.job_id, agent.site_id] = job_data.why_waiting(error)
+            continue
+        except NotFound as error:
+            changed.append(_fail(deps, chosen.job_id, f"Its data is gone: {error.message}", now))
+            continue
+        caches.announce(deps, found)
+        changed.append(job)
+        logger.info("job_placed job=%s node=%s started=%s", chosen.job_id, chosen.node, job is not None)
+    job_changes.announce(deps, [job for job in changed if job is not None])
+    return refused
+
+
+def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
+    with deps.db.write() as tx:
+        job = jobs.lock(tx, job_id)
+        if job is None or job.state is not JobState.QUEUED:
+            return None
+        after = job_life.fail(job, problem, now)
+        job_changes.save(tx, job, after, now)
+    return after
+
+
+def _note_waits(deps: Deps, world: World, plan: Plan, now: datetime) -> None:
+    """Keep the newest reasons where `mill why` finds them; only what changed is written."""
+    changed: list[Job] = []
+    for job_id, reasons in plan.waits.items():
+        if job_life.wait(world.jobs[job_id], reasons) == world.jobs[job_id]:
+            continue
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and job.state is JobState.QUEUED:
+                after = job_life.wait(job, reasons)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+    for job in changed:
+        job_changes.publish(deps, job)

@@ -1,0 +1,218 @@
+"""Submitting a job: everything it names is checked and fixed to commits before it is queued."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import jobs, placements, runs
+from millpond.decide.job_names import made_name
+from millpond.decide.placement import why_never
+from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
+from millpond.model.ids import new_job_id
+from millpond.model.job import Job, JobInput, JobKind, JobState, Resources, Run, RunState
+from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, DatasetRef, check_name, environment_name
+from millpond.model.people import Actor, Project
+from millpond.services import audit, datasets, job_changes, job_data, refs, snapshot
+from millpond.services.deps import Deps
+from millpond.wire.work import JobCreate
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = "MILL_"
+DEFAULT_EXPERIMENT = "default"
+MAX_EXPERIMENT = 200
+_TRIES = 5
+
+
+def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
+    """The queued job. Its data is on its way when this returns, and the scheduler has been woken."""
+    _check(request)
+    now = deps.clock.now()
+    resources = Resources(request.cpu, request.memory_bytes, request.gpu_hundredths)
+    with deps.db.read() as tx:
+        inputs = _inputs(tx, actor, project, request.inputs)
+        _check_code(tx, project, request.code_commit)
+        _check_fits(tx, resources, image=request.image, now=now)
+    job = _insert(deps, actor, project, request, resources, inputs, now)
+    job_data.prefetch(deps, job, now)
+    job_changes.announce(deps, [job])
+    return job
+
+
+def _check(request: JobCreate) -> None:
+    if request.name is not None:
+        check_name(request.name, "job")
+    if not request.command[0]:
+        raise Invalid("The command is empty.", fields=["command"])
+    if any("\0" in text for text in [*request.command, *request.env, *request.env.values()]):
+        raise Invalid("A command and its environment cannot hold a zero byte.", fields=["command", "env"])
+    for name in request.env:
+        if not _VARIABLE.fullmatch(name):
+            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
+        if name.startswith(_RESERVED):
+            raise Invalid(
+                f"{name!r} is Millpond's own to set.",
+                hint=f"Names that begin with {_RESERVED} are reserved: choose another one.",
+                fields=["env"],
+            )
+    if request.experiment is not None and not 1 <= len(request.experiment) <= MAX_EXPERIMENT:
+        raise Invalid(f"An experiment's name has 1 to {MAX_EXPERIMENT} characters.", fields=["experiment"])
+
+
+def _inputs(tx: Connection, actor: Actor, project: Project, written: Sequence[str]) -> tuple[JobInput, ...]:
+    found: dict[str, JobInput] = {}
+    for text in written:
+        item = _input(tx, actor, project, text)
+        other = found.get(item.env)
+        if other is not None:
+            raise BadRequest(
+                f"{other.project}/{other.dataset} and {item.project}/{item.dataset} would both be ${item.env}.",
+                hint="A job has one input per variable: leave one of them out.",
+            )
+        found[item.env] = item
+    return tuple(found.values())
+
+
+def _input(tx: Connection, actor: Actor, project: Project, text: str) -> JobInput:
+    if DatasetRef.parse(text).path is not None:
+        raise BadRequest(f"{text!r} names a path.", hint="A job's input is a whole commit: dataset, or dataset@ref.")
+    dataset, ref = datasets.find_written(tx, actor, text, project=project.name)
+    return JobInput(
+        project=dataset.project,
+        dataset=dataset.name,
+        dataset_id=dataset.id,
+        ref=ref or DEFAULT_BRANCH,
+        commit_id=refs.resolve(tx, dataset, ref).id,
+        env=environment_name(dataset.name),
+    )
+
+
+def _check_code(tx: Connection, project: Project, code_commit: str | None) -> None:
+    if code_commit is not None and not placements.commit_is_in(
+        tx, code_commit, project_id=project.id, dataset_name=CODE_DATASET
+    ):
+        raise NotFound(
+            f"Project {project.name!r} has no code commit {code_commit[:64]!r}.",
+            hint="`mill submit` uploads the working directory before it submits.",
+            noun="commit",
+            name=code_commit[:64],
+        )
+
+
+def _check_fits(tx: Connection, resources: Resources, *, image: str | None, now: datetime) -> None:
+    """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
+    nodes = snapshot.node_views(tx, now)
+    reason = why_never(resources, image=image is not None, nodes=nodes)
+    if reason is None:
+        return
+    hint = "Ask for less, or attach a larger compute."
+    if image is not None and not any(node.containers for node in nodes):
+        hint = "Leave the image out, or attach a compute with a container driver."
+    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
+        hint = "Declare GPUs with `mill agent --gpus N`, or attach a compute that has some."
+    raise DoesNotFit(reason, hint=hint)
+
+
+def _insert(
+    deps: Deps, actor: Actor, project: Project, request: JobCreate, resources: Resources,
+    inputs: tuple[JobInput, ...], now: datetime,
+) -> Job:  # fmt: skip
+    """Somebody may take the name, or number, at the same moment: then it is looked at again."""
+    for _ in range(_TRIES):
+        try:
+            with deps.db.write() as tx:
+                job = _new_job(tx, actor, project, request, resources, inputs, now)
+                runs.insert(tx, _new_run(job, request.experiment))
+                jobs.insert(tx, job)
+                audit.record(
+                    tx, now=now, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
+                    project_id=project.id, details={"job": job.id},
+                )  # fmt: skip
+        except IntegrityError:
+            continue
+        return job
+    raise NameTaken(f"Others submit jobs of the name {request.name!r} just now.", hint="Try again in a moment.")
+
+
+def _new_job(
+    tx: Connection, actor: Actor, project: Project, request: JobCreate, resources: Resources,
+    inputs: tuple[JobInput, ...], now: datetime,
+) -> Job:  # fmt: skip
+    job_id = new_job_id()
+    name = request.name or _unused_name(tx, project, job_id)
+    holder = jobs.holder(tx, project.id, name)
+    if holder is not None:
+        raise _taken(holder)
+    env: Mapping[str, str] = request.env
+    return Job(
+        id=job_id,
+        project_id=project.id,
+        project=project.name,
+        name=name,
+        number=jobs.newest_number(tx, project.id, name) + 1,
+        kind=JobKind.TRAINING,
+        command=tuple(request.command),
+        env=env,
+        resources=resources,
+        image=request.image,
+        code_commit=request.code_commit,
+        inputs=inputs,
+        state=JobState.QUEUED,
+        reasons=(f"Submitted by {actor.name}.",),
+        run_id=new_job_id(),
+        created_by=actor.name,
+        stop_requested_at=None,
+        queued_at=now,
+        placed_at=None,
+        filled_at=None,
+        started_at=None,
+        exited_at=None,
+        ended_at=None,
+        deleted_at=None,
+        exit_code=None,
+        signal=None,
+        problem=None,
+        output_commit=None,
+        placement_id=None,
+        compute=None,
+        node=None,
+    )
+
+
+def _unused_name(tx: Connection, project: Project, job_id: str) -> str:
+    """A made name that no job of the project ever had: two strangers do not become `calm-otter#2`."""
+    name = made_name(job_id)
+    return f"{name}-{job_id[:4]}" if jobs.newest_number(tx, project.id, name) else name
+
+
+def _taken(holder: Job) -> NameTaken:
+    return NameTaken(
+        f"The job {holder.name!r} is {holder.state.value}: {holder.id}, submitted by {holder.created_by}.",
+        hint=f"Choose another name, wait for it to end, or stop it with `mill stop {holder.name}`.",
+        id=holder.id,
+        state=holder.state.value,
+        created_by=holder.created_by,
+    )
+
+
+def _new_run(job: Job, experiment: str | None) -> Run:
+    return Run(
+        id=job.run_id,
+        project_id=job.project_id,
+        project=job.project,
+        experiment=experiment or DEFAULT_EXPERIMENT,
+        name=job.name,
+        job_id=job.id,
+        state=RunState.RUNNING,
+        params={},
+        tags={},
+        created_by=job.created_by,
+        started_at=job.queued_at,
+        ended_at=None,
+        seen_at=job.queued_at,
+        deleted_at=None,
+    )
