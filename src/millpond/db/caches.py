@@ -22,6 +22,7 @@ class CachedView:
     volume: str
     volume_path: str
     volume_idle_seconds: int
+    site_id: str
     site: str
     project: str
     dataset: str
@@ -207,6 +208,7 @@ def _select() -> Select[Any]:
             volume.c.name.label("volume"),
             volume.c.path.label("volume_path"),
             volume.c.idle_seconds.label("volume_idle_seconds"),
+            site.c.id.label("site_id"),
             site.c.name.label("site"),
             project.c.name.label("project"),
             dataset.c.name.label("dataset"),
@@ -247,6 +249,7 @@ def _view(row: Row[Any]) -> CachedView:
         volume=row.volume,
         volume_path=row.volume_path,
         volume_idle_seconds=row.volume_idle_seconds,
+        site_id=row.site_id,
         site=row.site,
         project=row.project,
         dataset=row.dataset,

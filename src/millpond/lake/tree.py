@@ -27,6 +27,18 @@ _INDEX_SPREAD = 512
 PageSink = Callable[[str, bytes], None]
 
 
+def leaf_ends(count: int, last: bytes, path_bytes: int) -> bool:
+    """Whether a leaf ends after its `count`-th entry, whose path is `last`, with so many bytes of paths."""
+    natural = count >= _LEAF_LEAST and crc32(last) % _LEAF_SPREAD == 0
+    return natural or count == LEAF_MOST_ENTRIES or path_bytes >= LEAF_MOST_PATH_BYTES
+
+
+def index_ends(count: int, first: bytes) -> bool:
+    """Whether an index page ends after its `count`-th child, whose first path is `first`."""
+    natural = count >= _INDEX_LEAST and crc32(first) % _INDEX_SPREAD == 0
+    return natural or count == INDEX_MOST_CHILDREN
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """What is known of a whole tree. `files` counts the entries that are not (empty) directories."""
@@ -59,12 +71,7 @@ class TreeBuilder:
         self._pending.append(entry)
         self._pending_path_bytes += len(entry.path)
         self._directories += entry.kind == Kind.DIRECTORY
-        count = len(self._pending)
-        if (
-            (count >= _LEAF_LEAST and crc32(entry.path) % _LEAF_SPREAD == 0)
-            or count == LEAF_MOST_ENTRIES
-            or self._pending_path_bytes >= LEAF_MOST_PATH_BYTES
-        ):
+        if leaf_ends(len(self._pending), entry.path, self._pending_path_bytes):
             self._end_leaf()
 
     def add_leaf(self, leaf: PageRef) -> None:
@@ -109,8 +116,7 @@ class TreeBuilder:
         pending: list[PageRef] = []
         for child in children:
             pending.append(child)
-            natural = len(pending) >= _INDEX_LEAST and crc32(child.first) % _INDEX_SPREAD == 0
-            if natural or len(pending) == INDEX_MOST_CHILDREN:
+            if index_ends(len(pending), child.first):
                 built.append(self._end_index(level, pending))
                 pending = []
         if pending:

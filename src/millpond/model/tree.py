@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 NO_DIGEST = bytes(32)
 
@@ -44,7 +45,7 @@ class TreeChange:
     after: Entry | None
 
     @property
-    def change(self) -> str:
+    def change(self) -> Literal["added", "removed", "changed"]:
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
+from millpond.services.pages import PageCache
 from millpond.settings import Settings
 
 
@@ -47,3 +48,5 @@ class Deps:
     settings: Settings
     # Signs session cookies and local lake URLs; placement tokens are derived from it. From the `server` row.
     secret: bytes
+    # Pages of trees that were read lately.
+    pages: PageCache = field(default_factory=PageCache)

@@ -1,0 +1,95 @@
+"""Uploads and the packs promised to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from millpond.db.tables import pack, upload
+from millpond.model.dataset import PackState, Upload
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    id: str
+    project_id: str
+    upload_id: str | None
+    owner: str
+    state: PackState
+    bytes: int
+    verified_at: datetime | None
+
+
+def insert(tx: Connection, value: Upload) -> None:
+    tx.execute(
+        upload.insert().values(
+            id=value.id,
+            project_id=value.project_id,
+            owner=value.owner,
+            created_at=value.created_at,
+            used_at=value.used_at,
+        )
+    )
+
+
+def get(tx: Connection, upload_id: str) -> Upload | None:
+    row = tx.execute(select(upload).where(upload.c.id == upload_id)).first()
+    return Upload(row.id, row.project_id, row.owner, row.created_at, row.used_at) if row else None
+
+
+def touch(tx: Connection, upload_id: str, now: datetime) -> None:
+    tx.execute(upload.update().where(upload.c.id == upload_id).values(used_at=now))
+
+
+def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now: datetime) -> None:
+    """Rows before URLs: an object that no row names cannot come into being."""
+    rows = [
+        {
+            "id": pack_id,
+            "project_id": value.project_id,
+            "upload_id": value.id,
+            "owner": value.owner,
+            "state": PackState.PROMISED.value,
+            "bytes": 0,
+            "blobs": 0,
+            "promised_at": now,
+        }
+        for pack_id in pack_ids
+    ]
+    tx.execute(pack.insert(), rows)
+
+
+def packs(tx: Connection, project_id: str, pack_ids: Collection[str]) -> Sequence[Pack]:
+    """Those of these packs that belong to the project."""
+    query = select(pack).where(pack.c.id.in_(pack_ids), pack.c.project_id == project_id)
+    return [_pack(row) for row in tx.execute(query)] if pack_ids else []
+
+
+def make_live(tx: Connection, pack_id: str, *, size: int, blobs: int) -> bool:
+    """Whether it was still promised: it becomes live once."""
+    key = (pack.c.id == pack_id) & (pack.c.state == PackState.PROMISED.value)
+    values = {"state": PackState.LIVE.value, "bytes": size, "blobs": blobs}
+    return tx.execute(pack.update().where(key).values(**values)).rowcount > 0
+
+
+def unverified(tx: Connection, *, limit: int) -> Sequence[Pack]:
+    """Live packs that nobody has read yet, oldest first."""
+    query = select(pack).where(pack.c.state == PackState.LIVE.value, pack.c.verified_at.is_(None))
+    return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
+
+
+def mark_verified(tx: Connection, pack_id: str, now: datetime) -> None:
+    tx.execute(pack.update().where(pack.c.id == pack_id).values(verified_at=now))
+
+
+def condemn(tx: Connection, pack_id: str) -> None:
+    """Nobody builds on it any more."""
+    tx.execute(pack.update().where(pack.c.id == pack_id).values(state=PackState.CONDEMNED.value))
+
+
+def _pack(row: Row[Any]) -> Pack:
+    return Pack(row.id, row.project_id, row.upload_id, row.owner, PackState(row.state), row.bytes, row.verified_at)

@@ -1,0 +1,117 @@
+"""The bytes of one file of a commit, any part of them, every blob checked against its digest."""
+
+from __future__ import annotations
+
+import mimetypes
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from millpond.errors import BadRequest, Corrupt
+from millpond.lake.chunks import decode_chunk_list
+from millpond.lake.encoding import decode_blob
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.locators import unpack_locator
+from millpond.model.dataset import BlobPlace, Commit, Dataset
+from millpond.model.path import check_path, from_text, to_text
+from millpond.model.tree import Content, Entry, Kind
+from millpond.services import access
+from millpond.services.deps import Deps
+from millpond.services.reading import reader_of
+
+# What a browser may show by itself. Everything that could run (HTML, SVG, XML, scripts) is shown as plain text.
+_SHOWN = frozenset(
+    {
+        "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp",
+        "audio/mpeg", "audio/ogg", "audio/wav", "audio/x-wav", "audio/flac",
+        "video/mp4", "video/webm", "video/ogg",
+    }
+)  # fmt: skip
+_TEXT = frozenset({"json", "xml", "javascript", "yaml", "x-yaml", "toml", "x-sh", "x-python", "csv", "x-ndjson", "sql"})
+_TEXT_SUFFIXES = (".md", ".log", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".jsonl", ".ipynb", ".csv", ".tsv", ".txt")
+PLAIN = "text/plain; charset=utf-8"
+BINARY = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One blob of a file: where it begins in the file, and where it lies."""
+
+    start: int
+    place: BlobPlace
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    name: str
+    size: int
+    digest: str
+    project_id: str
+    pieces: tuple[Piece, ...]
+
+    def read(self, deps: Deps, start: int, end: int) -> Iterator[bytes]:
+        """Bytes `start` to `end` (not included), a blob (at most 4 MiB) at a time."""
+        keys = ProjectKeys(self.project_id)
+        for piece in self.pieces:
+            low, high = max(start - piece.start, 0), min(end - piece.start, piece.place.raw)
+            if low < high:
+                yield bytes(_blob(deps, keys, piece.place)[low:high])
+
+
+def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFile:
+    """NotFound for a path the commit does not have, BadRequest for one that is not a file."""
+    wanted = check_path(from_text(path))
+    reader = reader_of(deps, dataset, commit)
+    leaf_ref = next(reader.leaves(wanted, wanted + b"\0"), None)
+    leaf = reader.leaf(leaf_ref.id) if leaf_ref else None
+    number = bisect_left(leaf.paths, wanted) if leaf else 0
+    if leaf is None or leaf_ref is None or number >= len(leaf) or leaf.paths[number] != wanted:
+        if reader.is_directory(wanted):
+            raise BadRequest(f"{path!r} is a directory.")
+        raise access.not_found(f"file in {dataset.written}@{commit.id[:8]}", path)
+    entry = leaf.entry(number)
+    if not entry.kind.is_file:
+        raise BadRequest(f"{path!r} is a {'directory' if entry.kind is Kind.DIRECTORY else 'symbolic link'}.")
+    pieces = _pieces(deps, dataset.project_id, leaf_ref.id, entry)
+    name = to_text(wanted.rpartition(b"/")[2])
+    return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, pieces)
+
+
+def content_type(name: str) -> str:
+    """A type that is safe to show on the page's own origin, whatever the file holds."""
+    guessed = (mimetypes.guess_type(name)[0] or "").lower()
+    if guessed in _SHOWN:
+        return guessed
+    kind, _, subtype = guessed.partition("/")
+    is_text = kind == "text" or subtype in _TEXT or subtype.endswith(("+xml", "+json"))
+    return PLAIN if is_text or name.lower().endswith(_TEXT_SUFFIXES) else BINARY
+
+
+def _pieces(deps: Deps, project_id: str, leaf_id: str, entry: Entry) -> tuple[Piece, ...]:
+    if entry.content is Content.NOTHING:
+        return ()
+    if entry.content is Content.EXTERNAL:
+        raise BadRequest("This file lies outside the lake; this version does not read such files.")
+    keys = ProjectKeys(project_id)
+    places = unpack_locator(deps.store.get(keys.locator(leaf_id)))
+    if entry.content is Content.BLOB:
+        return (Piece(0, _place(places, entry.digest)),)
+    chunks = decode_chunk_list(_blob(deps, keys, _place(places, entry.digest)))
+    pieces: list[Piece] = []
+    start = 0
+    for digest, length in zip(chunks.digests, chunks.lengths, strict=True):
+        pieces.append(Piece(start, _place(places, digest)))
+        start += length
+    return tuple(pieces)
+
+
+def _place(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
+    try:
+        return places[digest]
+    except KeyError:
+        raise Corrupt(f"No locator says where blob {digest.hex()[:12]} lies.") from None
+
+
+def _blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
+    stored = deps.store.get_range(keys.pack(place.pack_id), place.offset, place.offset + place.stored)
+    return memoryview(decode_blob(place.digest, place.encoding, stored, place.raw))

@@ -1,0 +1,52 @@
+"""Pages of trees as the server reads them: from the lake, through one cache that is bounded in bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from millpond.blobs.store import BlobStore
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.pages import unpack_page
+
+PAGE_CACHE_BYTES = 32 << 20
+
+
+class PageCache:
+    """Canonical bytes of pages, least recently used out first. Pages never change, so nothing goes stale."""
+
+    def __init__(self, most_bytes: int = PAGE_CACHE_BYTES) -> None:
+        self._most = most_bytes
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str, load: Callable[[], bytes]) -> bytes:
+        """What `key` stands for. Two callers that miss at once both load: the same bytes."""
+        with self._lock:
+            found = self._held.get(key)
+            if found is not None:
+                self._held.move_to_end(key)
+                return found
+        data = load()
+        with self._lock:
+            if key not in self._held and len(data) <= self._most:
+                self._held[key] = data
+                self._bytes += len(data)
+            while self._bytes > self._most:
+                self._bytes -= len(self._held.popitem(last=False)[1])
+        return data
+
+
+class ProjectPages:
+    """A `lake.reader.PageSource` on the pages of one project."""
+
+    def __init__(self, store: BlobStore, cache: PageCache, project_id: str) -> None:
+        self._store = store
+        self._cache = cache
+        self._keys = ProjectKeys(project_id)
+
+    def page(self, page_id: str) -> bytes:
+        key = self._keys.page(page_id)
+        return self._cache.get(key, lambda: unpack_page(page_id, self._store.get(key)))

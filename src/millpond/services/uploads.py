@@ -1,0 +1,151 @@
+"""Uploads: which content is missing, where to write packs and pages, and which packs have come.
+
+Clients write with signed URLs, one PUT each. A pack serves deduplication for its uploader alone until every byte of
+it has been checked (services/verify.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from millpond.db import blobs, uploads
+from millpond.errors import BadRequest, Forbidden, Incomplete
+from millpond.lake.digests import DIGEST_SIZE
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.packs import read_index
+from millpond.model.dataset import BlobPlace, PackState, Upload
+from millpond.model.ids import new_id, new_pack_id
+from millpond.model.people import Actor, ActorKind, Project
+from millpond.services import access
+from millpond.services.deps import Deps
+from millpond.wire import data as wire
+
+# Requests to the store at a time, for one caller.
+_PARALLEL = 8
+
+
+def owner_of(actor: Actor) -> str:
+    """Whose packs these are: a person's, whatever the machine, or those of one placement of a job."""
+    if actor.kind is ActorKind.PLACEMENT:
+        return f"placement:{actor.placement_id}"
+    if actor.user_id is None:
+        raise Forbidden("Only people and jobs upload.")
+    return f"user:{actor.user_id}"
+
+
+def create(deps: Deps, actor: Actor, project: Project) -> Upload:
+    now = deps.clock.now()
+    upload = Upload(id=new_id(), project_id=project.id, owner=owner_of(actor), created_at=now, used_at=now)
+    with deps.db.write() as tx:
+        uploads.insert(tx, upload)
+    return upload
+
+
+def find(tx: Connection, actor: Actor, project: Project, upload_id: str) -> Upload:
+    """NotFound unless it is the actor's own, in this project."""
+    found = uploads.get(tx, upload_id)
+    if found is None or found.project_id != project.id or found.owner != owner_of(actor):
+        raise access.not_found("upload", upload_id)
+    return found
+
+
+def get(deps: Deps, actor: Actor, project: Project, upload_id: str) -> Upload:
+    with deps.db.read() as tx:
+        return find(tx, actor, project, upload_id)
+
+
+def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
+    """One byte for each digest: 1 if it must be sent, 0 if the project has it for this uploader."""
+    if len(digests) % DIGEST_SIZE:
+        raise BadRequest(f"Digests are {DIGEST_SIZE} bytes each; {len(digests)} bytes are not whole digests.")
+    asked = [digests[at : at + DIGEST_SIZE] for at in range(0, len(digests), DIGEST_SIZE)]
+    with deps.db.read() as tx:
+        known = blobs.known(tx, upload.project_id, asked, owner=upload.owner)
+    return bytes(digest not in known for digest in asked)
+
+
+def pack_slots(deps: Deps, upload: Upload, count: int) -> list[wire.Slot]:
+    """Places for `count` new packs. Their ids are ours, so no two uploads ever share one."""
+    now = deps.clock.now()
+    ids = [new_pack_id() for _ in range(count)]
+    with deps.db.write() as tx:
+        uploads.promise_packs(tx, upload, ids, now=now)
+        uploads.touch(tx, upload.id, now)
+    keys = ProjectKeys(upload.project_id)
+    return [_slot(deps, pack_id, keys.pack(pack_id), now) for pack_id in ids]
+
+
+def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire.Slot]:
+    """Places for those pages that the project does not have."""
+    for page_id in page_ids:
+        check_page_id(page_id)
+    now = deps.clock.now()
+    with deps.db.read() as tx:
+        known = blobs.pages(tx, upload.project_id, page_ids)
+    keys = ProjectKeys(upload.project_id)
+    return [
+        _slot(deps, page_id, keys.page(page_id), now) for page_id in dict.fromkeys(page_ids) if page_id not in known
+    ]
+
+
+def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> None:
+    """Take packs the client has written. Telling it twice is the same as once.
+
+    Incomplete names packs that are not there with the size told; BadFormat one that is no pack.
+    """
+    new = _promised(deps, upload, written)
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        found = list(pool.map(lambda item: _read(deps, upload, item), new))
+    absent = [item.id for item, places in zip(new, found, strict=True) if places is None]
+    if absent:
+        raise Incomplete(f"{len(absent)} packs are not in the lake with the size told.", packs=absent)
+    for item, places in zip(new, found, strict=True):
+        with deps.db.write() as tx:
+            if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
+                blobs.insert_places(tx, upload.project_id, places or ())
+    with deps.db.write() as tx:
+        uploads.touch(tx, upload.id, deps.clock.now())
+    deps.events.wake("verify")
+
+
+def check_page_id(page_id: str) -> str:
+    if len(page_id) != 2 * DIGEST_SIZE or not set(page_id) <= set("0123456789abcdef"):
+        raise BadRequest(
+            f"{page_id[:80]!r} is not the id of a page or commit.", hint="Ids are 64 lower-case hex digits."
+        )
+    return page_id
+
+
+def _promised(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> list[wire.PackWritten]:
+    """Those that are not live yet; BadRequest for packs that were never promised to this upload."""
+    with deps.db.read() as tx:
+        rows = {row.id: row for row in uploads.packs(tx, upload.project_id, [item.id for item in written])}
+    new: dict[str, wire.PackWritten] = {}
+    for item in written:
+        row = rows.get(item.id)
+        if row is None or row.upload_id != upload.id:
+            raise BadRequest(f"Pack {item.id[:40]!r} was not given to this upload.")
+        if row.state is PackState.PROMISED:
+            new[item.id] = item
+        elif row.bytes != item.size:
+            raise BadRequest(f"Pack {item.id} has {row.bytes} bytes, not {item.size}.")
+    return list(new.values())
+
+
+def _read(deps: Deps, upload: Upload, item: wire.PackWritten) -> list[BlobPlace] | None:
+    key = ProjectKeys(upload.project_id).pack(item.id)
+    info = deps.store.head(key)
+    if info is None or info.size != item.size:
+        return None
+    return read_index(item.id, item.size, lambda start, end: deps.store.get_range(key, start, end))
+
+
+def _slot(deps: Deps, identifier: str, key: str, now: datetime) -> wire.Slot:
+    seconds = deps.settings.url_seconds
+    signed = deps.store.sign("PUT", key, seconds)
+    expires = now + timedelta(seconds=seconds)
+    return wire.Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)

@@ -1,0 +1,99 @@
+"""Short-lived URLs to read the objects of a commit straight from the store, for those who may read that commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from millpond.db import blobs, caches, jobs, uploads
+from millpond.errors import Forbidden
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.pages import IndexPage
+from millpond.lake.reader import TreeReader
+from millpond.model.dataset import Commit, Dataset, PackState
+from millpond.model.people import Actor, ActorKind
+from millpond.model.volume import CachedState
+from millpond.services import access
+from millpond.services.deps import Deps
+from millpond.services.reading import reader_of
+from millpond.services.uploads import check_page_id
+from millpond.wire import data as wire
+
+_READABLE = (PackState.LIVE, PackState.CONDEMNED)
+
+
+def check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
+    """People by their role, checked already; an agent what it is told to fill, a job its inputs and its code."""
+    if actor.kind is ActorKind.AGENT and not _is_filling(tx, actor, commit):
+        raise Forbidden("An agent reads the commits that it was told to fill.")
+    if actor.kind is ActorKind.PLACEMENT and not _is_input(tx, actor, commit):
+        raise Forbidden("A job reads its own inputs.")
+
+
+def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> wire.Urls:
+    """URLs for pages, locators and packs. NotFound names one that does not belong to the project (or the commit)."""
+    for page_id in (*asked.pages, *asked.locators):
+        check_page_id(page_id)
+    with deps.db.read() as tx:
+        check_may_read(tx, actor, commit)
+    _check_belong(deps, actor, dataset, commit, asked)
+    keys = ProjectKeys(dataset.project_id)
+    seconds = deps.settings.url_seconds
+    expires = deps.clock.now() + timedelta(seconds=seconds)
+
+    def signed(key: str) -> str:
+        return deps.store.sign("GET", key, seconds).url
+
+    return wire.Urls(
+        pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
+        locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
+        packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
+        expires_at=expires,
+    )
+
+
+def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> None:
+    pages = {*asked.pages, *asked.locators}
+    project_id = dataset.project_id
+    if actor.kind is ActorKind.USER:  # who may read the project may read all of it
+        with deps.db.read() as tx:
+            known_pages: Collection[str] = blobs.pages(tx, project_id, pages)
+            packs = uploads.packs(tx, project_id, asked.packs)
+        known_packs = {pack.id for pack in packs if pack.state in _READABLE}
+    else:
+        reader = reader_of(deps, dataset, commit)
+        known_pages = _page_ids(reader, [commit.tree])
+        with deps.db.read() as tx:
+            named = blobs.packs_of_pages(tx, project_id, known_pages)
+        known_packs = {pack_id for packs_of in named.values() for pack_id in packs_of}
+    for noun, wanted, known in (("page", pages, known_pages), ("pack", set(asked.packs), known_packs)):
+        for absent in sorted(wanted - set(known)):
+            raise access.not_found(f"{noun} of {dataset.written}@{commit.id[:8]}", absent)
+
+
+def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
+    """All pages of a tree; only index pages are read."""
+    found = set(page_ids)
+    page = reader.page(page_ids[0])
+    while isinstance(page, IndexPage):
+        indexes = [reader.page(page_id) for page_id in page_ids]
+        page_ids = [child for index in indexes if isinstance(index, IndexPage) for child in index.ids]
+        found.update(page_ids)
+        if page.level == 1:
+            break
+        page = reader.page(page_ids[0])
+    return found
+
+
+def _is_filling(tx: Connection, actor: Actor, commit: Commit) -> bool:
+    held = caches.of_commits(tx, [commit.id])
+    return any(view.cached.state is CachedState.FILLING and view.site_id == actor.site_id for view in held)
+
+
+def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
+    job = jobs.get(tx, actor.job_id or "")
+    return job is not None and (
+        commit.id == job.code_commit or any(entry.commit_id == commit.id for entry in job.inputs)
+    )
