@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from logging import getLogger
 from pathlib import Path
 
@@ -23,11 +22,11 @@ from millpond.client.files import write_atomically
 from millpond.db import migrate
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import housekeeping
+from millpond.loops import housekeeping, schedule
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
-from millpond.services import lake_owner, records, schedule, setup, users
+from millpond.services import lake_owner, records, setup, users
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
 from millpond.settings import Settings
@@ -138,7 +137,7 @@ def local_url(settings: Settings) -> str:
 
 
 def _loops(deps: Deps) -> Sequence[Loop]:
-    return [Loop("schedule", "schedule", 5.0, partial(schedule.run_once, deps)), *housekeeping.loops(deps)]
+    return [*schedule.loops(deps), *housekeeping.loops(deps)]
 
 
 @contextmanager

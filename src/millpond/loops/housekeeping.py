@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from millpond.loops.runner import Loop
-from millpond.services import evict, records, sessions
+from millpond.services import bin, evict, records, runs, sessions
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
@@ -16,5 +17,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
     return [
         Loop("evict", _TOPIC, 10.0, lambda now: evict.evict_all(deps)),
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
+        Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
+        Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
     ]

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from millpond.db import jobs, placements
 from millpond.db.placements import LeasedCommit
 from millpond.model.job import Agent, Job, Placement
+from millpond.model.names import CODE_DATASET
 from millpond.model.volume import CachedState
 from millpond.services.placements import GRACE_SECONDS, secret_of
 from millpond.wire.agent import DesiredInput, DesiredPlacement
@@ -32,7 +33,6 @@ def desired_placements(tx: Connection, agent: Agent, server_secret: bytes) -> li
 def _desired(
     job: Job, placement: Placement, leased: Mapping[str, LeasedCommit], server_secret: bytes
 ) -> DesiredPlacement:
-    code = leased.get(job.code_commit) if job.code_commit else None
     return DesiredPlacement(
         id=placement.id,
         job_id=job.id,
@@ -47,21 +47,23 @@ def _desired(
         memory_bytes=job.resources.memory_bytes,
         gpu_hundredths=job.resources.gpu_hundredths,
         gpu_indices=list(placement.gpu_indices),
-        inputs=[_input(leased[item.commit_id], item.env) for item in job.inputs if item.commit_id in leased],
-        code=_input(code, CODE_ENV) if code else None,
+        inputs=[_input(item.env, item.commit_id, item.dataset, leased) for item in job.inputs],
+        code=_input(CODE_ENV, job.code_commit, CODE_DATASET, leased) if job.code_commit else None,
         valid_seconds=placement.valid_seconds,
         grace_seconds=GRACE_SECONDS,
         want="run" if job.stop_requested_at is None else "stop",
     )
 
 
-def _input(found: LeasedCommit, env: str) -> DesiredInput:
+def _input(env: str, commit_id: str, dataset: str, leased: Mapping[str, LeasedCommit]) -> DesiredInput:
+    """One that the job does not hold yet is named all the same: the agent must not start without it."""
+    found = leased.get(commit_id)
     return DesiredInput(
         env=env,
-        project_id=found.project_id,
-        dataset=found.dataset,
-        dataset_id=found.dataset_id,
-        commit_id=found.commit_id,
-        volume_id=found.volume_id,
-        ready=found.state is CachedState.READY,
+        project_id=found.project_id if found else "",
+        dataset=dataset,
+        dataset_id=found.dataset_id if found else "",
+        commit_id=commit_id,
+        volume_id=found.volume_id if found else "",
+        ready=found is not None and found.state is CachedState.READY,
     )
