@@ -7,6 +7,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class Tools:
     server: Server
     driver: Driver
     # Reads the tree of one fill from the lake.
-    source_of: Callable[[DesiredFill], Downloader]
+    source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]]
     # Commits the outputs of a job; see `World`.
     save_outputs: Callable[[Spec, Path], str | None]
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Literal
 
@@ -54,7 +55,10 @@ class Work:
 
 class Fills:
     def __init__(
-        self, volumes: Volumes, source_of: Callable[[DesiredFill], Downloader], changed: Callable[[], None]
+        self,
+        volumes: Volumes,
+        source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]],
+        changed: Callable[[], None],
     ) -> None:
         self._volumes = volumes
         self._source_of = source_of
@@ -143,9 +147,9 @@ class Fills:
         async with self._slots:
             async with self._beginning[volume.id]:
                 await in_thread(partial(begin_attempt, volume, order.attempt))
-            source = self._source_of(work.desired)
             progress = self._progress_of(work, asyncio.get_running_loop())
-            await in_thread(partial(fill, volume, order, source, progress=progress))
+            with self._source_of(work.desired) as source:
+                await in_thread(partial(fill, volume, order, source, progress=progress))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s", volume.id, order.place.commit_id)
         self._tell(work, "ready", done_bytes=work.desired.bytes, done_files=work.desired.files)

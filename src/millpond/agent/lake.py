@@ -1,0 +1,60 @@
+"""The agent's way to the lake: reading what it fills with its own token, writing outputs with the job's."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from millpond.agent.spec import Spec
+from millpond.client.datasets import COMMIT_SECONDS, dataset_path, get_commit
+from millpond.client.http import Api
+from millpond.client.transfer import ApiDownloader, ApiUploader
+from millpond.errors import NotFound
+from millpond.lake.push import PushOptions, push_directory
+from millpond.model.names import OUTPUT_DATASET
+from millpond.model.path import to_text
+from millpond.wire.agent import DesiredFill
+from millpond.wire.data import Commit, CommitCreate
+
+log = logging.getLogger(__name__)
+
+# The agent itself tries again, and says so meanwhile: one call need not be patient.
+PATIENCE_SECONDS = 5.0
+
+
+def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
+    """Reads the commit of a fill. The server signs URLs only for commits this agent was told to fill."""
+    return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id)
+
+
+def save_outputs(spec: Spec, output: Path) -> str | None:
+    """Commit everything below `output` to the branch of the job; the commit's id.
+
+    May be called again after any interruption: what is committed already is found again, and not sent twice.
+    """
+    with Api(spec.env["MILL_SERVER"], spec.env["MILL_TOKEN"], patience=PATIENCE_SECONDS) as api:
+        head = _head(api, spec)
+        with ApiUploader(api, spec.project, known_tree=head.tree if head else None) as uploader:
+            pushed = push_directory(output, uploader, options=PushOptions(ignore_files=()), warn=_warn)
+            if head is not None and head.tree == pushed.tree.root:
+                return head.id
+            request = CommitCreate(
+                upload=uploader.id,
+                tree=pushed.tree.root,
+                branch=spec.job,
+                expected=head.id if head else None,
+                message=f"Outputs of job {spec.job}",
+            )
+        path = f"{dataset_path(spec.project, OUTPUT_DATASET)}/commits"
+        return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS).id
+
+
+def _head(api: Api, spec: Spec) -> Commit | None:
+    try:
+        return get_commit(api, spec.project, OUTPUT_DATASET, spec.job)
+    except NotFound:
+        return None
+
+
+def _warn(path: bytes, why: str) -> None:
+    log.warning("output left out: %s: %s", to_text(path), why)

@@ -1,0 +1,119 @@
+"""`mill agent`: the process at a site that fills volumes and runs jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond import __version__
+from millpond.agent.agent import Agent, Tools
+from millpond.agent.drivers import Driver
+from millpond.agent.drivers.process import ProcessDriver
+from millpond.agent.facts import Declared, node_facts
+from millpond.agent.keeper import identity, is_running
+from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
+from millpond.agent.server import Server
+from millpond.agent.state import locked_state
+from millpond.cli.secret import read_secret
+from millpond.client.http import Api
+from millpond.errors import BadRequest, MillError
+from millpond.model.quantity import parse_bytes
+from millpond.settings import default_data_dir
+from millpond.wire.agent import NodeFacts
+
+app = typer.Typer()
+log = logging.getLogger("millpond.agent")
+
+DRIVERS: dict[str, type[ProcessDriver]] = {"process": ProcessDriver}
+PARENT_SECONDS = 0.5
+
+
+@app.command("agent")
+def agent(
+    server: Annotated[str, typer.Option(metavar="URL", help="Where the server listens.", envvar="MILL_SERVER")],
+    token_file: Annotated[Path, typer.Option(help="A file with the agent's token.")],
+    site: Annotated[str, typer.Option(help="The site this agent belongs to.")] = "local",
+    node: Annotated[str | None, typer.Option(help="The name of this machine.", show_default="its host name")] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="A local directory for jobs and the agent's own files.", show_default=False)
+    ] = None,
+    driver: Annotated[str, typer.Option(help="How jobs are run: process.")] = "process",
+    cpus: Annotated[int | None, typer.Option(min=1, help="Declare CPUs instead of counting them.")] = None,
+    memory: Annotated[str | None, typer.Option(help="Declare memory, like 64GB, instead of measuring it.")] = None,
+    gpus: Annotated[int | None, typer.Option(min=0, help="Declare GPUs instead of asking the driver.")] = None,
+    parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
+) -> None:
+    """Fill the volumes of a site and run jobs there. Connects outwards only; jobs outlive it."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
+    facts = node_facts(node or socket.gethostname(), declared)
+    runner = _driver(driver)
+    token = read_secret(token_file, "token")
+    directory = (state_dir or default_data_dir() / "agent").absolute()
+    with locked_state(directory):
+        log.info(
+            "agent %s starts: site=%s node=%s cpus=%d gpus=%d", __version__, site, facts.name, facts.cpus, facts.gpus
+        )
+        code = asyncio.run(_serve(directory, facts, runner, server=server, token=token, parent_pid=parent_pid))
+        _leave(code)
+
+
+async def _serve(
+    state_dir: Path, facts: NodeFacts, driver: Driver, *, server: str, token: str, parent_pid: int | None
+) -> int:
+    """Run the agent until a signal, or until the parent has gone; the exit code."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    watching = asyncio.create_task(_watch_parent(parent_pid, stop)) if parent_pid else None
+    api = Api(server, token, patience=PATIENCE_SECONDS)
+    tools = Tools(
+        server=Server(server, token),
+        driver=driver,
+        source_of=partial(open_source, api),
+        save_outputs=save_outputs,
+    )
+    try:
+        await Agent(state_dir, [facts], tools).run(stop)
+    except MillError as error:
+        log.error("the server refuses this agent: %s %s", error.message, error.hint or "")
+        return error.exit_code
+    finally:
+        if watching is not None:
+            watching.cancel()
+    log.info("agent ends; jobs go on under their keepers")
+    return 0
+
+
+async def _watch_parent(parent_pid: int, stop: asyncio.Event) -> None:
+    """By pid and start time: another process may get the number."""
+    parent = identity(parent_pid)
+    while is_running(parent):
+        await asyncio.sleep(PARENT_SECONDS)
+    log.warning("process %d, which started this agent, has ended", parent_pid)
+    stop.set()
+
+
+def _driver(name: str) -> Driver:
+    try:
+        return DRIVERS[name]()
+    except KeyError:
+        raise BadRequest(f"There is no driver {name!r}.", hint=f"Choose one of: {', '.join(DRIVERS)}.") from None
+
+
+def _leave(code: int) -> None:
+    """End now, as a kill would: a thread in the middle of a fill must not hold the agent, and the volume allows it."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
