@@ -13,7 +13,7 @@ def diff_trees(source: PageSource, before: str, after: str) -> Iterator[TreeChan
     """Every path that differs, in the order of paths."""
     old, new = TreeReader(source, before), TreeReader(source, after)
     old_leaves, new_leaves = _differing_leaves(old, new)
-    return _merge(_entries(old, old_leaves), _entries(new, new_leaves))
+    return compare(_entries(old, old_leaves), _entries(new, new_leaves))
 
 
 def _differing_leaves(old: TreeReader, new: TreeReader) -> tuple[list[PageRef], list[PageRef]]:
@@ -41,7 +41,8 @@ def _entries(reader: TreeReader, leaves: list[PageRef]) -> Iterator[Entry]:
         yield from reader.leaf(ref.id).entries()
 
 
-def _merge(before: Iterator[Entry], after: Iterator[Entry]) -> Iterator[TreeChange]:
+def compare(before: Iterator[Entry], after: Iterator[Entry]) -> Iterator[TreeChange]:
+    """The differences of two sorted lists of entries."""
     old, new = next(before, None), next(after, None)
     while old is not None or new is not None:
         if new is None or (old is not None and old.path < new.path):

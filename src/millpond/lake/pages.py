@@ -30,7 +30,9 @@ PAGE_MOST = 16 << 20
 
 _HEAD = struct.Struct("<4sB3xI")
 _MAGIC = b"MLP1"
-_PATH = re.compile(rb"(?!\.{1,2}(?:/|\Z))[^/\0]{1,%d}(?:/(?!\.{1,2}(?:/|\Z))[^/\0]{1,%d})*" % (MAX_PART, MAX_PART))
+# One part: not `.`, `..` or `.mill` (which a working copy keeps for itself).
+_PART = rb"(?!(?:\.{1,2}|\.[mM][iI][lL][lL])(?:/|\Z))[^/\0]{1,%d}" % MAX_PART
+_PATH = re.compile(rb"%b(?:/%b)*" % (_PART, _PART))
 _CONTENT_OF_KIND = {
     (Kind.DIRECTORY, Content.NOTHING),
     (Kind.SYMLINK, Content.BLOB),

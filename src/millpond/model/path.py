@@ -11,6 +11,8 @@ from millpond.errors import BadPath
 
 MAX_PATH = 4096
 MAX_PART = 255
+# A working copy keeps its own state there: no tree may bring one along, in any case of letters.
+RESERVED_PART = b".mill"
 
 _ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|\\)")
 
@@ -20,10 +22,10 @@ def check_path(path: bytes) -> bytes:
     if not path or len(path) > MAX_PATH or b"\0" in path:
         raise BadPath(f"{to_text(path)[:200]!r} is not a path inside a tree.")
     for part in path.split(b"/"):
-        if part in (b"", b".", b"..") or len(part) > MAX_PART:
+        if part in (b"", b".", b"..") or len(part) > MAX_PART or part.lower() == RESERVED_PART:
             raise BadPath(
                 f"{to_text(path)[:200]!r} is not a path inside a tree.",
-                hint="Paths are relative, without empty parts, '.' or '..'.",
+                hint="Paths are relative, without empty parts, '.', '..' or '.mill'.",
             )
     return path
 

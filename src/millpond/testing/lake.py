@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from hypothesis import strategies as st
 
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.store import BlobStore, Buffer
 from millpond.errors import NotFound
+from millpond.lake.check import check_tree, locate
 from millpond.lake.digests import digest_of
+from millpond.lake.encoding import decode_blob
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.locators import unpack_locator
+from millpond.lake.packs import read_index
+from millpond.lake.pages import LeafPage, decode_page, unpack_page
+from millpond.lake.transfer import Slot
 from millpond.lake.tree import Tree, build_tree
+from millpond.model.dataset import BlobPlace
+from millpond.model.ids import new_pack_id
 from millpond.model.tree import Content, Entry, Kind
 
 _AWKWARD_NAMES = [
@@ -21,7 +35,9 @@ _AWKWARD_NAMES = [
 def names() -> st.SearchStrategy[bytes]:
     """Names of files as file systems allow them: any bytes but NUL and `/`, not `.` or `..`."""
     part = st.binary(min_size=1, max_size=12).filter(lambda name: not {0, 0x2F} & set(name))
-    return st.one_of(st.sampled_from(_AWKWARD_NAMES), part).filter(lambda name: name not in (b".", b"..", b".mill"))
+    return st.one_of(st.sampled_from(_AWKWARD_NAMES), part).filter(
+        lambda name: name not in (b".", b"..") and name.lower() != b".mill"
+    )
 
 
 def paths() -> st.SearchStrategy[bytes]:
@@ -82,3 +98,140 @@ class MemoryPages:
 
     def build(self, entries: Iterable[Entry]) -> Tree:
         return build_tree(entries, self.pages.__setitem__)
+
+
+class DirectLake:
+    """One project's lake on a blob store, without a server: an Uploader and a Downloader at once.
+
+    `accept` does what a server does before a commit. Counters tell what was moved.
+    """
+
+    def __init__(self, store: BlobStore | None = None, project_id: str = "p1") -> None:
+        self.store = store or MemoryStore()
+        self.keys = ProjectKeys(project_id)
+        self.places: dict[bytes, BlobPlace] = {}
+        self.accepted: set[str] = set()
+        self.asked: list[bytes] = []
+        self.put_keys: list[str] = []
+        self.ranges: list[tuple[str, int, int]] = []
+        self._last: tuple[str, int] | None = None
+
+    def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
+        self.asked.extend(digests)
+        return [digest not in self.places for digest in digests]
+
+    def pack_slots(self, count: int) -> list[Slot]:
+        ids = [new_pack_id() for _ in range(count)]
+        return [Slot(pack_id, self.keys.pack(pack_id)) for pack_id in ids]
+
+    def put(self, slot: Slot, data: Buffer) -> None:
+        self.put_keys.append(slot.url)
+        self.store.put(slot.url, data)
+
+    def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
+        for pack_id, size in packs:
+            key = self.keys.pack(pack_id)
+            read = partial(self.store.get_range, key)
+            self.places.update({place.digest: place for place in read_index(pack_id, size, read)})
+
+    def page_slots(self, pages: Sequence[str]) -> list[Slot]:
+        return [Slot(page_id, self.keys.page(page_id)) for page_id in pages if page_id not in self.accepted]
+
+    def accept(self, root: str) -> Tree:
+        """Check the tree, write its locators, and count its pages as present from now on."""
+        base, files = self._last or (None, 0)
+        checked = check_tree(self, root, base=base, base_files=files)
+        for page_id in checked.new_leaves:
+            leaf = decode_page(self.page(page_id))
+            assert isinstance(leaf, LeafPage)
+            locator = locate(leaf, self.read_blobs, self.find_places)
+            self.store.put(self.keys.locator(page_id), locator)
+        self.accepted.update(checked.new_pages)
+        self._last = (root, checked.tree.files)
+        return checked.tree
+
+    def read_blobs(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        found = self.find_places(digests)
+        return {
+            digest: bytes(decode_blob(digest, place.encoding, self._stored(place), place.raw))
+            for digest, place in found.items()
+        }
+
+    def find_places(self, digests: Sequence[bytes]) -> dict[bytes, BlobPlace]:
+        return {digest: self.places[digest] for digest in digests if digest in self.places}
+
+    def page(self, page_id: str) -> bytes:
+        return unpack_page(page_id, self.store.get(self.keys.page(page_id)))
+
+    def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
+        return unpack_locator(self.store.get(self.keys.locator(page_id)))
+
+    def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
+        self.ranges.append((pack_id, start, end))
+        return self.store.get_range(self.keys.pack(pack_id), start, end)
+
+    def _stored(self, place: BlobPlace) -> bytes:
+        return self.store.get_range(self.keys.pack(place.pack_id), place.offset, place.offset + place.stored)
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A file, directory or link as it lies on disk: `content` is None for a directory."""
+
+    path: bytes
+    content: bytes | None = None
+    executable: bool = False
+    link: bool = False
+
+
+def write_things(root: Path, things: Iterable[Thing]) -> None:
+    """Make the things, and give the files a time long past: what was just written is not trusted by scans."""
+    base = os.fsencode(root)
+    for thing in things:
+        full = base + b"/" + thing.path
+        os.makedirs(os.path.dirname(full) if thing.content is not None else full, exist_ok=True)  # noqa: PTH103, PTH120 - bytes
+        if thing.content is None:
+            continue
+        if thing.link:
+            os.symlink(thing.content, full)  # noqa: PTH211 - bytes
+            continue
+        with open(full, "wb") as file:
+            file.write(thing.content)
+        os.chmod(full, 0o755 if thing.executable else 0o644)  # noqa: PTH101 - bytes
+        os.utime(full, (1_500_000_000, 1_500_000_000))
+
+
+def read_things(root: Path) -> list[Thing]:
+    """Everything below `root`, sorted by path; only empty directories are named."""
+    found: list[Thing] = []
+    for directory, below, files in os.walk(os.fsencode(root)):
+        prefix = directory[len(os.fsencode(root)) :].lstrip(b"/")
+        for name in [*files, *below]:
+            path = prefix + b"/" + name if prefix else name
+            full = directory + b"/" + name
+            if os.path.islink(full):  # noqa: PTH114 - bytes
+                found.append(Thing(path, os.readlink(full), link=True))  # noqa: PTH115 - bytes
+            elif name in files:
+                with open(full, "rb") as file:
+                    found.append(Thing(path, file.read(), bool(os.stat(full).st_mode & 0o100)))  # noqa: PTH116 - bytes
+            elif not os.listdir(full):
+                found.append(Thing(path))
+    return sorted(found, key=lambda thing: thing.path)
+
+
+def things(most: int = 12) -> st.SearchStrategy[list[Thing]]:
+    """Directories as file systems allow them, with links that lead nowhere and outside."""
+    contents = st.one_of(st.binary(max_size=50), st.just(b"text " * 2000))
+
+    def thing_at(path: bytes) -> st.SearchStrategy[Thing]:
+        targets = st.sampled_from([b"../../outside", b"/etc/passwd", b"nowhere", b"\xff\n"])
+        return st.one_of(
+            st.just(Thing(path)),
+            st.builds(Thing, st.just(path), contents, st.booleans()),
+            st.builds(lambda target: Thing(path, target, link=True), targets),
+        )
+
+    def all_at(chosen: Iterable[bytes]) -> st.SearchStrategy[list[Thing]]:
+        return st.tuples(*(thing_at(path) for path in without_conflicts(chosen))).map(list)
+
+    return st.sets(paths(), max_size=most).flatmap(all_at)

@@ -1,0 +1,338 @@
+"""Pushing a directory: hash, ask what is missing, fill packs, upload them, then the pages that name it all.
+
+One thread walks and packs; readers hash ahead of it in a bounded window; uploaders send a bounded number of packs.
+Nothing is visible to anybody until the caller commits the root that comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millpond.blobs.store import Buffer
+from millpond.errors import Conflict, Forbidden
+from millpond.lake.chunks import WHOLE_MOST
+from millpond.lake.ignore import IGNORE_FILE
+from millpond.lake.packs import PACK_TARGET, PackWriter
+from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
+from millpond.lake.reading import Reading, read_chunks, read_whole
+from millpond.lake.scan import Found, Warn, scan
+from millpond.lake.statcache import StatCache
+from millpond.lake.transfer import Meter, Moved, Progress, Slot, Uploader
+from millpond.lake.tree import Tree, TreeBuilder
+from millpond.model.path import to_text
+from millpond.model.tree import Entry, Kind
+
+_READERS = min(4, (os.cpu_count() or 1) + 1)
+_SENDERS = 3
+_BATCH_FILES = 128
+_BATCH_BYTES = 4 << 20
+_BATCHES_AHEAD = 2 * _READERS
+# Blobs whose presence is asked for at once.
+_ASK_DIGESTS = 2000
+_ASK_BYTES = 16 << 20
+_ASK_PAGES = 500
+_COUNT_AFTER_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """`stat_cache` is the file that remembers unchanged files; `rehash` reads them all the same."""
+
+    stat_cache: Path | None = None
+    rehash: bool = False
+    ignore_files: Sequence[bytes] = (IGNORE_FILE,)
+    pack_target: int = PACK_TARGET
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """The tree that was pushed, and what it took."""
+
+    tree: Tree
+    moved: Moved
+    files_read: int
+    packs: int
+    pages: int
+
+
+def push_directory(
+    root: Path,
+    uploader: Uploader,
+    *,
+    options: PushOptions | None = None,
+    progress: Progress | None = None,
+    warn: Warn = lambda path, why: None,
+) -> Pushed:
+    """Upload everything below `root` that the project lacks; the answer names the root to commit.
+
+    Conflict if a file changes faster than it can be read. Safe to call again after any error: what was uploaded
+    is not sent again.
+    """
+    options = options or PushOptions()
+    meter = Meter(progress)
+    with ExitStack() as stack:
+        readers = stack.enter_context(ThreadPoolExecutor(_READERS, "push-read"))
+        packer = stack.enter_context(_Packer(uploader, meter, options.pack_target))
+        cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
+        push = _Push(root, packer, meter, readers, cache or None)
+        stop = stack.enter_context(_counting(root, options.ignore_files, meter))
+        tree = push.build(scan(root, ignore_files=options.ignore_files, warn=warn))
+        stop.set()
+        packer.finish()
+        pages = push.send_pages()
+    return Pushed(tree, meter.finish(), push.files_read, packer.packs, pages)
+
+
+@contextmanager
+def _counting(root: Path, ignore_files: Sequence[bytes], meter: Meter) -> Iterator[threading.Event]:
+    """Counts beside the push what there is to do, if anybody watches, until the event is set."""
+    stop = threading.Event()
+
+    def count() -> None:
+        # A tree that is unchanged is done before its files are counted.
+        if stop.wait(_COUNT_AFTER_SECONDS):
+            return
+        files = size = 0
+        for found in scan(root, ignore_files=ignore_files):
+            files += found.kind != Kind.DIRECTORY
+            size += found.size
+            if stop.is_set():
+                return
+        meter.expect(files, size, counted=True)
+
+    thread = threading.Thread(target=count, name="push-count", daemon=True)
+    if meter.watched:
+        thread.start()
+    try:
+        yield stop
+    finally:
+        stop.set()
+        if meter.watched:
+            thread.join()
+
+
+class _Packer:
+    """Collects blobs, asks which are missing, and sends those in packs. `with` waits for what is under way."""
+
+    def __init__(self, uploader: Uploader, meter: Meter, target: int) -> None:
+        self.uploader = uploader
+        self.packs = 0
+        self._meter = meter
+        self._target = target
+        self._writer = PackWriter(target)
+        self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
+        self._sending: deque[Future[None]] = deque()
+        self._asked: set[bytes] = set()
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._waiting_bytes = 0
+
+    def __enter__(self) -> _Packer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._senders.shutdown(wait=True, cancel_futures=True)
+
+    def knows(self, digest: bytes) -> bool:
+        """Whether this push has already seen to it that the blob will be there."""
+        return digest in self._asked
+
+    def add(self, digest: bytes, data: Buffer) -> None:
+        """Send the blob unless it is there. `data` is copied if it is not `bytes`."""
+        if digest in self._asked:
+            return
+        self._asked.add(digest)
+        self._waiting.append((digest, data if isinstance(data, bytes) else bytes(data)))
+        self._waiting_bytes += len(data)
+        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= _ASK_BYTES:
+            self._pack_missing()
+
+    def finish(self) -> None:
+        """Send what is left and wait until all of it is written and the server knows."""
+        self._pack_missing()
+        self._send_pack()
+        self._wait(0)
+
+    def put_all(self, slots: Iterable[Slot], objects: dict[str, bytes]) -> int:
+        """Write small objects, several at once; the number written."""
+        written = [self._senders.submit(self._put_page, slot, objects[slot.id]) for slot in slots]
+        for future in written:
+            future.result()
+        return len(written)
+
+    def _pack_missing(self) -> None:
+        if not self._waiting:
+            return
+        missing = self.uploader.missing([digest for digest, _ in self._waiting])
+        for (digest, data), is_missing in zip(self._waiting, missing, strict=True):
+            if is_missing:
+                if not self._writer.fits(len(data)):
+                    self._send_pack()
+                self._writer.add(digest, data)
+        self._waiting = []
+        self._waiting_bytes = 0
+
+    def _send_pack(self) -> None:
+        if not len(self._writer):
+            return
+        pack = self._writer.finish()
+        self._writer = PackWriter(self._target)
+        self._wait(_SENDERS - 1)
+        self._sending.append(self._senders.submit(self._put_pack, pack))
+        self.packs += 1
+
+    def _wait(self, most: int) -> None:
+        """Until at most `most` packs are under way; an error of any of them is raised here."""
+        while len(self._sending) > most:
+            self._sending.popleft().result()
+
+    def _put_pack(self, pack: bytearray) -> None:
+        slot = self.uploader.pack_slots(1)[0]
+        try:
+            self.uploader.put(slot, pack)
+        except Forbidden:  # it took longer to get here than the slot lives
+            slot = self.uploader.pack_slots(1)[0]
+            self.uploader.put(slot, pack)
+        self.uploader.packs_written([(slot.id, len(pack))])
+        self._meter.add(sent=len(pack))
+
+    def _put_page(self, slot: Slot, data: bytes) -> None:
+        try:
+            self.uploader.put(slot, data)
+        except Forbidden:
+            for renewed in self.uploader.page_slots([slot.id]):
+                self.uploader.put(renewed, data)
+        self._meter.add(sent=len(data))
+
+
+@dataclass
+class _Push:
+    root: Path
+    packer: _Packer
+    meter: Meter
+    readers: ThreadPoolExecutor
+    cache: StatCache | None
+    files_read: int = 0
+    files_total: int = 0
+    bytes_total: int = 0
+    pages: dict[str, bytes] = field(default_factory=dict)
+
+    def build(self, found: Iterator[Found]) -> Tree:
+        """Read what must be read, send its blobs, and build the pages, all in the order of paths."""
+        builder = TreeBuilder(lambda page_id, data: self.pages.__setitem__(page_id, pack_page(data)))
+        for item, result in self._read_ahead(_batches(self._known(found))):
+            entry = self._take(item, result)
+            if entry is not None:
+                builder.add(entry)
+                self.meter.add(files=entry.kind != Kind.DIRECTORY, bytes=entry.size)
+        self.meter.expect(self.files_total, self.bytes_total, counted=True)
+        return builder.finish()
+
+    def send_pages(self) -> int:
+        """Send the pages that are missing, after the blobs of their entries that were not read this time."""
+        ids = list(self.pages)
+        slots: list[Slot] = []
+        for start in range(0, len(ids), _ASK_PAGES):
+            slots += self.packer.uploader.page_slots(ids[start : start + _ASK_PAGES])
+        for slot in slots:
+            page = decode_page(unpack_page(slot.id, self.pages[slot.id]))
+            if isinstance(page, LeafPage):
+                self._send_unread(page)
+        self.packer.finish()
+        return self.packer.put_all(slots, self.pages)
+
+    def _known(self, found: Iterator[Found]) -> Iterator[tuple[Found, Entry | None]]:
+        """Beside each thing found its entry, where that is known without reading."""
+        for item in found:
+            self.files_total += item.kind != Kind.DIRECTORY
+            self.bytes_total += item.size
+            if item.kind == Kind.DIRECTORY:
+                yield item, Entry(item.path, Kind.DIRECTORY)
+            else:
+                yield item, self.cache.lookup(item) if self.cache else None
+
+    def _read_ahead(
+        self, batches: Iterator[list[tuple[Found, Entry | None]]]
+    ) -> Iterator[tuple[Found, Entry | Reading | None]]:
+        """Each thing with its entry or reading, in order, while readers work on the batches to come."""
+        root = os.fsencode(self.root)
+        ahead: deque[Future[list[tuple[Found, Entry | Reading | None]]]] = deque()
+        for batch in batches:
+            self.meter.expect(self.files_total, self.bytes_total)
+            ahead.append(self.readers.submit(_read_batch, root, batch))
+            if len(ahead) >= _BATCHES_AHEAD:
+                yield from ahead.popleft().result()
+        while ahead:
+            yield from ahead.popleft().result()
+
+    def _take(self, item: Found, result: Entry | Reading | None) -> Entry | None:
+        """The entry of one thing, its blobs handed to the packer; None for what has vanished."""
+        if isinstance(result, Entry):
+            if self.cache and item.status:
+                self.cache.record(result, item.status)
+            return result
+        try:
+            reading = result or read_chunks(os.fsencode(self.root), item.path, self.packer.add)
+        except FileNotFoundError:
+            return None
+        if reading.data:
+            self.packer.add(reading.entry.digest, reading.data)
+        if self.cache:
+            self.cache.record(reading.entry, reading.status)
+        self.files_read += 1
+        return reading.entry
+
+    def _send_unread(self, page: LeafPage) -> None:
+        """A new page may name content that was not read because it had not changed: the project may lack it."""
+        unread = {
+            page.digest(number): number
+            for number in range(len(page))
+            if page.contents[number] and not self.packer.knows(page.digest(number))
+        }
+        digests = list(unread)
+        missing = self.packer.uploader.missing(digests) if digests else []
+        for digest, is_missing in zip(digests, missing, strict=True):
+            if is_missing:
+                self._send_again(page.entry(unread[digest]))
+
+    def _send_again(self, entry: Entry) -> None:
+        try:
+            reading = read_chunks(os.fsencode(self.root), entry.path, self.packer.add)
+        except FileNotFoundError:
+            reading = None
+        if reading is None or reading.entry != entry:
+            raise Conflict(f"The file {to_text(entry.path)!r} was changed while it was being sent.", hint="Try again.")
+
+
+def _batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[list[tuple[Found, Entry | None]]]:
+    """Batches that take a reader some milliseconds, and little memory."""
+    batch: list[tuple[Found, Entry | None]] = []
+    size = 0
+    for item, entry in items:
+        batch.append((item, entry))
+        size += item.size if entry is None and item.size <= WHOLE_MOST else 0
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _read_batch(root: bytes, batch: list[tuple[Found, Entry | None]]) -> list[tuple[Found, Entry | Reading | None]]:
+    """Read what is small. None stands for what is to be read in chunks, or has vanished."""
+    results: list[tuple[Found, Entry | Reading | None]] = []
+    for item, entry in batch:
+        result: Entry | Reading | None = entry
+        if entry is None and item.size <= WHOLE_MOST:
+            try:
+                result = read_whole(root, item.path)
+            except FileNotFoundError:
+                result = None
+        results.append((item, result))
+    return results

@@ -1,0 +1,126 @@
+"""Walking a directory in the order of tree paths: what would be committed, without reading any file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.errors import BadPath, Forbidden, NotFound
+from millpond.lake.ignore import IGNORE_FILE, IgnoreRules
+from millpond.model.path import RESERVED_PART, check_path, to_text
+from millpond.model.tree import Kind
+
+# Told of every path that is left out because no tree can hold it: the path and why.
+Warn = Callable[[bytes, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing on disk. `status` is None for an empty directory."""
+
+    path: bytes
+    kind: Kind
+    status: os.stat_result | None = None
+
+    @property
+    def size(self) -> int:
+        return 0 if self.status is None else self.status.st_size
+
+
+def scan(
+    root: Path, *, ignore_files: Sequence[bytes] = (IGNORE_FILE,), warn: Warn = lambda path, why: None
+) -> Iterator[Found]:
+    """Everything below `root` in the order of tree paths. Links are not followed; `.mill` is left out everywhere.
+
+    Sockets, devices and fifos are left out with a warning. What vanishes while walking is left out silently.
+    """
+    base = os.fsencode(root)
+    walk = _Walk(base, tuple(ignore_files), warn)
+    waiting = [walk.children(b"", IgnoreRules())]
+    while waiting:
+        for item in waiting[-1]:
+            if isinstance(item, Found):
+                yield item
+            else:
+                waiting.append(walk.children(*item))
+                break
+        else:
+            waiting.pop()
+
+
+class _Walk:
+    def __init__(self, root: bytes, ignore_files: tuple[bytes, ...], warn: Warn) -> None:
+        self._root = root
+        self._ignore_files = ignore_files
+        self._warn = warn
+
+    def children(self, directory: bytes, above: IgnoreRules) -> Iterator[Found | tuple[bytes, IgnoreRules]]:
+        """What one directory holds in tree order; a directory that holds something is given as path and rules."""
+        rules = above.below(self._root, directory, self._ignore_files)
+        kept = [
+            (self._sort_key(path, entry, rules), path, entry)
+            for path, entry in self._kept(directory, rules, self._warn)
+        ]
+        kept.sort(key=lambda row: row[0], reverse=True)
+        while kept:  # popped one by one, so that a huge directory does not stay in memory
+            key, path, entry = kept.pop()
+            if key.endswith(b"/"):
+                yield path, rules
+            elif entry.is_dir(follow_symlinks=False):
+                yield Found(path, Kind.DIRECTORY)
+            else:
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    yield Found(path, _kind(status), status)
+
+    def _sort_key(self, path: bytes, entry: os.DirEntry[bytes], rules: IgnoreRules) -> bytes:
+        """What lies below a directory sorts behind its path and `/`, but an empty directory is an entry itself."""
+        if not entry.is_dir(follow_symlinks=False) or self._is_empty(path, rules):
+            return path
+        return path + b"/"
+
+    def _is_empty(self, directory: bytes, above: IgnoreRules) -> bool:
+        rules = above.below(self._root, directory, self._ignore_files)
+        return next(self._kept(directory, rules, lambda path, why: None), None) is None
+
+    def _kept(self, directory: bytes, rules: IgnoreRules, warn: Warn) -> Iterator[tuple[bytes, os.DirEntry[bytes]]]:
+        prefix = directory + b"/" if directory else b""
+        try:
+            listing = os.scandir(os.path.join(self._root, directory))  # noqa: PTH118 - bytes path
+        except FileNotFoundError:
+            if not directory:
+                raise NotFound(f"There is no directory {os.fsdecode(self._root)!r}.") from None
+            return
+        except PermissionError as error:
+            raise Forbidden(f"The directory {to_text(directory)!r} cannot be read: {error.strerror}.") from error
+        with listing:
+            for entry in listing:
+                path = prefix + entry.name
+                if self._belongs(path, entry, rules, warn):
+                    yield path, entry
+
+    def _belongs(self, path: bytes, entry: os.DirEntry[bytes], rules: IgnoreRules, warn: Warn) -> bool:
+        if entry.name.lower() == RESERVED_PART:
+            return False
+        directory = entry.is_dir(follow_symlinks=False)
+        if rules.layers and rules.ignores(path, directory=directory):
+            return False
+        if not directory and not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+            warn(path, "is a socket, device or fifo")
+            return False
+        try:
+            check_path(path)
+        except BadPath:
+            warn(path, "has a path that is too long for a tree")
+            return False
+        return True
+
+
+def _kind(status: os.stat_result) -> Kind:
+    if stat.S_ISLNK(status.st_mode):
+        return Kind.SYMLINK
+    return Kind.EXECUTABLE if status.st_mode & stat.S_IXUSR else Kind.FILE

@@ -1,0 +1,162 @@
+"""What the files of a working copy held when they were last read, so that unchanged ones are not read again.
+
+The file is a sequence of blocks of records in the order of paths, each block with its own digest. It is read
+beside a scan, which has the same order, and written anew by each scan: neither needs it whole in memory. A block
+that is damaged, or a file of another version, is as good as absent.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from millpond.lake.digests import DIGEST_SIZE, digest_of
+from millpond.lake.scan import Found
+from millpond.model.tree import Content, Entry, Kind
+
+# Git's "racy" rule: a file changed this shortly before it was read may change again without a new timestamp.
+# Two seconds are the coarsest clock of a file system in use.
+RACY_NANOSECONDS = 2_000_000_000
+
+_MAGIC = b"MSC1"
+_BLOCK = struct.Struct("<II32s")
+_BLOCK_MOST = 64 << 20
+_RECORDS_PER_BLOCK = 1024
+_NUMBERS = struct.Struct("<QQqq")
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    path: bytes
+    numbers: bytes
+    kind: int
+    content: int
+    digest: bytes
+
+
+class StatCache:
+    """Looks up and records files in the order of their paths, for the length of one scan.
+
+    `with StatCache(path) as cache`: leaving the block keeps what was recorded, also after an error; what the
+    scan did not come to is kept from before.
+    """
+
+    def __init__(self, path: Path, *, rehash: bool = False) -> None:
+        self._path = path
+        self._aside = path.with_name(f"{path.name}.{os.getpid()}")
+        self._known = iter(()) if rehash else _read(path)
+        self._next = next(self._known, None)
+        self._pending: list[_Record] = []
+        self._out: BinaryIO | None = None
+        self._now = 0
+
+    def __enter__(self) -> StatCache:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._out = open(self._aside, "wb")
+        self._out.write(_MAGIC)
+        # The clock of the file system that also stamps the files: it may be another machine's.
+        self._now = os.fstat(self._out.fileno()).st_mtime_ns
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._out is not None
+        try:
+            if error is not None:
+                self._keep_the_rest()
+            self._write_block()
+            self._out.close()
+            self._aside.replace(self._path)
+        finally:
+            self._out.close()
+            with suppress(FileNotFoundError):
+                self._aside.unlink()
+
+    def lookup(self, found: Found) -> Entry | None:
+        """The entry of a file that has not changed since it was recorded. Paths must come in order."""
+        while self._next is not None and self._next.path < found.path:
+            self._next = next(self._known, None)
+        known = self._next
+        if known is None or known.path != found.path or found.status is None:
+            return None
+        if known.kind != found.kind or known.numbers != _numbers(found.status):
+            return None
+        return Entry(found.path, found.kind, found.status.st_size, Content(known.content), known.digest)
+
+    def record(self, entry: Entry, status: os.stat_result) -> None:
+        """Remember what a file held at `status`, unless that is too fresh to be trusted. Paths must come in order."""
+        if max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NANOSECONDS >= self._now:
+            return
+        self._pending.append(_Record(entry.path, _numbers(status), entry.kind, entry.content, entry.digest))
+        if len(self._pending) >= _RECORDS_PER_BLOCK:
+            self._write_block()
+
+    def _keep_the_rest(self) -> None:
+        last = self._pending[-1].path if self._pending else b""
+        while self._next is not None:
+            if self._next.path > last:
+                self._pending.append(self._next)
+            self._next = next(self._known, None)
+
+    def _write_block(self) -> None:
+        assert self._out is not None
+        if self._pending:
+            payload = _encode(self._pending)
+            self._out.write(_BLOCK.pack(len(self._pending), len(payload), digest_of(payload)) + payload)
+            self._pending = []
+
+
+def _numbers(status: os.stat_result) -> bytes:
+    return _NUMBERS.pack(status.st_ino & 0xFFFFFFFFFFFFFFFF, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _encode(records: list[_Record]) -> bytes:
+    return b"".join(
+        (
+            b"".join(record.numbers for record in records),
+            bytes(record.kind for record in records),
+            bytes(record.content for record in records),
+            b"".join(record.digest for record in records),
+            struct.pack(f"<{len(records)}H", *(len(record.path) for record in records)),
+            b"".join(record.path for record in records),
+        )
+    )
+
+
+def _read(path: Path) -> Iterator[_Record]:
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+    except (FileNotFoundError, PermissionError):
+        return
+    with file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            return
+        while len(head := file.read(_BLOCK.size)) == _BLOCK.size:
+            count, length, digest = _BLOCK.unpack(head)
+            payload = file.read(min(length, _BLOCK_MOST))
+            if len(payload) != length or digest_of(payload) != digest:
+                return
+            yield from _decode(payload, count)
+
+
+def _decode(payload: bytes, count: int) -> Iterator[_Record]:
+    kinds = count * _NUMBERS.size
+    digests = kinds + 2 * count
+    lengths = digests + DIGEST_SIZE * count
+    at = lengths + 2 * count
+    for number, length in enumerate(struct.unpack_from(f"<{count}H", payload, lengths)):
+        yield _Record(
+            path=payload[at : at + length],
+            numbers=payload[number * _NUMBERS.size : (number + 1) * _NUMBERS.size],
+            kind=Kind(payload[kinds + number]),
+            content=Content(payload[kinds + count + number]),
+            digest=payload[digests + number * DIGEST_SIZE : digests + (number + 1) * DIGEST_SIZE],
+        )
+        at += length

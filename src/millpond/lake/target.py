@@ -1,0 +1,205 @@
+"""Writing a tree into a new directory, and never anywhere else.
+
+Every directory, file and link is created exclusively, relative to the open target directory and without following
+links, so nothing that a tree says, or that lies in the target, can lead a write outside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millpond.blobs.store import Buffer
+from millpond.errors import Conflict, DiskFull, Forbidden, MillError, VolumeProblem
+from millpond.model.path import RESERVED_PART, to_text
+from millpond.model.tree import Kind
+
+# All cached files and directories have this mtime, so that two caches of one commit look the same.
+CACHED_MTIME_NS = 1_000_000_000 * 10**9
+
+_CREATE = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_REOPEN = _CREATE & ~(os.O_CREAT | os.O_EXCL)
+_WORK_MODE = 0o600
+_DIRECTORY_MODE = 0o755
+_HAS_DIR_FD = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
+# Errors of a hard link that mean: copy instead.
+_NO_LINK = {errno.EMLINK, errno.EXDEV, errno.EPERM, errno.ENOENT, errno.EOPNOTSUPP, errno.EACCES}
+
+
+class Target:
+    """A new tree under `root`: read-only files with one fixed mtime (a cache), or ordinary ones (a clone).
+
+    Files may be written from several threads; directories are made by one, in the order of tree paths.
+    """
+
+    def __init__(self, root: Path, *, read_only: bool) -> None:
+        self._root = os.fsencode(root)
+        self._read_only = read_only
+        self._above: list[bytes] = []
+        self._directories: list[bytes] = []
+        self._descriptor: int | None = None
+        self._exact_modes: set[int] = set()
+
+    def __enter__(self) -> Target:
+        with _translated(b""):
+            os.makedirs(self._root, _DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103 - bytes path
+            if [name for name in os.listdir(self._root) if name != RESERVED_PART]:
+                raise Conflict(
+                    f"The directory {os.fsdecode(self._root)!r} is not empty.", hint="Choose a new directory."
+                )
+            if _HAS_DIR_FD:
+                self._descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._exact_modes = self._probe_modes()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def make_parents(self, path: bytes) -> None:
+        """Make the directories above `path`. Paths come in order, so each directory is made once."""
+        parent = path.rpartition(b"/")[0]
+        if not parent or (self._above and self._above[-1] == parent):
+            return
+        while self._above and not parent.startswith(self._above[-1] + b"/"):
+            self._above.pop()
+        at = len(self._above[-1]) if self._above else 0
+        while at < len(parent):
+            end = parent.find(b"/", at + 1)
+            at = len(parent) if end < 0 else end
+            self.make_directory(parent[:at])
+            self._above.append(parent[:at])
+
+    def make_directory(self, path: bytes) -> None:
+        with _translated(path):
+            os.mkdir(self._place(path), _DIRECTORY_MODE, dir_fd=self._descriptor)
+            if _DIRECTORY_MODE not in self._exact_modes:
+                os.chmod(self._place(path), _DIRECTORY_MODE, dir_fd=self._descriptor)
+        if self._read_only:
+            self._directories.append(path)
+
+    def write_file(self, path: bytes, kind: Kind, data: Buffer) -> None:
+        """Write a whole file at once."""
+        mode = self._mode(kind)
+        with _translated(path):
+            descriptor = os.open(self._place(path), _CREATE, mode, dir_fd=self._descriptor)
+            try:
+                _write_all(descriptor, memoryview(data))
+                self._finish(descriptor, mode)
+            finally:
+                os.close(descriptor)
+
+    def write_link(self, path: bytes, target: bytes) -> None:
+        with _translated(path):
+            os.symlink(target, self._place(path), dir_fd=self._descriptor)
+            if self._read_only and os.utime in os.supports_follow_symlinks:
+                times = (CACHED_MTIME_NS, CACHED_MTIME_NS)
+                os.utime(self._place(path), ns=times, dir_fd=self._descriptor, follow_symlinks=False)
+
+    def link_file(self, path: bytes, existing: Path) -> bool:
+        """Make `path` another name of `existing`; False where the file system does not allow it."""
+        with _translated(path):
+            try:
+                os.link(existing, self._place(path), dst_dir_fd=self._descriptor, follow_symlinks=False)
+            except OSError as error:
+                if error.errno in _NO_LINK:
+                    return False
+                raise
+        return True
+
+    def begin_file(self, path: bytes, size: int) -> None:
+        """Make a file to be written in parts."""
+        with _translated(path):
+            descriptor = os.open(self._place(path), _CREATE, _WORK_MODE, dir_fd=self._descriptor)
+            try:
+                os.ftruncate(descriptor, size)
+            finally:
+                os.close(descriptor)
+
+    def write_part(self, path: bytes, offset: int, data: Buffer) -> None:
+        with _translated(path):
+            descriptor = os.open(self._place(path), _REOPEN, dir_fd=self._descriptor)
+            try:
+                os.lseek(descriptor, offset, os.SEEK_SET)
+                _write_all(descriptor, memoryview(data))
+            finally:
+                os.close(descriptor)
+
+    def end_file(self, path: bytes, kind: Kind) -> None:
+        """All parts are written: give the file its mode and time."""
+        with _translated(path):
+            descriptor = os.open(self._place(path), _REOPEN, dir_fd=self._descriptor)
+            try:
+                self._finish(descriptor, self._mode(kind), exact=False)
+            finally:
+                os.close(descriptor)
+
+    def finish(self) -> None:
+        """Give directories the time of a cache, deepest first: writing into them has changed it."""
+        for path in [*reversed(self._directories), b"."] if self._read_only else []:
+            with _translated(path):
+                times = (CACHED_MTIME_NS, CACHED_MTIME_NS)
+                os.utime(self._place(path), ns=times, dir_fd=self._descriptor)
+
+    def _place(self, path: bytes) -> bytes:
+        return path if self._descriptor is not None else self._root + b"/" + path
+
+    def _mode(self, kind: Kind) -> int:
+        mode = 0o755 if kind == Kind.EXECUTABLE else 0o644
+        return mode & ~0o222 if self._read_only else mode
+
+    def _finish(self, descriptor: int, mode: int, *, exact: bool = True) -> None:
+        if hasattr(os, "fchmod") and not (exact and mode in self._exact_modes):
+            os.fchmod(descriptor, mode)
+        if self._read_only and os.utime in os.supports_fd:
+            os.utime(descriptor, ns=(CACHED_MTIME_NS, CACHED_MTIME_NS))
+
+    def _probe_modes(self) -> set[int]:
+        """Modes that a new file gets exactly as asked, whatever the umask: those need no second call."""
+        probe = self._place(b".mill-probe")
+        exact: set[int] = set()
+        for mode in (0o444, 0o555, 0o644, 0o755):
+            descriptor = os.open(probe, _CREATE, mode, dir_fd=self._descriptor)
+            if os.fstat(descriptor).st_mode & 0o7777 == mode:
+                exact.add(mode)
+            os.close(descriptor)
+            os.unlink(probe, dir_fd=self._descriptor)
+        return exact
+
+
+def _write_all(descriptor: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+@contextmanager
+def _translated(path: bytes) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _as_mill_error(path, error) from error
+
+
+def _as_mill_error(path: bytes, error: OSError) -> MillError:
+    name = to_text(path)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"No room left for {name!r}.", hint="Free space, then try again.")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return Forbidden(f"{name!r} cannot be written here: {error.strerror}.")
+    if error.errno == errno.EEXIST:
+        return Conflict(
+            f"{name!r} is there already.",
+            hint="Somebody else writes here, or this file system does not tell upper from lower case.",
+        )
+    return VolumeProblem(f"{name!r} cannot be written: {error.strerror}.")

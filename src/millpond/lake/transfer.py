@@ -1,0 +1,128 @@
+"""What pushing and fetching need from the outside: somewhere to write, somewhere to read, someone to tell."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from millpond.blobs.store import Buffer
+from millpond.model.dataset import BlobPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Permission to write one object: its id, and the PUT that writes it."""
+
+    id: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Uploader(Protocol):
+    """The writing side of one upload. Called from several threads; every call may be repeated."""
+
+    def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
+        """For each digest, whether its blob must be sent: it is neither in the project nor in this upload."""
+        ...
+
+    def pack_slots(self, count: int) -> list[Slot]: ...
+
+    def put(self, slot: Slot, data: Buffer) -> None:
+        """Forbidden if the slot has expired: the caller then asks for a new one."""
+        ...
+
+    def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
+        """Ids and sizes of packs that are written: from now on their blobs are not missing."""
+        ...
+
+    def page_slots(self, pages: Sequence[str]) -> list[Slot]:
+        """Slots for those pages that must be sent.
+
+        A page may count as present only if the blobs its entries name are present too: it belongs to an
+        accepted commit of the project.
+        """
+        ...
+
+
+class Downloader(Protocol):
+    """The reading side of one commit. Called from several threads; URLs and their renewal are its own business."""
+
+    def page(self, page_id: str) -> bytes:
+        """Canonical bytes, checked against the id."""
+        ...
+
+    def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
+        """Where the blobs of a leaf page lie."""
+        ...
+
+    def pack_range(self, pack_id: str, start: int, end: int) -> Buffer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far a transfer has come. Totals may still grow until `counted`; `sent` went over the network."""
+
+    files: int = 0
+    bytes: int = 0
+    sent: int = 0
+    files_total: int = 0
+    bytes_total: int = 0
+    counted: bool = False
+
+
+class Progress(Protocol):
+    def __call__(self, moved: Moved, /) -> None:
+        """Called often, from any thread, but never by two at once. Must return quickly."""
+        ...
+
+
+class Meter:
+    """Adds up what threads have done and tells `progress`, at most every `interval` seconds."""
+
+    def __init__(
+        self, progress: Progress | None, interval: float = 0.05, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.watched = progress is not None
+        self._progress = progress
+        self._interval = interval
+        self._clock = clock
+        self._told = float("-inf")
+        self._files = self._bytes = self._sent = 0
+        self._totals = (0, 0)
+        self._counted = False
+        self._lock = threading.Lock()
+
+    def add(self, files: int = 0, bytes: int = 0, sent: int = 0) -> None:
+        with self._lock:
+            self._files += files
+            self._bytes += bytes
+            self._sent += sent
+            self._tell(force=False)
+
+    def expect(self, files: int, bytes: int, *, counted: bool = False) -> None:
+        """Set the totals as far as they are known; once `counted` they stay."""
+        with self._lock:
+            if not self._counted:
+                self._totals, self._counted = (files, bytes), counted
+                self._tell(force=counted)
+
+    def finish(self) -> Moved:
+        """Tell once more, and return how far it came."""
+        with self._lock:
+            self._totals, self._counted = (self._files, self._bytes), True
+            self._tell(force=True)
+            return self._moved()
+
+    def _tell(self, *, force: bool) -> None:
+        if self._progress is None:
+            return
+        now = self._clock()
+        if force or now - self._told >= self._interval:
+            self._told = now
+            self._progress(self._moved())
+
+    def _moved(self) -> Moved:
+        return Moved(self._files, self._bytes, self._sent, *self._totals, self._counted)
