@@ -1,0 +1,250 @@
+"""`mill data`: datasets, what they hold, and their history."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.data_moving import add_moving_commands
+from millpond.cli.naming import named
+from millpond.cli.output import Bytes, CommitId
+from millpond.cli.session import Session
+from millpond.client.datasets import (
+    create_dataset,
+    delete_dataset,
+    get_commit,
+    get_dataset,
+    list_commits,
+    list_datasets,
+    list_entries,
+    list_refs,
+    read_file,
+)
+from millpond.client.working_copy import WorkingCopy, load_working_copy
+from millpond.errors import BadRequest, Conflict, NameTaken
+from millpond.model.names import DEFAULT_BRANCH, DatasetRef, check_name
+from millpond.wire.data import Dataset
+
+app = typer.Typer()
+
+Written = Annotated[
+    str | None,
+    typer.Argument(metavar="[DATASET[@REF]]", help="The dataset (that of this folder), and the ref (main)."),
+]
+
+
+@command(app, "init")
+def init(
+    mill: Session,
+    name: Annotated[str | None, typer.Argument(help="The dataset's name (that of the folder).")] = None,
+    description: Annotated[str, typer.Option("--description", "-d", help="What it holds.")] = "",
+    existing: Annotated[bool, typer.Option("--existing", help="Join a dataset that is there already.")] = False,
+) -> None:
+    """Make a dataset of this folder. Nothing is uploaded yet: `mill data sync` does that."""
+    root = Path.cwd()
+    before = load_working_copy(root)
+    if before is not None:
+        raise Conflict(
+            f"This folder belongs to {before.written} already.", hint="Put its files there with: mill data sync"
+        )
+    dataset = _create_or_join(mill, name or _name_of(root), description, existing)
+    copy = WorkingCopy(
+        root=root,
+        server=mill.target.server,
+        project=dataset.project,
+        dataset=dataset.name,
+        dataset_id=dataset.id,
+        branch=dataset.default_branch,
+        head=dataset.head,
+    )
+    copy.save()
+    mill.out.note(f"This folder belongs to {copy.written} now. Put its files there with: mill data sync")
+    if mill.out.as_json:
+        mill.out.shape(dataset, [])
+
+
+@command(app, "create")
+def create(
+    mill: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The dataset's name.")],
+    description: Annotated[str, typer.Option("--description", "-d", help="What it holds.")] = "",
+) -> None:
+    """Create an empty dataset without a folder."""
+    ref = DatasetRef.parse(name)
+    dataset = create_dataset(mill.api, ref.project or mill.project, ref.dataset, description)
+    mill.out.note(f"Dataset {dataset.project}/{dataset.name} created.")
+    _show(mill, dataset)
+
+
+@command(app, "list")
+def list_all(
+    mill: Session,
+    search: Annotated[str | None, typer.Argument(help="Only datasets whose name holds this.")] = None,
+) -> None:
+    """List the datasets you may see."""
+    mill.out.items(
+        list_datasets(mill.api, project=mill.flags.project, search=search),
+        [
+            ("DATASET", lambda d: f"{d.project}/{d.name}"),
+            ("SIZE", lambda d: Bytes(d.bytes)),
+            ("FILES", lambda d: d.files),
+            ("COMMITS", lambda d: d.commits),
+            ("CACHED", lambda d: d.cached_commits),
+            ("ACTIVE", lambda d: d.active_at),
+            ("DESCRIPTION", lambda d: d.description),
+        ],
+        empty="There are no datasets yet. In a folder of data: mill data init && mill data sync",
+    )
+
+
+@command(app, "show")
+def show(mill: Session, dataset: Written = None) -> None:
+    """Show one dataset."""
+    ref = named(mill, dataset)
+    _show(mill, get_dataset(mill.api, ref.project, ref.dataset))
+
+
+@command(app, "delete")
+def delete(
+    mill: Session,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a dataset with all its commits. Refused while jobs use it."""
+    ref = named(mill, dataset)
+    found = get_dataset(mill.api, ref.project, ref.dataset)
+    mill.confirm(f"Delete {found.project}/{found.name} with its {found.commits} commits?", yes=yes)
+    delete_dataset(mill.api, ref.project, ref.dataset)
+    mill.out.note(f"Dataset {found.project}/{found.name} deleted.")
+
+
+@command(app, "commits")
+def commits(
+    mill: Session,
+    dataset: Written = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 50,
+) -> None:
+    """List the history of a ref, newest first."""
+    ref = named(mill, dataset)
+    mill.out.items(
+        list_commits(mill.api, ref.project, ref.dataset, ref.ref, limit),
+        [
+            ("COMMIT", lambda c: CommitId(c.id)),
+            ("WHEN", lambda c: c.time),
+            ("WHO", lambda c: c.author),
+            ("FILES", lambda c: c.files),
+            ("SIZE", lambda c: Bytes(c.bytes)),
+            ("REFS", lambda c: c.refs),
+            ("CACHED ON", lambda c: [f"{on.volume} ({on.state})" for on in c.cached_on]),
+            ("MESSAGE", lambda c: c.message),
+        ],
+        empty=f"{ref} has no commits yet. Make one: mill data sync",
+    )
+
+
+@command(app, "refs")
+def refs(mill: Session, dataset: Written = None) -> None:
+    """List the branches and tags of a dataset."""
+    ref = named(mill, dataset)
+    mill.out.items(
+        list_refs(mill.api, ref.project, ref.dataset),
+        [
+            ("REF", lambda r: r.name),
+            ("TYPE", lambda r: r.type),
+            ("COMMIT", lambda r: CommitId(r.commit_id)),
+            ("MOVED", lambda r: r.moved_at),
+        ],
+        empty=f"{ref.dataset} has no branches yet. Make a commit: mill data sync",
+    )
+
+
+@command(app, "ls")
+def list_directory(
+    mill: Session,
+    where: Annotated[
+        str | None, typer.Argument(metavar="[DATASET[@REF][:PATH]]", help="A directory of a commit.")
+    ] = None,
+) -> None:
+    """List one directory of a commit, without fetching it."""
+    ref = named(mill, where)
+    mill.out.items(
+        list_entries(mill.api, ref.project, ref.dataset, ref.ref, ref.path),
+        [
+            ("NAME", lambda e: f"{e.name}/" if e.kind == "directory" else e.name),
+            ("KIND", lambda e: e.kind),
+            ("SIZE", lambda e: Bytes(e.size)),
+            ("FILES", lambda e: e.files),
+        ],
+        empty=f"There is nothing in {ref}.",
+    )
+
+
+@command(app, "cat")
+def print_file(
+    mill: Session,
+    where: Annotated[str, typer.Argument(metavar="[DATASET[@REF]]:PATH", help="A file of a commit.")],
+) -> None:
+    """Write one file of a commit to stdout, without fetching the rest."""
+    ref = named(mill, where)
+    if not ref.path:
+        raise BadRequest("No file is named.", hint="Write it as DATASET@REF:PATH.")
+    raw = mill.out.stdout.buffer
+    for piece in read_file(mill.api, ref.project, ref.dataset, ref.ref, ref.path):
+        raw.write(piece)
+    raw.flush()
+
+
+add_moving_commands(app)
+
+
+def _create_or_join(mill: Session, written: str, description: str, existing: bool) -> Dataset:
+    ref = DatasetRef.parse(written)
+    project = ref.project or mill.project
+    if existing:
+        return get_dataset(mill.api, project, ref.dataset)
+    try:
+        return create_dataset(mill.api, project, ref.dataset, description)
+    except NameTaken as error:
+        raise NameTaken(
+            f"The dataset {project}/{ref.dataset} is there already.",
+            hint=(
+                f"Get it: mill data clone {ref.dataset}. "
+                f"Or let this folder become its next commit: mill data init {ref.dataset} --existing"
+            ),
+            **error.details,
+        ) from error
+
+
+def _name_of(folder: Path) -> str:
+    """The folder's name as a dataset may be called."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", folder.name.lower()).strip("-._")
+    name = re.sub(r"\.{2,}", ".", name)[:63]
+    if not name:
+        raise BadRequest(f"The folder {folder.name!r} does not make a name.", hint="Write: mill data init NAME")
+    return check_name(name, "dataset")
+
+
+def _show(mill: Session, dataset: Dataset) -> None:
+    head = get_commit(mill.api, dataset.project, dataset.name, dataset.head) if dataset.head else None
+    mill.out.shape(
+        dataset,
+        [
+            ("dataset", f"{dataset.project}/{dataset.name}"),
+            ("id", dataset.id),
+            ("description", dataset.description),
+            ("size", Bytes(dataset.bytes)),
+            ("files", dataset.files),
+            ("commits", dataset.commits),
+            ("cached commits", dataset.cached_commits),
+            (DEFAULT_BRANCH, dataset.head),
+            ("message", head.message if head else None),
+            ("by", dataset.created_by),
+            ("members", dataset.members),
+            ("created", dataset.created_at),
+            ("active", dataset.active_at),
+        ],
+    )

@@ -1,0 +1,196 @@
+"""The commands of `mill data` that look at a folder or move bytes: sync, status, diff, clone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.naming import named, two_refs
+from millpond.cli.progress import Meter
+from millpond.cli.session import Session
+from millpond.client.clone import clone as clone_commit
+from millpond.client.datasets import branch_head, diff
+from millpond.client.http import Api
+from millpond.client.sync import Status, compare, sync
+from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.errors import Conflict
+from millpond.lake.scan import Warn
+from millpond.lake.transfer import Moved, Progress
+from millpond.model.names import check_ref_name
+from millpond.model.path import to_text
+from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.tree import TreeChange
+from millpond.wire.data import Change, Diff
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def add_moving_commands(app: typer.Typer) -> None:
+    command(app, "sync")(sync_folder)
+    command(app, "status")(status)
+    command(app, "diff")(show_diff)
+    command(app, "clone")(clone)
+
+
+def sync_folder(
+    mill: Session,
+    message: Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")] = "",
+    branch: Annotated[str | None, typer.Option(help="Commit to this branch, now and from now on.")] = None,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+) -> None:
+    """Put what this folder holds into the lake as a new commit.
+
+    Only what the project lacks is sent. Interrupted at any moment, running it again goes on.
+    """
+    copy = require_working_copy(Path.cwd())
+    api = _api_of(mill, copy)
+    if branch and branch != copy.branch:
+        copy = _on_branch(api, copy, check_ref_name(branch))
+    if dry_run:
+        _show_status(mill, copy, _compare(mill, api, copy, rehash))
+        return
+    with Meter(mill.out, f"Syncing {copy.written}") as meter:
+        done = sync(api, copy, message=message, rehash=rehash, progress=_tell(meter), warn=_warn(mill))
+    assert done.commit is not None
+    where = f"{copy.dataset}@{copy.branch}"
+    size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    if not done.changed:
+        mill.out.note(f"Nothing has changed: {where} is at {done.commit.id[:12]} ({size}).")
+    else:
+        sent = format_bytes(done.pushed.moved.sent) if done.pushed else "nothing"
+        took = format_seconds(meter.seconds)
+        mill.out.note(f"{where} is at {done.commit.id[:12]} now: {size}; sent {sent} in {took}.")
+    if mill.out.as_json:
+        mill.out.shape(done.commit, [])
+
+
+def status(
+    mill: Session,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read every file again.")] = False,
+) -> None:
+    """Show how this folder differs from the newest commit of its branch."""
+    copy = require_working_copy(Path.cwd())
+    _show_status(mill, copy, _compare(mill, _api_of(mill, copy), copy, rehash))
+
+
+def show_diff(
+    mill: Session,
+    before: Annotated[str | None, typer.Argument(metavar="[DATASET@REF]", help="The older commit.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="[REF]", help="The newer commit (main).")] = None,
+) -> None:
+    """Show what changed between two commits; without any, between the newest commit and this folder."""
+    if before is None:
+        status(mill)
+        return
+    left, right = two_refs(mill, before, after or "main")
+    _show_diff(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref))
+
+
+def clone(
+    mill: Session,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the ref (main).")],
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A new folder (named like the dataset).")
+    ] = None,
+) -> None:
+    """Bring a commit into a new folder, from which `mill data sync` works."""
+    ref = named(mill, dataset)
+    target = directory or Path(ref.dataset.lstrip("."))
+    with Meter(mill.out, f"Cloning {ref}") as meter:
+        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, progress=_tell(meter))
+    size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
+    if mill.out.as_json:
+        mill.out.shape(done.commit, [])
+
+
+def _api_of(mill: Session, copy: WorkingCopy) -> Api:
+    """The server of the working copy: what a folder was made from is where it goes back to."""
+    if mill.target.server != copy.server and mill.flags.server is not None:
+        raise Conflict(
+            f"This folder belongs to {copy.written} at {copy.server}, not at {mill.target.server}.",
+            hint="Leave --server out.",
+        )
+    return mill.api
+
+
+def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
+    """The same folder on another branch: a new one has no commit to expect."""
+    head = branch_head(api, copy.project, copy.dataset, branch)
+    return copy.at(copy.head if head else None, branch)
+
+
+def _compare(mill: Session, api: Api, copy: WorkingCopy, rehash: bool) -> Status:
+    with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
+        return compare(api, copy, rehash=rehash, progress=_tell(meter), warn=_warn(mill))
+
+
+def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:
+    head = found.head.id if found.head else ""
+    changes = [_change(change) for change in found.changes]
+    _show_diff(mill, _summary(head, found.tree.root, changes))
+    if not changes:
+        mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
+    if copy.head and found.head and found.head.id != copy.head:
+        mill.out.warn(f"{found.head.author} committed to {copy.branch} since this folder was last synced.")
+
+
+def _show_diff(mill: Session, found: Diff) -> None:
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+        return
+    for change in found.items:
+        mill.out.line(f"{_SIGNS[change.change]}\t{change.path}" if not mill.out.for_people else _line(change))
+    grown = found.added_bytes - found.removed_bytes
+    mill.out.note(
+        f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed; "
+        f"{'+' if grown >= 0 else '-'}{format_bytes(abs(grown))}"
+    )
+
+
+def _line(change: Change) -> str:
+    size = change.size_after if change.size_after is not None else change.size_before
+    return f"{_SIGNS[change.change]} {change.path}  ({format_bytes(size or 0)})"
+
+
+def _change(change: TreeChange) -> Change:
+    return Change.model_validate(
+        {
+            "path": to_text(change.path),
+            "change": change.change,
+            "size_before": change.before.size if change.before else None,
+            "size_after": change.after.size if change.after else None,
+        }
+    )
+
+
+def _summary(before: str, after: str, changes: list[Change]) -> Diff:
+    counts = Counter(change.change for change in changes)
+    return Diff(
+        before=before,
+        after=after,
+        added=counts["added"],
+        removed=counts["removed"],
+        changed=counts["changed"],
+        added_bytes=sum(c.size_after or 0 for c in changes),
+        removed_bytes=sum(c.size_before or 0 for c in changes),
+        items=changes,
+    )
+
+
+def _tell(meter: Meter) -> Progress:
+    def tell(moved: Moved) -> None:
+        meter.update(done=moved.bytes, total=moved.bytes_total, files=moved.files, total_files=moved.files_total)
+
+    return tell
+
+
+def _warn(mill: Session) -> Warn:
+    return lambda path, why: mill.out.warn(f"{to_text(path)} {why} and is left out")

@@ -1,0 +1,211 @@
+"""The two sides of moving bytes, over the API's signed URLs: clients talk to the object store directly."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+
+from millpond.blobs.store import Buffer
+from millpond.client.datasets import commit_path
+from millpond.client.http import Api, segment
+from millpond.errors import Forbidden, NotFound
+from millpond.lake.http import DataPlane
+from millpond.lake.locators import unpack_locator
+from millpond.lake.pages import IndexPage, decode_page, unpack_page
+from millpond.lake.transfer import Slot
+from millpond.model.dataset import BlobPlace
+from millpond.wire.data import (
+    PackSlotsRequest,
+    PacksWritten,
+    PackWritten,
+    PageSlotsRequest,
+    Slots,
+    Upload,
+    UploadCreate,
+    Urls,
+    UrlsRequest,
+)
+
+# A request of digests may have 16 MiB; this is 12.8 MB.
+DIGESTS_AT_ONCE = 400_000
+PAGES_AT_ONCE = 500
+SLOTS_AHEAD = 4
+# URLs live 15 minutes at most. Measured by our own clock from the moment they came, so no two clocks must agree.
+URL_SECONDS = 600.0
+URLS_AT_ONCE = 500
+
+
+class ApiUploader:
+    """Writes to one upload of one project. The upload is made when something is first asked of it.
+
+    `known_tree` is a tree the project has: pushing exactly that one asks for nothing and makes no upload.
+    """
+
+    def __init__(
+        self, api: Api, project: str, known_tree: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._api = api
+        self._project = project
+        self._known_tree = known_tree
+        self._clock = clock
+        self._objects = DataPlane(api.base_url)
+        self._lock = threading.Lock()
+        self._id: str | None = None
+        self._slots: deque[tuple[Slot, float]] = deque()
+
+    @property
+    def id(self) -> str:
+        with self._lock:
+            if self._id is None:
+                path = f"/projects/{segment(self._project)}/uploads"
+                self._id = self._api.send("POST", path, Upload, UploadCreate(), idempotent=True).id
+            return self._id
+
+    def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
+        answers: list[bool] = []
+        for start in range(0, len(digests), DIGESTS_AT_ONCE):
+            asked = b"".join(digests[start : start + DIGESTS_AT_ONCE])
+            response = self._api.request("POST", f"{self._path}/missing", body=asked, idempotent=True)
+            answers.extend(byte != 0 for byte in response.content)
+        return answers
+
+    def pack_slots(self, count: int) -> list[Slot]:
+        """Slots are asked for a few ahead of need, so that sending a pack does not wait for one."""
+        path = f"{self._path}/packs"
+        with self._lock:
+            oldest = self._clock() - URL_SECONDS
+            while self._slots and self._slots[0][1] < oldest:
+                self._slots.popleft()
+            while len(self._slots) < count:
+                request = PackSlotsRequest(count=max(count - len(self._slots), SLOTS_AHEAD))
+                came = self._clock()
+                answer = self._api.send("POST", path, Slots, request, idempotent=True)
+                self._slots.extend((slot, came) for slot in _taken(answer))
+            return [self._slots.popleft()[0] for _ in range(count)]
+
+    def put(self, slot: Slot, data: Buffer) -> None:
+        try:
+            self._objects.put(slot.url, data, slot.headers)
+        except Forbidden:
+            # The slots that came with this one are as old as it is.
+            with self._lock:
+                self._slots.clear()
+            raise
+
+    def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
+        written = [PackWritten(id=pack, size=size) for pack, size in packs]
+        self._api.request(
+            "POST", f"{self._path}/packs/written", body=PacksWritten(packs=written), idempotent=True, timeout=300.0
+        )
+
+    def page_slots(self, pages: Sequence[str]) -> list[Slot]:
+        if self._known_tree in pages:
+            return []
+        slots: list[Slot] = []
+        for start in range(0, len(pages), PAGES_AT_ONCE):
+            request = PageSlotsRequest(pages=list(pages[start : start + PAGES_AT_ONCE]))
+            slots += _taken(self._api.send("POST", f"{self._path}/pages", Slots, request, idempotent=True))
+        return slots
+
+    def close(self) -> None:
+        self._objects.close()
+
+    def __enter__(self) -> ApiUploader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def _path(self) -> str:
+        return f"/projects/{segment(self._project)}/uploads/{segment(self.id)}"
+
+
+class ApiDownloader:
+    """Reads the objects of one commit. URLs are asked for in batches, ahead of need, and renewed when they are old."""
+
+    def __init__(
+        self, api: Api, project: str, dataset: str, commit: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._api = api
+        self._path = f"{commit_path(project, dataset, commit)}/urls"
+        self._clock = clock
+        self._objects = DataPlane(api.base_url)
+        self._lock = threading.Lock()
+        self._urls: dict[tuple[str, str], tuple[str, float]] = {}
+        # What is likely to be asked for next: pages an index names, packs a locator names.
+        self._soon: dict[tuple[str, str], None] = {}
+
+    def page(self, page_id: str) -> bytes:
+        content = unpack_page(page_id, self._get("pages", page_id))
+        page = decode_page(content)
+        if isinstance(page, IndexPage):
+            kinds = ("pages", "locators") if page.level == 1 else ("pages",)
+            self._expect((kind, child.id) for child in page.children() for kind in kinds)
+        return content
+
+    def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
+        places = unpack_locator(self._get("locators", page_id))
+        self._expect({("packs", place.pack_id): None for place in places.values()})
+        return places
+
+    def pack_range(self, pack_id: str, start: int, end: int) -> Buffer:
+        return self._get("packs", pack_id, (start, end))
+
+    def close(self) -> None:
+        self._objects.close()
+
+    def __enter__(self) -> ApiDownloader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _get(self, kind: str, object_id: str, reach: tuple[int, int] | None = None) -> bytes:
+        """The object, or the range `reach` of it, over a URL that is renewed once if the store thinks it is too old."""
+        for is_last in (False, True):
+            url = self._url(kind, object_id)
+            try:
+                return self._objects.get(url) if reach is None else self._objects.get_range(url, *reach)
+            except Forbidden:
+                if is_last:
+                    raise
+                with self._lock:
+                    self._urls.pop((kind, object_id), None)
+        raise AssertionError("unreachable")
+
+    def _url(self, kind: str, object_id: str) -> str:
+        key = (kind, object_id)
+        with self._lock:
+            known = self._urls.get(key)
+            if known is None or known[1] < self._clock() - URL_SECONDS:
+                self._ask(key)
+            return self._urls[key][0]
+
+    def _expect(self, keys: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            self._soon.update((key, None) for key in keys if key not in self._urls)
+
+    def _ask(self, key: tuple[str, str]) -> None:
+        """Ask for one URL, and in the same request for those that will be needed next."""
+        wanted = {key: None, **dict.fromkeys(islice(self._soon, URLS_AT_ONCE))}
+        request = UrlsRequest(
+            pages=[name for kind, name in wanted if kind == "pages"],
+            locators=[name for kind, name in wanted if kind == "locators"],
+            packs=[name for kind, name in wanted if kind == "packs"],
+        )
+        came = self._clock()
+        answer = self._api.send("POST", self._path, Urls, request, idempotent=True)
+        for kind, urls in (("pages", answer.pages), ("locators", answer.locators), ("packs", answer.packs)):
+            self._urls.update({(kind, name): (url, came) for name, url in urls.items()})
+        for asked in wanted:
+            self._soon.pop(asked, None)
+        if key not in self._urls:
+            raise NotFound(f"The server gives no URL for {key[0][:-1]} {key[1][:12]}.")
+
+
+def _taken(answer: Slots) -> list[Slot]:
+    return [Slot(id=slot.id, url=slot.url, headers=slot.headers) for slot in answer.slots]
