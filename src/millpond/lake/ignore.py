@@ -17,6 +17,11 @@ class IgnoreRules:
 
     layers: tuple[tuple[bytes, GitIgnoreSpec], ...] = ()
 
+    @classmethod
+    def everywhere(cls, lines: Sequence[str]) -> IgnoreRules:
+        """Rules that are in no file."""
+        return cls(((b"", GitIgnoreSpec.from_lines(lines)),)) if lines else cls()
+
     def below(self, root: bytes, directory: bytes, names: Sequence[bytes]) -> IgnoreRules:
         """With the ignore files called `names` that lie in `directory` (relative to `root`) added."""
         layers = self.layers

@@ -48,6 +48,7 @@ class PushOptions:
     stat_cache: Path | None = None
     rehash: bool = False
     ignore_files: Sequence[bytes] = (IGNORE_FILE,)
+    ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
 
 
@@ -83,7 +84,7 @@ def push_directory(
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
         push = _Push(root, packer, meter, readers, cache or None)
         stop = stack.enter_context(_counting(root, options.ignore_files, meter))
-        tree = push.build(scan(root, ignore_files=options.ignore_files, warn=warn))
+        tree = push.build(scan(root, ignore_files=options.ignore_files, ignore=options.ignore, warn=warn))
         stop.set()
         packer.finish()
         pages = push.send_pages()

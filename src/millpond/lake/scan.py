@@ -32,15 +32,20 @@ class Found:
 
 
 def scan(
-    root: Path, *, ignore_files: Sequence[bytes] = (IGNORE_FILE,), warn: Warn = lambda path, why: None
+    root: Path,
+    *,
+    ignore_files: Sequence[bytes] = (IGNORE_FILE,),
+    ignore: Sequence[str] = (),
+    warn: Warn = lambda path, why: None,
 ) -> Iterator[Found]:
     """Everything below `root` in the order of tree paths. Links are not followed; `.mill` is left out everywhere.
 
+    `ignore` are rules that hold everywhere, before those of ignore files.
     Sockets, devices and fifos are left out with a warning. What vanishes while walking is left out silently.
     """
     base = os.fsencode(root)
     walk = _Walk(base, tuple(ignore_files), warn)
-    waiting = [walk.children(b"", IgnoreRules())]
+    waiting = [walk.children(b"", IgnoreRules.everywhere(ignore))]
     while waiting:
         for item in waiting[-1]:
             if isinstance(item, Found):
