@@ -1,0 +1,198 @@
+"""Every route of the API, called by everybody: no one, a stranger, each role, the site administrator, agents, jobs.
+
+Somebody without a role must not be able to tell a project from one that does not exist, so the stranger's answers
+are taken twice, before and after the project is made, and compared byte for byte apart from the request id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from sqlalchemy import Connection
+
+from millpond.api.access import Requirement, requirements_of
+from millpond.api.server import api_routes
+from millpond.db import caches, datasets, placements, projects, users
+from millpond.model.job import Placement, PlacementState
+from millpond.model.people import ActorKind, Role, TokenKind
+from millpond.model.volume import CachedCommit, CachedState
+from millpond.services import tokens
+from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
+from millpond.testing.clock import NOON, FakeClock
+from millpond.testing.server import RunningServer, running_server
+
+PROJECT = "walled"
+ROLES = {"viewer": Role.VIEWER, "member": Role.MEMBER, "boss": Role.ADMIN}
+# What the path's parameters stand for: things that exist in the project once the world is made.
+EXISTING = {
+    "project": PROJECT,
+    "dataset": "xray",
+    "job": "job00001",
+    "run": "run00001",
+    "ref": "main",
+    "path": "a.txt",
+    "user": "viewer",
+    "cached": "cached0001",
+    "volume": "fast",
+    "upload": "upload0001",
+    "placement": "placement1",
+    "token": "token00001",
+}
+MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT}
+# Numbers of a whole volume are for everybody who is signed in, whoever fills it.
+SHARED = {("GET", "/volumes"), ("GET", "/volumes/{volume}"), ("GET", "/home"), ("GET", "/datasets/totals"),
+          ("GET", "/doctor")}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """One method of one route."""
+
+    method: str
+    route: APIRoute
+
+    @property
+    def needs(self) -> Requirement:
+        return requirements_of(self.route.dependant)[0]
+
+    @property
+    def is_in_project(self) -> bool:
+        return "{project}" in self.route.path
+
+    @property
+    def is_by_object(self) -> bool:
+        return self.needs.role is not None and not self.is_in_project
+
+    def by(self, client: httpx.Client, names: Mapping[str, str]) -> httpx.Response:
+        path = re.sub(r"\{(\w+)(:path)?\}", lambda match: names[match[1]], self.route.path)
+        body = {"json": {}} if self.method in ("POST", "PUT", "PATCH") else {}
+        return client.request(self.method, path, **body)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route.path}"
+
+
+CALLS = [Call(method, route) for route in api_routes() for method in sorted(route.methods or ())]
+
+
+@dataclass(frozen=True)
+class World:
+    server: RunningServer
+    clients: Mapping[str, httpx.Client]
+    # What the stranger was told before the project existed.
+    before: Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    directory: Path = tmp_path_factory.mktemp("server")
+    with running_server(directory, clock=FakeClock()) as server:
+        clients = {"nobody": server.client(), "stranger": server.user("stranger"), "root": server.admin}
+        clients |= {name: server.user(name) for name in ROLES}
+        agent = add_agent(server.deps.db)
+        clients["agent"] = server.client(agent.token)
+        volume = add_volume(server.deps.db)
+        before = {str(call): told(call.by(clients["stranger"], EXISTING)) for call in CALLS}
+        clients["job"] = server.client(make_project(server, agent.agent.id, volume.id))
+        yield World(server, clients, before)
+
+
+def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
+    """A project with members, a dataset, a cached commit and a placed job; the job's own token."""
+    db, project = server.deps.db, server.project(PROJECT)
+    with db.write() as tx:
+        for name, role in ROLES.items():
+            user = users.find(tx, name)
+            assert user is not None
+            projects.set_role(tx, project.id, user.id, role)
+    commit_id = add_commit(db, "xray", project=PROJECT)
+    placement_id = EXISTING["placement"]
+    add_job(db, project=PROJECT, id=EXISTING["job"], run_id=EXISTING["run"], placement_id=placement_id)
+    with db.write() as tx:
+        caches.insert(tx, a_cached_commit(tx, volume_id, project.id, commit_id))
+        placements.insert(
+            tx,
+            Placement(
+                placement_id, EXISTING["job"], agent_id, "local", PlacementState.PLACED, 600, (), NOON, NOON, None
+            ),
+        )
+        return tokens.add(tx, TokenKind.PLACEMENT, name="job", now=NOON, placement_id=placement_id)[1]
+
+
+def a_cached_commit(tx: Connection, volume_id: str, project_id: str, commit_id: str) -> CachedCommit:
+    dataset = datasets.find(tx, project_id, EXISTING["dataset"])
+    assert dataset is not None
+    return CachedCommit(
+        id=EXISTING["cached"], volume_id=volume_id, project_id=project_id, dataset_id=dataset.id, commit_id=commit_id,
+        state=CachedState.READY, attempt=1, reserved_bytes=4096, bytes=1, files=1, done_bytes=1, done_files=1,
+        requested_by="viewer", requested_at=NOON, ready_at=NOON, used_at=NOON, idle_seconds=None, pinned=False,
+        reason="asked for",
+    )  # fmt: skip
+
+
+def told(response: httpx.Response) -> str:
+    """Status and body, without the request id."""
+    text = response.text
+    if response.headers.get("Content-Type", "").endswith("json"):
+        text = json.dumps({key: value for key, value in response.json().items() if key != "request_id"})
+    return f"{response.status_code} {text}"
+
+
+def allowed(call: Call, who: str) -> bool:
+    """Whether the requirement of this route is met by `who`, on things that are in the project."""
+    kinds = {"agent": ActorKind.AGENT, "job": ActorKind.PLACEMENT}
+    needs = call.needs
+    if not needs.kinds:
+        return True
+    if kinds.get(who, ActorKind.USER) not in needs.kinds:
+        return False
+    if needs.name == "site admin":
+        return who == "root"
+    roles = {**ROLES, "root": Role.ADMIN, "job": Role.MEMBER, "agent": Role.VIEWER}
+    return needs.role is None or (who in roles and roles[who].includes(needs.role))
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_nobody_is_told_to_sign_in(world: World, call: Call) -> None:
+    response = call.by(world.clients["nobody"], EXISTING)
+    if call.needs.kinds:
+        assert (response.status_code, response.json()["code"]) == (401, "not_signed_in")
+    else:
+        assert response.status_code != 401
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_stranger_cannot_tell_that_the_project_exists(world: World, call: Call) -> None:
+    response = call.by(world.clients["stranger"], EXISTING)
+    if (call.method, call.route.path) not in SHARED:
+        assert told(response) == world.before[str(call)]
+    if (call.is_in_project or call.is_by_object) and ActorKind.USER in call.needs.kinds and call.needs.role:
+        assert response.status_code in (404, 422), "422: the shape of the body is looked at before the object"
+
+
+@pytest.mark.parametrize("who", ["viewer", "member", "boss", "root", "agent", "job"])
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_role_that_is_too_small_is_forbidden(world: World, call: Call, who: str) -> None:
+    if allowed(call, who):
+        # Things that do not exist: nothing is changed for those who come after.
+        assert call.by(world.clients[who], MISSING).status_code not in (401, 403)
+    else:
+        response = call.by(world.clients[who], EXISTING)
+        assert (response.status_code, response.json()["code"]) in [(403, "forbidden"), (422, "invalid")]
+
+
+def test_jobs_lose_everything_with_their_placement(world: World) -> None:
+    job = world.clients["job"]
+    path = f"/projects/{PROJECT}/runs/{EXISTING['run']}"
+    assert job.get(path).status_code == 200
+    with world.server.deps.db.write() as tx:
+        placements.end(tx, [EXISTING["placement"]], NOON)
+    stale = job.get(path)
+    assert (stale.status_code, stale.json()["code"]) == (409, "stale_placement")

@@ -1,0 +1,93 @@
+"""Eviction frees everything, follows nothing, and may be interrupted and repeated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from millpond.cache.evict import empty_trash, evict, remove_tree, set_aside_attempts
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt
+
+PLACE = CommitPlace("project", "dataset", "c" * 64)
+
+
+def a_volume(root: Path) -> CacheVolume:
+    volume = CacheVolume(root=root / "volume", id="v1")
+    adopt(volume, "lake")
+    return volume
+
+
+def a_tree(root: Path) -> Path:
+    """As a fill leaves it: read-only files, nested directories, a link that leads outside."""
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "b" / "file").write_bytes(b"data")
+    (root / "a" / "b" / "file").chmod(0o444)
+    (root / "empty").mkdir()
+    return root
+
+
+def test_an_evicted_commit_is_gone_with_its_bytes(tmp_path: Path) -> None:
+    volume = a_volume(tmp_path)
+    a_tree(volume.commit(PLACE))
+    assert evict(volume, PLACE, attempt=7)
+    assert volume.published() == []
+    assert os.listdir(volume.trash) == []
+
+
+def test_evicting_what_is_not_there_is_success(tmp_path: Path) -> None:
+    volume = a_volume(tmp_path)
+    assert evict(volume, PLACE, attempt=7)
+    assert evict(volume, PLACE, attempt=7)
+
+
+def test_an_interrupted_eviction_is_finished_by_the_next(tmp_path: Path) -> None:
+    volume = a_volume(tmp_path)
+    a_tree(volume.trash / f"7-{PLACE.commit_id}")
+    a_tree(volume.commit(PLACE))
+    assert evict(volume, PLACE, attempt=7)
+    assert os.listdir(volume.trash) == []
+
+
+def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
+    outside = a_tree(tmp_path / "outside")
+    tree = a_tree(tmp_path / "trash" / "tree")
+    (tree / "link").symlink_to(outside)
+    top = tmp_path / "trash" / "link"
+    top.symlink_to(outside)
+    assert remove_tree(tree) and remove_tree(top)
+    assert os.listdir(tmp_path / "trash") == []
+    assert (outside / "a" / "b" / "file").read_bytes() == b"data"
+
+
+def test_directories_without_permissions_are_no_obstacle(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path / "trash" / "tree")
+    (tree / "a" / "b").chmod(0o000)
+    (tree / "a").chmod(0o500)
+    assert remove_tree(tree)
+
+
+def test_depth_does_not_matter(tmp_path: Path) -> None:
+    """Deeper than Python recurses, and longer than any path may be."""
+    top = tmp_path / "trash" / "deep"
+    top.mkdir(parents=True)
+    descriptor = os.open(top, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("directory", dir_fd=descriptor)
+        below = os.open("directory", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    assert remove_tree(top)
+    assert os.listdir(tmp_path / "trash") == []
+
+
+def test_attempts_that_are_not_wanted_go(tmp_path: Path) -> None:
+    volume = a_volume(tmp_path)
+    for number in (3, 4, 11):
+        a_tree(volume.attempt(number) / "tree")
+    set_aside_attempts(volume, wanted={4})
+    assert os.listdir(volume.attempts) == ["4"]
+    assert len(os.listdir(volume.trash)) == 2
+    assert empty_trash(volume)
+    assert os.listdir(volume.trash) == []
+    assert (volume.attempt(4) / "tree" / "a" / "b" / "file").exists()

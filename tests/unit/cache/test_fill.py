@@ -1,0 +1,170 @@
+"""A filled commit is whole, read-only and published by one rename, or not there at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from millpond.cache.evict import evict
+from millpond.cache.fill import FillCancelled, FillOrder, begin_attempt, fill
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt
+from millpond.errors import Corrupt, DiskFull, StoreUnavailable, VolumeProblem
+from millpond.lake.push import push_directory
+from millpond.lake.transfer import Moved
+from millpond.model.dataset import BlobPlace
+from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+
+PLACE = CommitPlace("project", "dataset", "c" * 64)
+THINGS = [
+    Thing(b"a/b/c.txt", b"text"),
+    Thing(b"empty"),
+    Thing(b"large", os.urandom(3_000_000)),
+    Thing(b"link", b"a/b/c.txt", link=True),
+    Thing(b"run.sh", b"#!/bin/sh\n", executable=True),
+]
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> CacheVolume:
+    found = CacheVolume(root=tmp_path / "volume", id="v1")
+    adopt(found, "lake")
+    return found
+
+
+@pytest.fixture
+def lake() -> DirectLake:
+    return DirectLake()
+
+
+@pytest.fixture
+def order(lake: DirectLake, tmp_path: Path) -> FillOrder:
+    write_things(tmp_path / "source", THINGS)
+    root = push_directory(tmp_path / "source", lake).tree.root
+    lake.accept(root)
+    return FillOrder(place=PLACE, attempt=5, tree=root)
+
+
+def test_a_filled_commit_is_the_tree(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+    told: list[Moved] = []
+    begin_attempt(volume, 5)
+    fill(volume, order, lake, progress=told.append)
+    published = volume.commit(PLACE)
+    assert read_things(published) == THINGS
+    assert volume.published() == [PLACE]
+    assert os.listdir(volume.attempts) == []
+    assert told[-1].files == told[-1].files_total
+    assert stat.S_IMODE((published / "a/b/c.txt").stat().st_mode) == 0o444
+    assert stat.S_IMODE((published / "run.sh").stat().st_mode) == 0o555
+    assert {path.lstat().st_mtime for path in published.rglob("*")} == {1_000_000_000}
+    assert published.stat().st_mtime == 1_000_000_000
+
+
+def test_filling_again_moves_nothing(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+    begin_attempt(volume, 5)
+    fill(volume, order, lake)
+    lake.ranges.clear()
+    begin_attempt(volume, 5)
+    fill(volume, order, lake)
+    assert lake.ranges == []
+
+
+def test_what_an_interrupted_attempt_left_is_thrown_away(
+    volume: CacheVolume, lake: DirectLake, order: FillOrder
+) -> None:
+    (volume.attempt(5) / "tree" / "half").mkdir(parents=True)
+    begin_attempt(volume, 5)
+    fill(volume, order, lake)
+    assert read_things(volume.commit(PLACE)) == THINGS
+
+
+def test_a_cancelled_fill_publishes_nothing(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+    def cancel(moved: Moved) -> None:
+        raise FillCancelled
+
+    begin_attempt(volume, 5)
+    with pytest.raises(FillCancelled):
+        fill(volume, order, lake, progress=cancel)
+    assert volume.published() == []
+
+
+def test_damaged_bytes_are_never_published(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+    class Damaged(DirectLake):
+        def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
+            return bytes(len(super().pack_range(pack_id, start, end)))
+
+    damaged = Damaged(lake.store)
+    begin_attempt(volume, 5)
+    with pytest.raises(Corrupt):
+        fill(volume, order, damaged)
+    assert volume.published() == []
+
+
+def test_a_lake_that_is_away_is_not_a_problem_of_the_volume(
+    volume: CacheVolume, lake: DirectLake, order: FillOrder
+) -> None:
+    class Away(DirectLake):
+        def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
+            raise ConnectionResetError("reset by peer")
+
+    begin_attempt(volume, 5)
+    with pytest.raises(StoreUnavailable):
+        fill(volume, order, Away(lake.store))
+
+
+def test_a_volume_that_was_replaced_is_not_written_to(
+    volume: CacheVolume, lake: DirectLake, order: FillOrder, tmp_path: Path
+) -> None:
+    begin_attempt(volume, 5)
+    volume.root.rename(tmp_path / "taken-away")
+    volume.root.mkdir()
+    with pytest.raises(VolumeProblem):
+        fill(volume, order, lake)
+    assert os.listdir(volume.root) == []
+
+
+def test_a_reader_keeps_an_evicted_file_open(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+    begin_attempt(volume, 5)
+    fill(volume, order, lake)
+    with open(volume.commit(PLACE) / "a/b/c.txt", "rb") as reader:
+        assert evict(volume, PLACE, attempt=6)
+        assert reader.read() == b"text"
+    assert volume.published() == []
+
+
+@contextmanager
+def small_file_system(tmp_path: Path) -> Iterator[Path]:
+    """Room for a few files only."""
+    if os.geteuid() != 0 or os.system(f"mount -t tmpfs -o size=1m tmpfs {tmp_path} 2>/dev/null") != 0:
+        pytest.skip("mounting needs root")
+    try:
+        yield tmp_path
+    finally:
+        os.system(f"umount {tmp_path}")
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_published(lake: DirectLake, order: FillOrder, tmp_path: Path) -> None:
+    root = tmp_path / "small"
+    root.mkdir()
+    with small_file_system(root):
+        volume = CacheVolume(root=root, id="v2")
+        adopt(volume, "lake")
+        begin_attempt(volume, 5)
+        with pytest.raises(DiskFull):
+            fill(volume, order, lake)
+        assert volume.published() == []
+
+
+def test_a_read_only_volume_is_told(lake: DirectLake, order: FillOrder, tmp_path: Path) -> None:
+    root = tmp_path / "small"
+    root.mkdir()
+    with small_file_system(root):
+        volume = CacheVolume(root=root, id="v2")
+        adopt(volume, "lake")
+        os.system(f"mount -o remount,ro {root}")
+        with pytest.raises(VolumeProblem, match="read-only"):
+            fill(volume, order, lake)

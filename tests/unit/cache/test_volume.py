@@ -1,0 +1,124 @@
+"""A volume is used only when it is the right one and can be written to; the rest is said in words."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check, explain
+from millpond.errors import DiskFull, VolumeProblem
+
+PLACE = CommitPlace("project", "dataset", "c" * 64)
+
+
+def a_volume(root: Path, volume_id: str = "v1") -> CacheVolume:
+    return CacheVolume(root=root, id=volume_id)
+
+
+def an_adopted_volume(root: Path) -> CacheVolume:
+    volume = a_volume(root)
+    adopt(volume, "lake")
+    return volume
+
+
+def test_an_empty_directory_becomes_a_volume(tmp_path: Path) -> None:
+    volume = a_volume(tmp_path / "new")
+    adopt(volume, "lake")
+    adopt(volume, "lake")
+    check(volume)
+    assert json.loads(volume.identity.read_text()) == {"format": 1, "lake": "lake", "volume": "v1"}
+    assert volume.published() == []
+    assert volume.space().total_bytes >= volume.space().free_bytes > 0
+
+
+def test_what_a_fresh_file_system_holds_is_not_foreign(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
+    adopt(a_volume(tmp_path), "lake")
+
+
+def test_a_directory_with_foreign_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(VolumeProblem, match=r"not empty.*thesis\.tex"):
+        adopt(a_volume(tmp_path), "lake")
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+
+
+def test_the_parent_of_a_volume_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(VolumeProblem, match="missing"):
+        adopt(a_volume(tmp_path / "not" / "there"), "lake")
+
+
+def test_a_directory_that_vanished(tmp_path: Path) -> None:
+    volume = an_adopted_volume(tmp_path / "v")
+    volume.root.rename(tmp_path / "elsewhere")
+    with pytest.raises(VolumeProblem, match="does not exist"):
+        check(volume)
+
+
+def test_an_empty_mount_point_is_not_the_volume(tmp_path: Path) -> None:
+    with pytest.raises(VolumeProblem, match="identity file is missing"):
+        check(a_volume(tmp_path))
+    assert os.listdir(tmp_path) == []
+
+
+def test_another_volume_at_the_same_path(tmp_path: Path) -> None:
+    an_adopted_volume(tmp_path)
+    with pytest.raises(VolumeProblem, match=r"another volume \(v1\)"):
+        check(a_volume(tmp_path, "v2"))
+
+
+def test_a_volume_that_holds_commits_is_not_taken_over(tmp_path: Path) -> None:
+    an_adopted_volume(tmp_path).commit(PLACE).mkdir(parents=True)
+    with pytest.raises(VolumeProblem, match="another volume"):
+        adopt(a_volume(tmp_path, "v2"), "lake")
+
+
+def test_the_directory_of_a_removed_and_empty_volume_may_be_used_again(tmp_path: Path) -> None:
+    an_adopted_volume(tmp_path)
+    adopt(a_volume(tmp_path, "v2"), "lake")
+    check(a_volume(tmp_path, "v2"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"volume": "v1"}', "\x00"])
+def test_a_damaged_identity_file(tmp_path: Path, text: str) -> None:
+    volume = an_adopted_volume(tmp_path)
+    volume.identity.write_text(text)
+    with pytest.raises(VolumeProblem, match="cannot be read"):
+        check(volume)
+
+
+def test_a_newer_format_is_left_alone(tmp_path: Path) -> None:
+    volume = an_adopted_volume(tmp_path)
+    volume.identity.write_text(json.dumps({"format": 2, "volume": "v1"}))
+    with pytest.raises(VolumeProblem, match="newer version"):
+        check(volume)
+
+
+def test_published_commits_are_listed_and_foreign_names_are_not(tmp_path: Path) -> None:
+    volume = an_adopted_volume(tmp_path)
+    volume.commit(PLACE).mkdir(parents=True)
+    (volume.commits / "README").touch()
+    (tmp_path / "somebody-elses").mkdir()
+    assert volume.published() == [PLACE]
+    check(volume)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "words"),
+    [
+        (errno.ENOSPC, DiskFull, "full"),
+        (errno.EDQUOT, DiskFull, "full"),
+        (errno.EROFS, VolumeProblem, "read-only"),
+        (errno.EACCES, VolumeProblem, "may not write"),
+        (errno.ESTALE, VolumeProblem, "missing or changed"),
+        (errno.EIO, VolumeProblem, "Input/output error"),
+    ],
+)
+def test_what_the_system_says_becomes_words(tmp_path: Path, number: int, kind: type, words: str) -> None:
+    error = explain(OSError(number, os.strerror(number)), a_volume(tmp_path))
+    assert type(error) is kind
+    assert words in error.message and str(tmp_path) in error.message
