@@ -22,7 +22,7 @@ from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.volumes import Volumes
-from millpond.errors import BadRequest, Forbidden, Invalid, MillError, NotSignedIn, SetupError
+from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
 from millpond.wire.agent import Desired, DesiredFill, NodeFacts, Observed
 
@@ -36,8 +36,9 @@ SPACING_SECONDS = 0.05
 # A server that answers without waiting is not asked more often than this.
 UNCHANGED_SECONDS = 0.5
 
-# The server has understood and says no: asking again would not change that.
-_FINAL = (NotSignedIn, Forbidden, BadRequest, Invalid, SetupError)
+# The server has understood and says no: asking again would not change that. A conflict means that another process
+# speaks with this agent's credential; if both went on, both would run the same jobs.
+_FINAL = (NotSignedIn, Forbidden, BadRequest, Invalid, Conflict, SetupError)
 
 
 @dataclass(frozen=True, slots=True)

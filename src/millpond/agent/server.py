@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from millpond import __version__
 from millpond.client.http import API, problem_of
-from millpond.errors import MillError, ServerUnreachable
+from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
 from millpond.wire.agent import Desired, LogAnswer, Observed, UsageBatch
 
@@ -43,7 +43,7 @@ class Server:
         try:
             return Desired.model_validate_json(response.content)
         except ValidationError as error:
-            raise MillError(
+            raise SetupError(
                 f"{self.url} answered something this agent ({__version__}) does not understand.",
                 hint="Use the same version of Millpond for server and agent.",
             ) from error
