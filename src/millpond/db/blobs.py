@@ -70,6 +70,12 @@ def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: 
     return found
 
 
+def places_in(tx: Connection, pack_id: str) -> list[BlobPlace]:
+    """Every blob of a pack."""
+    rows = tx.execute(select(blob).where(blob.c.pack_id == pack_id))
+    return [BlobPlace(row.digest, row.pack_id, row.offset, row.stored, row.raw, row.encoding) for row in rows]
+
+
 def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str, PageRow]:
     """The rows of those pages that the project has."""
     found: dict[str, PageRow] = {}
@@ -131,6 +137,16 @@ def packs_of_pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> 
 
 def pages_on_pack(tx: Connection, pack_id: str) -> Sequence[str]:
     return [page_id.hex() for page_id in tx.scalars(select(page_pack.c.page_id).where(page_pack.c.pack_id == pack_id))]
+
+
+def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> None:
+    """Forget these leaves and every index page of the project: any of those may stand above one of them."""
+    if not page_ids:
+        return
+    for batch in _batches(page_ids):
+        ids = [bytes.fromhex(page_id) for page_id in batch]
+        tx.execute(page.delete().where(page.c.project_id == project_id, page.c.id.in_(ids)))
+    tx.execute(page.delete().where(page.c.project_id == project_id, page.c.level > 0))
 
 
 def _usable(project_id: str, digests: Sequence[bytes], owner: str) -> ColumnElement[bool]:

@@ -13,6 +13,9 @@ from millpond.db.tables import cached, commit, dataset, eviction, page, project,
 from millpond.model.ids import new_id
 from millpond.model.volume import CachedCommit, CachedState
 
+# Two blocks for each file: the one it does not fill, and a directory of its own.
+_MOST_OVERHEAD = 2 * 4096
+
 
 @dataclass(frozen=True, slots=True)
 class CachedView:
@@ -148,7 +151,9 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
     if row is None:
         return None
     root = and_(page.c.project_id == row.project_id, page.c.id == bytes.fromhex(row.tree))
-    allocated = tx.execute(select(page.c.allocated).where(root)).scalar_one()
+    allocated = tx.execute(select(page.c.allocated).where(root)).scalar()
+    if allocated is None:  # a page that is being checked anew: never less than it will be
+        allocated = row.bytes + (row.files + 1) * _MOST_OVERHEAD
     return CommitSize(
         commit_id=row.id,
         project_id=row.project_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,18 +12,26 @@ from sqlalchemy import ColumnElement, Connection, or_, select
 from millpond.db.tables import cached, job, lease, project, user
 from millpond.model.ids import new_id
 
+# Whether somebody may know of things in a project (None: of no project).
+Sees = Callable[[str | None], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who holds a lease, by name. A job until it ends, a person until a time."""
 
+    # The job's project, which may be another than the dataset's.
+    project_id: str | None
     job: str | None
     user: str | None
     since: datetime
     until: datetime | None
 
-    def __str__(self) -> str:
-        return f"job {self.job}" if self.job else f"{self.user}"
+    def shown(self, sees: Sees) -> str:
+        """The holder as it may be named to someone who sees these projects."""
+        if self.job is None:
+            return str(self.user)
+        return f"job {self.job}" if sees(self.project_id) else "a job of another project"
 
 
 def hold_for_job(tx: Connection, cached_id: str, job_id: str, now: datetime) -> None:
@@ -66,6 +74,7 @@ def _holders(tx: Connection, now: datetime, condition: ColumnElement[bool]) -> M
             lease.c.created_at,
             lease.c.expires_at,
             job.c.name.label("job"),
+            job.c.project_id,
             project.c.name.label("project"),
             user.c.name.label("user"),
         )
@@ -79,5 +88,5 @@ def _holders(tx: Connection, now: datetime, condition: ColumnElement[bool]) -> M
     found: dict[str, list[Holder]] = defaultdict(list)
     for row in tx.execute(query):
         written = f"{row.project}/{row.job}" if row.job else None
-        found[row.cached_id].append(Holder(written, row.user, row.created_at, row.expires_at))
+        found[row.cached_id].append(Holder(row.project_id, written, row.user, row.created_at, row.expires_at))
     return found

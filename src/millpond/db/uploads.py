@@ -76,9 +76,15 @@ def make_live(tx: Connection, pack_id: str, *, size: int, blobs: int) -> bool:
     return tx.execute(pack.update().where(key).values(**values)).rowcount > 0
 
 
-def unverified(tx: Connection, *, limit: int) -> Sequence[Pack]:
-    """Live packs that nobody has read yet, oldest first."""
+def unverified(
+    tx: Connection, *, limit: int, project_id: str | None = None, besides: str | None = None
+) -> Sequence[Pack]:
+    """Live packs that nobody has read yet, oldest first; of a project, and not of the owner `besides`."""
     query = select(pack).where(pack.c.state == PackState.LIVE.value, pack.c.verified_at.is_(None))
+    if project_id is not None:
+        query = query.where(pack.c.project_id == project_id)
+    if besides is not None:
+        query = query.where(pack.c.owner != besides)
     return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
 
 

@@ -50,7 +50,8 @@ def admit(space: Space, held: Sequence[Held], name: str, needed: int) -> Admit |
     size = f"{name} takes {format_bytes(needed)}"
     if needed <= free:
         return Admit((), (f"{size}; {format_bytes(free)} of {space.name} are free",))
-    reason = f"makes room for {name}"
+    # Those who see what is evicted may not see what comes: its name stays out of the reason.
+    reason = "makes room for another commit"
     evict: list[Evict] = []
     for candidate in least_recently_used(held):
         evict.append(Evict(candidate.id, reason))

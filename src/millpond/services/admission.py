@@ -13,11 +13,16 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView, CommitSize
+from millpond.db.leases import Sees
 from millpond.decide.admission import Refuse, Space, admit
 from millpond.decide.eviction import Evict, Held
 from millpond.errors import DoesNotFit, NotReady, VolumeProblem
 from millpond.model.ids import new_id
 from millpond.model.volume import CachedCommit, CachedState, Volume
+
+
+def _everything(project_id: str | None) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +35,13 @@ class Begun:
     evicting: tuple[CachedView, ...] = ()
 
 
-def begin_fill(tx: Connection, volume: Volume, size: CommitSize, *, requested_by: str, now: datetime) -> Begun:
+def begin_fill(
+    tx: Connection, volume: Volume, size: CommitSize, *, requested_by: str, now: datetime, sees: Sees = _everything
+) -> Begun:
     """The one row of this commit on this volume, begun if it was absent or had failed.
 
     VolumeProblem while the volume is unwell, DoesNotFit when admission refuses (`details["blockers"]` say what
-    stands in the way), NotReady while the commit is on its way out.
+    stands in the way, as far as the one who asks `sees` it), NotReady while the commit is on its way out.
     """
     found = caches.find(tx, volume.id, size.commit_id)
     if found and found.cached.state in (CachedState.READY, CachedState.FILLING):
@@ -44,7 +51,7 @@ def begin_fill(tx: Connection, volume: Volume, size: CommitSize, *, requested_by
     if found and found.cached.state is CachedState.EVICTING:
         raise NotReady(f"{size.written} is just leaving {volume.name}.", hint="Ask again in a moment.")
     check_usable(volume)
-    held = [h for h in held_on(tx, volume.id, now) if found is None or h.id != found.cached.id]
+    held = [h for h in held_on(tx, volume.id, now, sees=sees) if found is None or h.id != found.cached.id]
     answer = admit(space_of(volume), held, size.written, size.allocated)
     if isinstance(answer, Refuse):
         raise _does_not_fit(volume, size, answer)
@@ -68,13 +75,13 @@ def check_usable(volume: Volume) -> None:
         )
 
 
-def held_on(tx: Connection, volume_id: str, now: datetime) -> list[Held]:
-    """The volume's cached commits with their leases, as decisions see them."""
+def held_on(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = _everything) -> list[Held]:
+    """The volume's cached commits with their leases, as decisions see them; names only of projects one `sees`."""
     holders = leases.holders_on(tx, volume_id, now)
     return [
         Held(
             id=view.cached.id,
-            name=view.written,
+            name=view.written if sees(view.cached.project_id) else "a commit of another project",
             state=view.cached.state,
             attempt=view.cached.attempt,
             reserved_bytes=view.cached.reserved_bytes,
@@ -82,7 +89,7 @@ def held_on(tx: Connection, volume_id: str, now: datetime) -> list[Held]:
             used_at=view.cached.used_at,
             idle_seconds=view.cached.idle_seconds,
             pinned=view.cached.pinned,
-            leased_by=tuple(str(holder) for holder in holders.get(view.cached.id, ())),
+            leased_by=tuple(holder.shown(sees) for holder in holders.get(view.cached.id, ())),
         )
         for view in caches.of_volume(tx, volume_id)
     ]

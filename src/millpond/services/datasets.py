@@ -131,7 +131,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
         records.wait_for_lock(tx, dataset.id, records.DATASET_LOCK)
         if datasets.get(tx, dataset.id) is None:
             raise access.not_found("dataset", dataset.name)
-        _check_unused(deps, tx, dataset)
+        _check_unused(deps, tx, actor, dataset)
         _audit(deps, tx, actor, "dataset.delete", dataset)
         return records.reserve(tx, dataset, Delete(), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
@@ -194,10 +194,12 @@ def _reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> 
         )
 
 
-def _check_unused(deps: Deps, tx: Connection, dataset: Dataset) -> None:
-    held = leases.holders_of_dataset(tx, dataset.id, deps.clock.now())
-    users = {str(holder) for holders in held.values() for holder in holders}
-    users.update(f"job {name}" for name in jobs_using_dataset(tx, dataset.id))
+def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) -> None:
+    held = [
+        *(h for found in leases.holders_of_dataset(tx, dataset.id, deps.clock.now()).values() for h in found),
+        *jobs_using_dataset(tx, dataset.id),
+    ]
+    users = {holder.shown(lambda project_id: access.sees(actor, project_id)) for holder in held}
     if users:
         raise InUse(
             f"Dataset {dataset.written} is used by {', '.join(sorted(users))}.",

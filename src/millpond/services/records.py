@@ -81,7 +81,11 @@ def reserve(
 
 
 def wait_for_lock(tx: Connection, dataset_id: str, lock: str) -> None:
-    """Inside `prepare`, before its checks: start again once a record that holds `lock` is finished."""
+    """Inside `prepare`, before its checks: start again once a record that holds `lock` is finished.
+
+    The dataset's row is locked with it: nothing that is read after this changes until the transaction ends.
+    """
+    datasets.lock_next_record(tx, dataset_id)
     holder = datasets.locked_by(tx, dataset_id, lock)
     if holder is not None:
         raise _Locked(holder)

@@ -1,0 +1,176 @@
+"""Checks one new leaf page: every blob it names is there for the committer, sizes agree; writes its locator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from millpond.db import blobs, uploads
+from millpond.db.blobs import PageRow
+from millpond.errors import BadFormat, Conflict, Corrupt
+from millpond.lake.chunks import ChunkList, decode_chunk_list
+from millpond.lake.encoding import decode_blob
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.locators import pack_locator, unpack_locator
+from millpond.lake.pages import LeafPage
+from millpond.lake.tree import leaf_ends
+from millpond.model.dataset import BlobPlace, PackState
+from millpond.model.path import to_text
+from millpond.model.tree import Content, Entry
+from millpond.services import verify
+from millpond.services.deps import Deps
+
+BLOCK = 4096
+
+# A chunk list of a thousand chunks is read with its neighbours if they lie this near.
+_NEAR = 256 << 10
+_MOST_READ = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLeaf:
+    row: PageRow
+    packs: frozenset[str] = frozenset()
+    # Digests the committer must still send; the rest was not checked then.
+    missing: tuple[bytes, ...] = field(default=())
+
+
+def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
+    """The leaf's row and the packs its locator names. BadFormat where sizes and contents do not agree."""
+    row = row_of(page_id, leaf)
+    named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
+    if any(entry.content is Content.EXTERNAL for entry in named):
+        raise BadFormat("External entries are made by imports only, and this version has none.")
+    places = _places(deps, project_id, owner, {entry.digest for entry in named})
+    missing = [entry.digest for entry in named if entry.digest not in places]
+    if missing:
+        return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
+    lists = _chunk_lists(deps, project_id, named, places)
+    chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
+    missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
+    if missing:
+        return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
+    _check_sizes(named, places, lists, chunks)
+    return CheckedLeaf(row, packs=_write_locator(deps, project_id, owner, page_id, places | chunks))
+
+
+def row_of(page_id: str, leaf: LeafPage) -> PageRow:
+    return PageRow(
+        id=page_id,
+        level=0,
+        entries=len(leaf),
+        files=leaf.files,
+        size=sum(leaf.sizes),
+        allocated=_allocated(leaf),
+        first_path=leaf.paths[0] if leaf.paths else b"",
+        last_path=leaf.paths[-1] if leaf.paths else b"",
+    )
+
+
+def check_boundaries(leaf: LeafPage, *, is_last: bool) -> None:
+    """BadFormat unless the leaf ends where the format says: the same entries always make the same pages."""
+    path_bytes = 0
+    for number, path in enumerate(leaf.paths, start=1):
+        path_bytes += len(path)
+        ends = leaf_ends(number, path, path_bytes)
+        if ends != (number == len(leaf)) and not (is_last and number == len(leaf)):
+            raise BadFormat("A leaf page does not end where it should.")
+
+
+def _allocated(leaf: LeafPage) -> int:
+    """As in docs/design/002: content in blocks, and a block for each directory. A directory that goes on from the
+    page before is counted again, so the sum over pages is never too little."""
+    directories: set[bytes] = set()
+    for path in leaf.paths:
+        parent = path.rpartition(b"/")[0]
+        while parent and parent not in directories:
+            directories.add(parent)
+            parent = parent.rpartition(b"/")[0]
+    empty = len(leaf) - leaf.files
+    return sum(-(-size // BLOCK) for size in leaf.sizes) * BLOCK + (len(directories) + empty) * BLOCK
+
+
+def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> dict[bytes, BlobPlace]:
+    with deps.db.read() as tx:
+        return blobs.places(tx, project_id, digests, owner=owner)
+
+
+def _chunk_lists(
+    deps: Deps, project_id: str, named: Sequence[Entry], places: Mapping[bytes, BlobPlace]
+) -> dict[bytes, ChunkList]:
+    """The chunk lists of the large files, by digest; those that lie near each other are read together."""
+    wanted = {entry.digest: places[entry.digest] for entry in named if entry.content is Content.CHUNKS}
+    found: dict[bytes, ChunkList] = {}
+    keys = ProjectKeys(project_id)
+    for run in _runs(sorted(wanted.values(), key=lambda place: (place.pack_id, place.offset))):
+        start, end = run[0].offset, run[-1].offset + run[-1].stored
+        data = memoryview(deps.store.get_range(keys.pack(run[0].pack_id), start, end))
+        for place in run:
+            stored = data[place.offset - start : place.offset - start + place.stored]
+            try:
+                found[place.digest] = decode_chunk_list(decode_blob(place.digest, place.encoding, stored, place.raw))
+            except Corrupt as error:
+                raise BadFormat(f"A chunk list cannot be read: {error.message}") from error
+    return found
+
+
+def _runs(ordered: Sequence[BlobPlace]) -> Iterable[list[BlobPlace]]:
+    run: list[BlobPlace] = []
+    for place in ordered:
+        if run:
+            end = run[-1].offset + run[-1].stored
+            far = place.offset - end > _NEAR or place.offset + place.stored - run[0].offset > _MOST_READ
+            if place.pack_id != run[0].pack_id or far:
+                yield run
+                run = []
+        run.append(place)
+    if run:
+        yield run
+
+
+def _check_sizes(
+    named: Sequence[Entry],
+    places: Mapping[bytes, BlobPlace],
+    lists: Mapping[bytes, ChunkList],
+    chunks: Mapping[bytes, BlobPlace],
+) -> None:
+    for entry in named:
+        size = places[entry.digest].raw if entry.content is Content.BLOB else lists[entry.digest].size
+        if size != entry.size:
+            raise BadFormat(f"{to_text(entry.path)!r} is said to have {entry.size} bytes, its content has {size}.")
+    for found in lists.values():
+        for digest, length in zip(found.digests, found.lengths, strict=True):
+            if chunks[digest].raw != length:
+                raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
+
+
+def _write_locator(
+    deps: Deps, project_id: str, owner: str, page_id: str, places: Mapping[bytes, BlobPlace]
+) -> frozenset[str]:
+    """Write it where none is; the packs of the one that then stands there.
+
+    A page has one locator, whoever commits it. One that is there already stays as long as the packs it names can
+    be trusted; it is replaced when they cannot, so that nobody's commit rests on somebody else's bad pack.
+    """
+    key = ProjectKeys(project_id).locator(page_id)
+    data = pack_locator(places.values())
+    try:
+        deps.store.put(key, data, if_absent=True)
+    except Conflict:
+        there = unpack_locator(deps.store.get(key))
+        packs = frozenset(place.pack_id for place in there.values())
+        if set(there) == set(places) and trusted(deps, project_id, owner, packs):
+            return packs
+        deps.store.put(key, data)
+    return frozenset(place.pack_id for place in places.values())
+
+
+def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
+    """Whether `owner` may build on all of these packs; those that nobody has checked yet are checked now."""
+    wanted = set(pack_ids)
+    with deps.db.read() as tx:
+        found = uploads.packs(tx, project_id, wanted)
+    if len(found) != len(wanted) or any(pack.state is not PackState.LIVE for pack in found):
+        return False
+    foreign = [pack for pack in found if pack.verified_at is None and pack.owner != owner]
+    return all(verify.verify(deps, pack) for pack in foreign)

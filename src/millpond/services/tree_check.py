@@ -1,0 +1,233 @@
+"""Checks a tree before it becomes a commit: whole, canonical, and made only of what the committer may build on.
+
+Pages the project has already were checked when they came; their rows stand for them, so a commit that changes one
+file of a million costs a few pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from millpond.db import blobs, uploads
+from millpond.db.blobs import PageRow
+from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound, Unavailable
+from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
+from millpond.lake.tree import index_ends, leaf_ends
+from millpond.model.path import to_text
+from millpond.services.deps import Deps
+from millpond.services.leaf_check import CheckedLeaf, check_boundaries, check_leaf, trusted
+from millpond.services.pages import ProjectPages
+from millpond.services.tree_paths import check_directories, leaf_ids
+
+# Leaves checked at a time: each may hold some megabytes.
+_PARALLEL = 8
+_BATCH = 32
+# What a refused commit names at most; the client asks about everything else itself.
+_NAMED = 1000
+# Packs of others that are read for one commit; more of them wait for the loop that checks packs.
+_CHECKED_NOW = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTree:
+    """What a commit of this tree adds to the project."""
+
+    root: PageRow
+    pages: tuple[PageRow, ...]
+    packs: Mapping[str, frozenset[str]]
+
+
+def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None) -> CheckedTree:
+    """Check the tree and write the locators of its new leaves. Called again it does the same again.
+
+    `settled` is the tree of the commit before: what both share was checked together. Incomplete names the pages and
+    blobs that are missing, BadFormat what is wrong with the tree.
+    """
+    walk = _Walk(deps, project_id, owner)
+    with ThreadPoolExecutor(_PARALLEL) as walk.pool:
+        row = walk.page(root, is_last=True)
+    if walk.missing_pages or walk.missing_blobs or row is None:
+        raise _incomplete(walk)
+    pages = ProjectPages(deps.store, deps.pages, project_id)
+    check_directories(pages, root, settled)
+    _check_shared(deps, project_id, owner, pages, root, walk)
+    return CheckedTree(row, tuple(walk.rows), walk.packs)
+
+
+@dataclass
+class _Walk:
+    deps: Deps
+    project_id: str
+    owner: str
+    rows: list[PageRow] = field(default_factory=list)
+    packs: dict[str, frozenset[str]] = field(default_factory=dict)
+    missing_pages: list[str] = field(default_factory=list)
+    missing_blobs: list[str] = field(default_factory=list)
+    pool: ThreadPoolExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.source = ProjectPages(self.deps.store, self.deps.pages, self.project_id)
+
+    def page(self, page_id: str, *, is_last: bool) -> PageRow | None:
+        """The root: known, or new with everything below it. None if something is missing."""
+        known = self.known([page_id])
+        if page_id in known:
+            return known[page_id]
+        page = self.load(page_id)
+        if page is None:
+            return None
+        if isinstance(page, LeafPage):
+            return self.take(self.leaf(page_id, page, is_last=is_last))
+        if len(page) < 2:
+            raise BadFormat("The root of a tree is an index page with a single child.")
+        return self.index(page_id, page, is_last=is_last)
+
+    def index(self, page_id: str, page: IndexPage, *, is_last: bool) -> PageRow | None:
+        _check_index_boundaries(page, is_last=is_last)
+        children = page.children()
+        rows: list[PageRow] = []
+        for start in range(0, len(children), _BATCH):
+            batch = children[start : start + _BATCH]
+            ends = [is_last and start + n == len(children) - 1 for n in range(len(batch))]
+            for ref, row in zip(batch, self.children(batch, ends), strict=True):
+                if row is not None:
+                    _check_child(ref, row, rows[-1] if rows else None)
+                    rows.append(row)
+            if len(self.missing_blobs) + len(self.missing_pages) >= _NAMED:
+                return None
+        if len(rows) < len(children):
+            return None
+        own = _index_row(page_id, page.level, rows)
+        self.rows.append(own)
+        return own
+
+    def children(self, refs: Sequence[PageRef], ends: Sequence[bool]) -> Iterator[PageRow | None]:
+        """The rows of some children of one index page; new leaves are checked side by side."""
+        known = self.known([ref.id for ref in refs])
+        new = [(ref, last) for ref, last in zip(refs, ends, strict=True) if ref.id not in known]
+        leaves = {ref.id: self.pool.submit(self.new_leaf, ref.id, is_last=last) for ref, last in new if ref.level == 0}
+        for ref, last in zip(refs, ends, strict=True):
+            if ref.id in known:
+                self.check_known_end(known[ref.id], is_last=last)
+                yield known[ref.id]
+            elif ref.level == 0:
+                yield self.take(leaves[ref.id].result())
+            else:
+                yield self.new_index(ref, is_last=last)
+
+    def new_leaf(self, page_id: str, *, is_last: bool) -> CheckedLeaf | None:
+        page = self.load(page_id)
+        if page is None:
+            return None
+        if not isinstance(page, LeafPage):
+            raise BadFormat("An index page stands where a leaf should be.")
+        return self.leaf(page_id, page, is_last=is_last)
+
+    def new_index(self, ref: PageRef, *, is_last: bool) -> PageRow | None:
+        page = self.load(ref.id)
+        if page is None:
+            return None
+        if not isinstance(page, IndexPage) or page.level != ref.level:
+            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
+        return self.index(ref.id, page, is_last=is_last)
+
+    def leaf(self, page_id: str, page: LeafPage, *, is_last: bool) -> CheckedLeaf:
+        check_boundaries(page, is_last=is_last)
+        return check_leaf(self.deps, self.project_id, self.owner, page_id, page)
+
+    def take(self, checked: CheckedLeaf | None) -> PageRow | None:
+        """Only here, in one thread, is what was found added up."""
+        if checked is None:
+            return None
+        if checked.missing:
+            self.missing_blobs.extend(digest.hex() for digest in checked.missing)
+            return None
+        self.rows.append(checked.row)
+        self.packs[checked.row.id] = checked.packs
+        return checked.row
+
+    def load(self, page_id: str) -> Page | None:
+        """A new page. The object is the client's work: damage is the client's mistake, not the lake's."""
+        try:
+            return decode_page(self.source.page(page_id))
+        except NotFound:
+            self.missing_pages.append(page_id)
+            return None
+        except Corrupt as error:
+            raise BadFormat(error.message) from error
+
+    def known(self, page_ids: Sequence[str]) -> Mapping[str, PageRow]:
+        with self.deps.db.read() as tx:
+            return blobs.pages(tx, self.project_id, page_ids)
+
+    def check_known_end(self, row: PageRow, *, is_last: bool) -> None:
+        """A page that was the last of another tree may have ended early; in the middle of this one it may not."""
+        if is_last or (row.level == 0 and leaf_ends(row.entries, row.last_path, 0)):
+            return
+        page = decode_page(self.source.page(row.id))
+        if isinstance(page, LeafPage):
+            check_boundaries(page, is_last=False)
+        else:
+            _check_index_boundaries(page, is_last=False)
+
+
+def _check_index_boundaries(page: IndexPage, *, is_last: bool) -> None:
+    for number, first in enumerate(page.paths, start=1):
+        ends = index_ends(number, first)
+        if ends != (number == len(page)) and not (is_last and number == len(page)):
+            raise BadFormat("An index page does not end where it should.")
+
+
+def _check_child(ref: PageRef, row: PageRow, before: PageRow | None) -> None:
+    told = (ref.level, ref.entries, ref.size, ref.first)
+    if told != (row.level, row.entries, row.size, row.first_path):
+        raise BadFormat(f"An index page counts page {ref.id[:12]} wrongly.")
+    if before is not None and before.last_path >= row.first_path:
+        raise BadFormat(f"The pages of the tree overlap at {to_text(row.first_path)!r}.")
+
+
+def _index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
+    return PageRow(
+        id=page_id,
+        level=level,
+        entries=sum(row.entries for row in rows),
+        files=sum(row.files for row in rows),
+        size=sum(row.size for row in rows),
+        allocated=sum(row.allocated for row in rows),
+        first_path=rows[0].first_path,
+        last_path=rows[-1].last_path,
+    )
+
+
+def _check_shared(deps: Deps, project_id: str, owner: str, pages: ProjectPages, root: str, walk: _Walk) -> None:
+    """What the tree shares with earlier commits must not rest on packs of others that nobody has checked."""
+    with deps.db.read() as tx:
+        waiting = {pack.id for pack in uploads.unverified(tx, limit=100_000, project_id=project_id, besides=owner)}
+    if not waiting:
+        return
+    shared = leaf_ids(pages, root) - walk.packs.keys()
+    with deps.db.read() as tx:
+        packs_of = blobs.packs_of_pages(tx, project_id, shared)
+    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting
+    if len(needed) > _CHECKED_NOW:
+        deps.events.wake("verify")
+        raise Unavailable(
+            f"{len(needed)} packs that this commit shares with others are still being checked.",
+            hint="Try again in a moment.",
+        )
+    if not trusted(deps, project_id, owner, needed):
+        raise Incomplete(
+            "Content that this commit shares with others is damaged; send it again.", pages=sorted(shared)[:_NAMED]
+        )
+
+
+def _incomplete(walk: _Walk) -> Incomplete:
+    pages, found = walk.missing_pages, walk.missing_blobs
+    return Incomplete(
+        f"The tree lacks {len(pages)} pages and {len(found)} blobs that must be sent first.",
+        hint="Run the command again: what is there already is not sent twice.",
+        pages=sorted(pages)[:_NAMED],
+        blobs=sorted(found)[:_NAMED],
+    )

@@ -1,0 +1,42 @@
+"""Reading new packs wholly and checking every digest: until then only their uploader builds on them."""
+
+from __future__ import annotations
+
+from logging import getLogger
+
+from millpond.db import blobs, uploads
+from millpond.db.uploads import Pack
+from millpond.errors import BadFormat, Corrupt, NotFound
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.packs import verify_pack
+from millpond.services.deps import Deps
+
+logger = getLogger(__name__)
+
+
+def verify_some(deps: Deps, *, limit: int = 16) -> int:
+    """Check the oldest packs nobody has read yet; how many were looked at. One pack is in memory at a time."""
+    with deps.db.read() as tx:
+        waiting = uploads.unverified(tx, limit=limit)
+    for pack in waiting:
+        verify(deps, pack)
+    return len(waiting)
+
+
+def verify(deps: Deps, pack: Pack) -> bool:
+    """Whether the pack is what it says. A bad one is condemned: nobody builds on it any more."""
+    try:
+        places = verify_pack(pack.id, deps.store.get(ProjectKeys(pack.project_id).pack(pack.id)))
+        with deps.db.read() as tx:
+            if set(places) != set(blobs.places_in(tx, pack.id)):
+                raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
+    except (Corrupt, BadFormat, NotFound) as error:
+        logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
+        with deps.db.write() as tx:
+            uploads.condemn(tx, pack.id)
+            # Pages that need it count as unknown again: the next commit that has them must bring their blobs.
+            blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
+        return False
+    with deps.db.write() as tx:
+        uploads.mark_verified(tx, pack.id, deps.clock.now())
+    return True
