@@ -33,7 +33,7 @@ app = typer.Typer()
 
 Written = Annotated[
     str | None,
-    typer.Argument(metavar="[DATASET[@REF]]", help="The dataset (that of this folder), and the ref (main)."),
+    typer.Argument(metavar="DATASET[@REF]", help="The dataset (that of this folder), and the ref (main)."),
 ]
 
 
@@ -166,7 +166,7 @@ def refs(mill: Session, dataset: Written = None) -> None:
 def list_directory(
     mill: Session,
     where: Annotated[
-        str | None, typer.Argument(metavar="[DATASET[@REF][:PATH]]", help="A directory of a commit.")
+        str | None, typer.Argument(metavar="DATASET[@REF][:PATH]", help="A directory of a commit.")
     ] = None,
 ) -> None:
     """List one directory of a commit, without fetching it."""

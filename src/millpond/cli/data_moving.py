@@ -10,7 +10,7 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.naming import named, two_refs
-from millpond.cli.progress import Meter
+from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.client.clone import clone as clone_commit
 from millpond.client.datasets import branch_head, diff
@@ -19,7 +19,6 @@ from millpond.client.sync import Status, compare, sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import Conflict
 from millpond.lake.scan import Warn
-from millpond.lake.transfer import Moved, Progress
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text
 from millpond.model.quantity import format_bytes, format_seconds
@@ -57,7 +56,7 @@ def sync_folder(
         _show_status(mill, copy, _compare(mill, api, copy, rehash))
         return
     with Meter(mill.out, f"Syncing {copy.written}") as meter:
-        done = sync(api, copy, message=message, rehash=rehash, progress=_tell(meter), warn=_warn(mill))
+        done = sync(api, copy, message=message, rehash=rehash, progress=tell(meter), warn=_warn(mill))
     assert done.commit is not None
     where = f"{copy.dataset}@{copy.branch}"
     size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
@@ -82,8 +81,8 @@ def status(
 
 def show_diff(
     mill: Session,
-    before: Annotated[str | None, typer.Argument(metavar="[DATASET@REF]", help="The older commit.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[REF]", help="The newer commit (main).")] = None,
+    before: Annotated[str | None, typer.Argument(metavar="DATASET@REF", help="The older commit.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="REF", help="The newer commit (main).")] = None,
 ) -> None:
     """Show what changed between two commits; without any, between the newest commit and this folder."""
     if before is None:
@@ -97,14 +96,14 @@ def clone(
     mill: Session,
     dataset: Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the ref (main).")],
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A new folder (named like the dataset).")
+        Path | None, typer.Argument(metavar="DIR", help="A new folder (named like the dataset).")
     ] = None,
 ) -> None:
     """Bring a commit into a new folder, from which `mill data sync` works."""
     ref = named(mill, dataset)
     target = directory or Path(ref.dataset.lstrip("."))
     with Meter(mill.out, f"Cloning {ref}") as meter:
-        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, progress=_tell(meter))
+        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, progress=tell(meter))
     size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
     mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
     if mill.out.as_json:
@@ -129,7 +128,7 @@ def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
 
 def _compare(mill: Session, api: Api, copy: WorkingCopy, rehash: bool) -> Status:
     with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
-        return compare(api, copy, rehash=rehash, progress=_tell(meter), warn=_warn(mill))
+        return compare(api, copy, rehash=rehash, progress=tell(meter), warn=_warn(mill))
 
 
 def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:
@@ -183,13 +182,6 @@ def _summary(before: str, after: str, changes: list[Change]) -> Diff:
         removed_bytes=sum(c.size_before or 0 for c in changes),
         items=changes,
     )
-
-
-def _tell(meter: Meter) -> Progress:
-    def tell(moved: Moved) -> None:
-        meter.update(done=moved.bytes, total=moved.bytes_total, files=moved.files, total_files=moved.files_total)
-
-    return tell
 
 
 def _warn(mill: Session) -> Warn:

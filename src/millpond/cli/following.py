@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import typer
 
 from millpond.cli.session import Session
-from millpond.client.jobs import follow_log, read_log
+from millpond.client.jobs import POLL_SECONDS, follow_log, get_job, read_log
 from millpond.model.job import JobState
 from millpond.model.quantity import format_seconds
 from millpond.wire.work import Job
@@ -15,6 +17,8 @@ NOT_FINISHED = 101
 CANCELLED = 103
 
 _TAIL_BYTES = 64 << 10
+# The end of a log may arrive after the job's: its agent may be away.
+_LATE_SECONDS = 20.0
 
 
 def copy_log(mill: Session, job: Job, offset: int, *, follow: bool) -> None:
@@ -33,6 +37,27 @@ def copy_log(mill: Session, job: Job, offset: int, *, follow: bool) -> None:
             raw.flush()
             return
         offset = piece.offset
+
+
+def follow_job(mill: Session, job: Job) -> Job:
+    """Write the job's log as it grows and say its states, until it has ended and its log is whole."""
+    offset, seen, late = 0, "", 0.0
+    while True:
+        found = get_job(mill.api, job.project, job.id)
+        if found.state.value != seen and not found.state.is_finished:
+            say_state(mill, found)
+        seen = found.state.value
+        piece = read_log(mill.api, job.project, job.id, offset)
+        offset = piece.offset
+        mill.out.stdout.flush()
+        mill.out.stdout.buffer.write(piece.content)
+        mill.out.stdout.buffer.flush()
+        if found.state.is_finished and not piece.content:
+            if piece.complete or late >= _LATE_SECONDS:
+                return found
+            late += POLL_SECONDS
+        if not piece.content:
+            time.sleep(POLL_SECONDS)
 
 
 def copy_log_end(mill: Session, job: Job, lines: int) -> int:

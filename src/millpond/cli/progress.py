@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from millpond.cli.output import Output
+from millpond.lake import transfer
 from millpond.model.quantity import format_bytes, format_seconds
 
 PLAIN_SECONDS = 10.0
@@ -74,6 +75,15 @@ class Meter:
     @property
     def seconds(self) -> float:
         return self._clock() - self._began
+
+
+def tell(meter: Meter) -> transfer.Progress:
+    """What a transfer calls to tell `meter` how far it is."""
+
+    def moved(now: transfer.Moved) -> None:
+        meter.update(done=now.bytes, total=now.bytes_total, files=now.files, total_files=now.files_total)
+
+    return moved
 
 
 def progress_words(done: int, total: int, files: int, total_files: int, elapsed: float) -> str:

@@ -9,7 +9,9 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, Column
 from millpond.cli.session import Session
+from millpond.client.credentials import spool_dir
 from millpond.client.runs import get_metrics, get_run, list_artifacts, list_runs
+from millpond.client.sending import send_abandoned
 from millpond.wire.work import Series
 
 app = typer.Typer()
@@ -94,6 +96,18 @@ def artifacts(mill: Session, run: RunId) -> None:
         [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size)), ("CREATED", lambda a: a.created_at)],
         empty="This run has no artifacts.",
     )
+
+
+@command(app, "upload")
+def upload(mill: Session) -> None:
+    """Send what scripts on this machine could not send while the server was away."""
+    sent, problems = send_abandoned(mill.api, spool_dir())
+    for problem in problems:
+        mill.out.warn(problem)
+    if mill.out.as_json:
+        mill.out.json({"sent": sent, "problems": problems})
+    else:
+        mill.out.note(f"{sent} runs were sent." if sent else "There was nothing to send.")
 
 
 def _pairs(values: dict[str, float]) -> str:

@@ -83,6 +83,27 @@ def password(
     mill.out.note("Your password is changed.")
 
 
+@command(app, "reset-password")
+def reset(
+    mill: Session,
+    name: Name,
+    password_file: PasswordFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="The server's data directory (MILL_DATA_DIR).")] = None,
+    database: Annotated[str | None, typer.Option("--db", metavar="URL", help="The server's database.")] = None,
+) -> None:
+    """Set a forgotten password, on the server's own machine; the server may be running or not."""
+    new, made = _new_password(mill, name, password_file)
+    # Here and not at the top: nothing else about people needs the server's code, which takes a second to load.
+    from millpond.cli.up import reset_password  # noqa: PLC0415
+
+    reset_password(name, new, data_dir=data_dir, database_url=database)
+    mill.out.note(f"The password of {name} is changed.")
+    if mill.out.as_json:
+        mill.out.json({"user": name, "password": new if made else None})
+    elif made:
+        mill.out.line(new)
+
+
 def _new_password(mill: Session, name: str, path: Path | None) -> tuple[str, bool]:
     """A password, and whether it was made here and so has to be shown."""
     if path:

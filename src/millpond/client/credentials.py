@@ -70,6 +70,11 @@ def state_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(chosen) if chosen else user_state_path("millpond")
 
 
+def spool_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where runs are kept until they are sent."""
+    return state_dir(environ) / "spool"
+
+
 def normalize_server(url: str) -> str:
     """One spelling per server: scheme and host in lower case, no slash at the end, http for local addresses."""
     text = url.strip().rstrip("/")

@@ -20,7 +20,7 @@ from typing import Any, Protocol, SupportsFloat
 
 import httpx
 
-from millpond.client.credentials import DEFAULT_SERVER, Target, resolve_target, state_dir
+from millpond.client.credentials import DEFAULT_SERVER, Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
 from millpond.client.reporter import Reporter
@@ -235,11 +235,6 @@ def finish(state: RunState | str = RunState.SUCCEEDED) -> None:
     run = current_run()
     if run is not None:
         run.finish(RunState(state))
-
-
-def spool_dir() -> Path:
-    """Where runs are kept until they are sent."""
-    return state_dir() / "spool"
 
 
 def _target(project: str | None) -> Target:

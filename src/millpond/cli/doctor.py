@@ -1,0 +1,184 @@
+"""`mill doctor`: what is wrong with this machine or the server, and what to do about it."""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import platform
+import shutil
+import socket
+import stat
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import typer
+
+from millpond import __version__
+from millpond.cli.command import command
+from millpond.cli.session import Session
+from millpond.client.credentials import config_dir, load_credentials, state_dir
+from millpond.client.people import whoami
+from millpond.errors import MillError, NotFound
+from millpond.model.address import is_local_host
+from millpond.model.quantity import format_bytes, format_seconds
+from millpond.settings import default_data_dir
+from millpond.wire.health import Check, Doctor
+
+app = typer.Typer()
+
+LEAST_FREE = 1_000_000_000
+MOST_SKEW = 60.0
+
+
+@command(app, "doctor")
+def doctor(mill: Session) -> None:
+    """Check this machine and the server, and say what to do. Exit code 1 when something is wrong."""
+    checks: list[Check] = []
+    for check in (_python, _disk, _credentials, _data_dir, _proxies, _port):
+        _add(mill, checks, [check(mill)])
+    _add(mill, checks, _server(mill))
+    if mill.out.as_json:
+        mill.out.json({"ok": all(c.ok for c in checks), "checks": [c.model_dump(mode="json") for c in checks]})
+    wrong = [check for check in checks if not check.ok]
+    if wrong:
+        mill.out.note(f"{len(wrong)} of {len(checks)} checks found something to mend.")
+        raise typer.Exit(1)
+    mill.out.note("All is well.")
+
+
+def _add(mill: Session, checks: list[Check], found: list[Check]) -> None:
+    """Print each as it comes: a check that takes long shows what is waited for."""
+    for check in found:
+        checks.append(check)
+        if mill.out.as_json:
+            continue
+        if not mill.out.for_people:
+            mill.out.line(f"{'ok' if check.ok else 'wrong'}\t{check.name}\t{check.message}")
+            continue
+        mill.out.line(f"{'✓' if check.ok else '✗'} {check.name:<12} {check.message}")
+        if check.hint and not check.ok:
+            mill.out.line(f"  {'':<12} → {check.hint}")
+
+
+def _python(mill: Session) -> Check:
+    return Check(name="client", ok=True, message=f"mill {__version__}, Python {platform.python_version()}")
+
+
+def _disk(mill: Session) -> Check:
+    folder = _existing(state_dir())
+    free = shutil.disk_usage(folder).free
+    return Check(
+        name="disk",
+        ok=free >= LEAST_FREE,
+        message=f"{format_bytes(free)} free at {folder}",
+        hint="Make room: runs that cannot be sent are kept there.",
+    )
+
+
+def _credentials(mill: Session) -> Check:
+    path = config_dir() / "credentials.json"
+    if not path.exists():
+        return Check(name="credentials", ok=True, message="none are kept on this machine")
+    try:
+        known = load_credentials(config_dir())
+    except MillError as error:
+        return Check(name="credentials", ok=False, message=error.message, hint=error.hint)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        return Check(
+            name="credentials", ok=False, message=f"others may read {path} ({mode:o})", hint=f"Run: chmod 600 {path}"
+        )
+    return Check(name="credentials", ok=True, message=f"tokens for {', '.join(known.servers) or 'no server'}")
+
+
+def _data_dir(mill: Session) -> Check:
+    path = default_data_dir()
+    if not path.exists():
+        return Check(name="data dir", ok=True, message=f"{path} does not exist yet; mill up makes it")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return Check(
+            name="data dir",
+            ok=False,
+            message=f"{path} cannot be read and written by you",
+            hint="Start the server as the user it belongs to, or choose another: mill up --data-dir",
+        )
+    return Check(name="data dir", ok=True, message=f"{path} can be read and written")
+
+
+def _proxies(mill: Session) -> Check:
+    host = urlsplit(mill.target.server).hostname or ""
+    return proxy_check(host, getproxies())
+
+
+def proxy_check(host: str, proxies: Mapping[str, str]) -> Check:
+    used = {kind: _without_password(url) for kind, url in proxies.items() if kind in ("http", "https", "all") and url}
+    if not used:
+        return Check(name="proxies", ok=True, message="none are set")
+    words = ", ".join(f"{kind}: {url}" for kind, url in sorted(used.items()))
+    if is_local_host(host):
+        return Check(name="proxies", ok=True, message=f"{words}; not used for {host}, which is local")
+    return Check(name="proxies", ok=True, message=f"{words}; used for {host} unless no_proxy names it")
+
+
+def _port(mill: Session) -> Check:
+    """Whether the port of a local server is free, or taken by a server."""
+    parts = urlsplit(mill.target.server)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        with socket.create_connection((host, port), timeout=3):
+            return Check(name="port", ok=True, message=f"something listens at {host}:{port}")
+    except OSError as error:
+        start = "Start the server: mill up" if is_local_host(host) else "Check the address, the network and proxies."
+        proxied = not is_local_host(host) and bool(getproxies())
+        return Check(name="port", ok=proxied, message=f"nothing answers at {host}:{port}: {error}", hint=start)
+
+
+def _server(mill: Session) -> list[Check]:
+    try:
+        response = mill.api.request("GET", "/session")
+        version = whoami(mill.api).server_version
+        checks = [_clock(response.headers.get("Date")), _versions(version)]
+        return [*checks, *_from_server(mill)]
+    except MillError as error:
+        return [Check(name="server", ok=False, message=error.message, hint=error.hint)]
+
+
+def _clock(date: str | None) -> Check:
+    if not date:
+        return Check(name="clock", ok=True, message="the server does not tell its time")
+    skew = (datetime.now(UTC) - email.utils.parsedate_to_datetime(date)).total_seconds()
+    return Check(
+        name="clock",
+        ok=abs(skew) <= MOST_SKEW,
+        message=f"{format_seconds(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the server's",
+        hint="Set this machine's clock (NTP): signed URLs and tokens depend on it.",
+    )
+
+
+def _versions(server: str) -> Check:
+    same = server.split(".")[:2] == __version__.split(".")[:2]
+    return Check(
+        name="versions",
+        ok=same,
+        message=f"client {__version__}, server {server}",
+        hint="Install the client of the server's version: pip install millpond==" + server,
+    )
+
+
+def _from_server(mill: Session) -> list[Check]:
+    try:
+        return mill.api.get("/doctor", Doctor).checks
+    except NotFound:
+        return [Check(name="server", ok=False, message="this server is too old to be asked", hint="Upgrade it.")]
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
