@@ -26,6 +26,7 @@ from millpond.services.events import EventHub
 
 COOKIE = "mill_session"
 CSRF_HEADER = "X-Mill-CSRF"
+_WHO = {ActorKind.USER: "people", ActorKind.AGENT: "agents", ActorKind.PLACEMENT: "jobs"}
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -70,9 +71,8 @@ class Requirement:
     def actor(self, request: Request) -> Actor:
         actor = authenticate(request)
         if actor.kind not in self.kinds:
-            raise Forbidden(
-                f"This is not for the token of {'an' if actor.kind is ActorKind.AGENT else 'a'} {_who(actor)}."
-            )
+            wanted = " and ".join(_WHO[kind] for kind in ActorKind if kind in self.kinds)
+            raise Forbidden(f"This is only for {wanted}.")
         return actor
 
 
@@ -165,7 +165,3 @@ def _check_same_site(request: Request, session: Session) -> None:
 
 def _equal(sent: str, kept: str) -> bool:
     return hmac.compare_digest(sent.encode(), kept.encode())
-
-
-def _who(actor: Actor) -> str:
-    return {ActorKind.AGENT: "agent", ActorKind.PLACEMENT: "job"}.get(actor.kind, "user")
