@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from millpond.db import agents, caches, leases, placements, projects
+from millpond.db.engine import Database
+from millpond.model.dataset import DatasetKind
+from millpond.model.job import Job, JobState, Node, Placement, PlacementState, Resources
+from millpond.model.people import Project
+from millpond.model.volume import CachedState
+from millpond.services.admission import begin_fill
+from millpond.testing.builders_work import AddedAgent, add_agent, add_commit, add_job, add_volume
+from millpond.testing.clock import NOON
+
+LATER = NOON + timedelta(minutes=1)
+
+
+@pytest.fixture
+def agent(db: Database) -> AddedAgent:
+    with db.write() as tx:
+        projects.insert(tx, Project("project1", "default", "", NOON))
+    return add_agent(db)
+
+
+@pytest.fixture
+def job(db: Database, agent: AddedAgent) -> Job:
+    return add_job(db, state=JobState.PLACED, resources=Resources(2, 10**9, 150))
+
+
+def placed(db: Database, agent: AddedAgent, job: Job, placement_id: str = "p1", **changes: object) -> Placement:
+    values: dict[str, object] = {
+        "id": placement_id, "job_id": job.id, "agent_id": agent.agent.id, "node": "local",
+        "state": PlacementState.PLACED, "valid_seconds": 600, "gpu_indices": (0, 1), "created_at": NOON,
+        "renewed_at": NOON, "ended_at": None,
+    }  # fmt: skip
+    placement = Placement(**values | changes)  # type: ignore[arg-type]
+    with db.write() as tx:
+        placements.insert(tx, placement)
+    return placement
+
+
+def test_a_placement_comes_back_as_it_was_put_in(db: Database, agent: AddedAgent, job: Job) -> None:
+    placement = placed(db, agent, job)
+    with db.write() as tx:
+        assert placements.get(tx, "p1") == placements.lock(tx, "p1") == placement
+        assert placements.get(tx, "p2") is None
+
+
+def test_what_has_ended_holds_nothing(db: Database, agent: AddedAgent, job: Job) -> None:
+    placed(db, agent, job)
+    with db.read() as tx:
+        assert [row.resources for row in placements.held(tx)] == [Resources(2, 10**9, 150)]
+    with db.write() as tx:
+        placements.end(tx, ["p1"], LATER)
+    with db.read() as tx:
+        assert placements.held(tx) == []
+        assert placements.living(tx) == placements.living_of_agent(tx, agent.agent.id) == []
+
+
+def test_renewal_is_for_the_living(db: Database, agent: AddedAgent, job: Job) -> None:
+    placed(db, agent, job)
+    placed(db, agent, job, "p0", ended_at=NOON)
+    with db.write() as tx:
+        placements.renew(tx, agent.agent.id, LATER)
+    with db.read() as tx:
+        renewed = {p.id: p.renewed_at for p in [placements.get(tx, "p0"), placements.get(tx, "p1")] if p}
+    assert renewed == {"p0": NOON, "p1": LATER}
+
+
+def test_the_newest_placement_of_a_job(db: Database, agent: AddedAgent, job: Job) -> None:
+    placed(db, agent, job, "p2", ended_at=NOON)
+    newest = placed(db, agent, job, "p1", created_at=LATER)
+    with db.read() as tx:
+        assert placements.newest_of_job(tx, job.id) == newest
+
+
+def test_what_a_job_holds_on_volumes(db: Database, agent: AddedAgent, job: Job) -> None:
+    volume, commit = add_volume(db), add_commit(db)
+    with db.write() as tx:
+        size = caches.size_of(tx, commit)
+        assert size is not None
+        begun = begin_fill(tx, volume, size, requested_by="maria", now=NOON)
+        leases.hold_for_job(tx, begun.cached.cached.id, job.id, NOON)
+    with db.read() as tx:
+        found = placements.leased(tx, [job.id])[job.id][commit]
+    assert (found.volume_id, found.dataset, found.state) == (volume.id, "xray", CachedState.FILLING)
+
+
+def test_which_dataset_a_commit_is_of(db: Database, agent: AddedAgent) -> None:
+    code = add_commit(db, ".code", kind=DatasetKind.CODE)
+    with db.read() as tx:
+        assert placements.commit_is_in(tx, code, project_id="project1", dataset_name=".code")
+        assert not placements.commit_is_in(tx, code, project_id="project1", dataset_name=".outputs")
+        assert not placements.commit_is_in(tx, code, project_id="project2", dataset_name=".code")
+
+
+def test_an_agent_tells_its_nodes_anew_each_time(db: Database, agent: AddedAgent) -> None:
+    two = [Node(agent.agent.id, name, 2, 10**9, 1, "T4", False, {"zone": "a"}) for name in ("a", "b")]
+    with db.write() as tx:
+        assert agents.set_nodes(tx, agent.agent.id, two)
+        assert not agents.set_nodes(tx, agent.agent.id, two)
+        assert agents.nodes(tx, [agent.agent.id]) == two
+        assert agents.nodes(tx, []) == []
+
+
+def test_only_the_process_that_spoke_last_is_still_there(db: Database, agent: AddedAgent) -> None:
+    with db.write() as tx:
+        agents.seen(tx, agent.agent.id, driver="process", version="2", instance="new", now=LATER)
+        assert agents.still_there(tx, agent.agent.id, instance="new", now=LATER)
+        assert not agents.still_there(tx, agent.agent.id, instance="old", now=LATER)
+    with db.read() as tx:
+        found = agents.find(tx, "local")
+    assert found is not None
+    assert (found.version, found.seen_at, found.site) == ("2", LATER, "local")

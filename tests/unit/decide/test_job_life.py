@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from millpond.decide import job_life
+from millpond.decide.job_life import MAX_REASONS, TRANSITIONS, Report
+from millpond.errors import Conflict
+from millpond.model.job import JobState, PlacementState
+from millpond.testing.builders_work import a_job, a_placed_job
+from millpond.testing.clock import NOON
+
+LATER = NOON + timedelta(seconds=10)
+FINISHED = PlacementState.FINISHED
+
+
+def ended(**report: object) -> Report:
+    return Report(FINISHED, started_at=NOON, exited_at=LATER, **report)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("report", "state", "reason"),
+    [
+        (ended(exit_code=0), JobState.SUCCEEDED, "Succeeded."),
+        (ended(exit_code=3), JobState.FAILED, "exit status 3"),
+        (ended(signal=9), JobState.FAILED, "killed by signal 9 (SIGKILL)"),
+        (ended(signal=99), JobState.FAILED, "killed by signal 99"),
+        (ended(), JobState.FAILED, "It is not known how the command ended."),
+        # A command that succeeded and whose outputs could not be saved has not succeeded.
+        (
+            ended(exit_code=0, problem="The outputs could not be saved."),
+            JobState.FAILED,
+            "The outputs could not be saved.",
+        ),
+        (Report(FINISHED, problem="no-such-command: not found"), JobState.FAILED, "no-such-command: not found"),
+    ],
+)
+def test_how_a_job_ends(report: Report, state: JobState, reason: str) -> None:
+    after = job_life.observe(a_placed_job(), report, LATER)
+    assert (after.state, after.reasons[-1], after.ended_at) == (state, reason, LATER)
+    assert after.problem == (reason if state is JobState.FAILED else None)
+
+
+@pytest.mark.parametrize("report", [ended(exit_code=0), ended(signal=15), ended(exit_code=1), Report(FINISHED)])
+def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_ended(report: Report) -> None:
+    job = job_life.request_stop(a_placed_job(), "maria asked for it to be stopped.", NOON)
+    after = job_life.observe(job, report, LATER)
+    assert (after.state, after.problem) == (JobState.CANCELLED, None)
+
+
+def test_a_whole_life() -> None:
+    job = job_life.wait(a_job(), ["all GPUs are taken."])
+    job = job_life.place(job, "p1", compute="local", node="n1", reasons=["Placed on n1."], now=NOON)
+    assert job.reasons == ("Submitted by maria.", "Placed on n1.")
+    job = job_life.observe(job, Report(PlacementState.PREPARING), NOON)
+    assert job.state is JobState.PREPARING
+    job = job_life.fill(job, NOON)
+    job = job_life.observe(job, Report(PlacementState.RUNNING, started_at=NOON), NOON)
+    assert job.state is JobState.RUNNING
+    saving = Report(PlacementState.SAVING, started_at=NOON, exited_at=NOON, exit_code=0)
+    job = job_life.observe(job, saving, LATER)
+    assert (job.state, job.exited_at, job.ended_at) == (JobState.RUNNING, NOON, None)
+    job = job_life.observe(job, ended(exit_code=0, output_commit="c1"), LATER)
+    assert (job.state, job.output_commit, job.exited_at) == (JobState.SUCCEEDED, "c1", NOON)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        Report(PlacementState.PREPARING),
+        Report(PlacementState.RUNNING, started_at=NOON),
+        Report(PlacementState.SAVING, started_at=NOON, exited_at=NOON, exit_code=0),
+    ],
+)
+def test_the_same_report_twice_changes_nothing_more(report: Report) -> None:
+    once = job_life.observe(a_placed_job(), report, NOON)
+    assert job_life.observe(once, report, LATER) == once
+
+
+def test_an_older_report_does_not_turn_time_back() -> None:
+    running = job_life.observe(a_placed_job(), Report(PlacementState.RUNNING, started_at=NOON), NOON)
+    assert job_life.observe(running, Report(PlacementState.PREPARING), LATER) == running
+
+
+@pytest.mark.parametrize("skew", [timedelta(hours=1), timedelta(hours=-1)])
+def test_an_agents_clock_is_not_believed_beyond_what_the_server_saw(skew: timedelta) -> None:
+    job = a_placed_job(placed_at=NOON)
+    report = Report(FINISHED, started_at=NOON + skew, exited_at=LATER + skew, exit_code=0)
+    after = job_life.observe(job, report, LATER)
+    assert after.started_at is not None and after.exited_at is not None and after.filled_at is not None
+    assert NOON <= after.filled_at <= after.started_at <= after.exited_at <= LATER
+
+
+def test_a_job_that_never_began_has_no_running_time() -> None:
+    after = job_life.observe(a_placed_job(), Report(FINISHED, problem="could not prepare"), LATER)
+    assert (after.started_at, after.exited_at) == (None, None)
+
+
+def test_requeued_is_as_if_never_placed() -> None:
+    job = job_life.observe(a_placed_job(), Report(PlacementState.RUNNING, started_at=NOON), NOON)
+    after = job_life.requeue(job, "Compute local has been silent.")
+    assert after.state is JobState.QUEUED
+    assert (after.placement_id, after.placed_at, after.started_at, after.node) == (None, None, None, None)
+    assert after.queued_at == job.queued_at
+    assert after.reasons[-1] == "Compute local has been silent."
+
+
+def test_new_reasons_to_wait_replace_the_old_ones() -> None:
+    job = job_life.wait(a_job(), ["one.", "two."])
+    assert job_life.wait(job, ["three."]).reasons == ("Submitted by maria.", "Waiting: three.")
+    assert job_life.wait(job, ["one.", "two."]) == job
+
+
+def test_reasons_are_bounded_and_the_first_is_kept() -> None:
+    job = a_job(reasons=("Submitted by maria.", *(f"reason {n}" for n in range(50))))
+    after = job_life.request_stop(job, "enough.", NOON)
+    assert len(after.reasons) == MAX_REASONS
+    assert (after.reasons[0], after.reasons[-1]) == ("Submitted by maria.", "enough.")
+
+
+def test_what_is_not_in_the_table_is_refused_with_the_story() -> None:
+    with pytest.raises(Conflict, match="is succeeded and cannot become queued") as caught:
+        job_life.requeue(a_job(state=JobState.SUCCEEDED), "why not")
+    assert caught.value.details["story"] == ["Submitted by maria."]
+
+
+def test_nothing_leaves_a_finished_state() -> None:
+    assert not [move for move in TRANSITIONS if move[0].is_finished]
