@@ -19,17 +19,24 @@ from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
     agents,
     audit,
+    caches,
+    commits,
     computes,
+    datasets,
     doctor,
     events,
     home,
     jobs,
+    lake,
     placements,
     projects,
     runs,
     session,
+    sites,
     tokens,
+    uploads,
     users,
+    volumes,
 )
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
@@ -51,6 +58,12 @@ ROUTERS: Sequence[APIRouter] = (
     computes.router,
     agents.router,
     placements.router,
+    datasets.router,
+    commits.router,
+    uploads.router,
+    sites.router,
+    volumes.router,
+    caches.router,
 )
 
 
@@ -74,7 +87,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX)
-    for router in (health.router, metrics.router, static.page_router()):
+    for router in (health.router, metrics.router, lake.router, static.page_router()):
         app.include_router(router)
     problems.install(app)
     app.add_middleware(BodyLimit, settings=deps.settings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from millpond.loops.runner import Loop
-from millpond.services import bin, evict, records, runs, sessions
+from millpond.services import bin, evict, records, runs, sessions, verify
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
@@ -20,4 +20,5 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
+        Loop("verify", "verify", 60.0, lambda now: verify.verify_some(deps)),
     ]

@@ -20,6 +20,8 @@ def verify_some(deps: Deps, *, limit: int = 16) -> int:
         waiting = uploads.unverified(tx, limit=limit)
     for pack in waiting:
         verify(deps, pack)
+    if len(waiting) == limit:
+        deps.events.wake("verify")  # there may be more
     return len(waiting)
 
 

@@ -1,0 +1,27 @@
+"""The header `Range`, as far as we honour it: one range of bytes."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.exceptions import HTTPException
+
+_ONE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Start and end (not included) of what is asked for; None for everything, also where we do not understand it.
+
+    416 when the object does not reach to where the range begins.
+    """
+    match = _ONE.fullmatch(header.strip()) if header else None
+    if match is None or match.groups() == ("", ""):
+        return None
+    first, last = match.groups()
+    if not first:  # the last so many bytes
+        start, end = max(size - int(last), 0), size
+    else:
+        start, end = int(first), min(int(last) + 1 if last else size, size)
+    if start >= end:
+        raise HTTPException(416, headers={"Content-Range": f"bytes */{size}"})
+    return start, end

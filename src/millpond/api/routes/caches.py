@@ -1,0 +1,69 @@
+"""Cached commits: asked for, looked at, cleared, pinned; and what was evicted, with the reason."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+
+from millpond.api.access import ByObject, DepsOf, SignedIn
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.people import Actor, Role
+from millpond.services import cache_requests
+from millpond.services.cache_requests import CacheFilter
+from millpond.wire import cache as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["caches"])
+
+Looker = Annotated[Actor, ByObject(Role.VIEWER)]
+User = Annotated[Actor, ByObject(Role.MEMBER)]
+
+
+@router.get("/caches")
+def list_caches(
+    actor: SignedIn,
+    deps: DepsOf,
+    volume: str | None = None,
+    project: str | None = None,
+    dataset: str | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.CachedCommit]:
+    chosen = CacheFilter(volume=volume, project=project, dataset=dataset)
+    return page(cache_requests.list_visible(deps, actor, chosen, limit=limit, cursor=cursor), lambda item: item)
+
+
+@router.post("/caches", status_code=201)
+def add_cache(body: wire.CacheAdd, actor: User, deps: DepsOf) -> wire.CacheAdded:
+    """Once and only once: asking for what is there, or on its way, starts nothing."""
+    return cache_requests.request(deps, actor, body)
+
+
+@router.get("/caches/{cached}")
+def get_cache(cached: str, actor: Looker, deps: DepsOf) -> wire.CachedCommit:
+    return cache_requests.get(deps, actor, cached)
+
+
+@router.delete("/caches/{cached}", status_code=204)
+def clear_cache(cached: str, actor: User, deps: DepsOf) -> None:
+    """Refused while it is leased or pinned; the answer names who uses it."""
+    cache_requests.clear(deps, actor, cached)
+
+
+@router.post("/caches/{cached}/pin")
+def pin_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
+    return cache_requests.pin(deps, actor, cached, pinned=True)
+
+
+@router.delete("/caches/{cached}/pin")
+def unpin_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
+    return cache_requests.pin(deps, actor, cached, pinned=False)
+
+
+@router.get("/evictions")
+def list_evictions(
+    actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[wire.Eviction]:
+    """Newest first."""
+    return page(cache_requests.evictions(deps, actor, limit=limit, cursor=cursor), wire.Eviction.model_validate)

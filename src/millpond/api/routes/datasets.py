@@ -1,0 +1,74 @@
+"""Datasets: cards of the hub, its header, and the refs of each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.dataset import Dataset
+from millpond.services import datasets, refs
+from millpond.services.deps import Deps
+from millpond.wire import data as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["datasets"])
+
+
+@router.get("/datasets")
+def list_datasets(
+    actor: SignedIn,
+    deps: DepsOf,
+    project: Annotated[str | None, Query(description="Only those of this project.")] = None,
+    search: Annotated[str, Query(max_length=200, description="Part of the name or description.")] = "",
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.Dataset]:
+    """Those of all projects one has a role in, by project and name."""
+    found = datasets.list_visible(deps, actor, project=project, search=search, limit=limit, cursor=cursor)
+    return page(found, lambda item: item)
+
+
+@router.get("/datasets/totals")
+def get_dataset_totals(actor: SignedIn, deps: DepsOf) -> wire.DatasetTotals:
+    """The header of the hub, over what one may see."""
+    return datasets.totals(deps, actor)
+
+
+@router.post("/projects/{project}/datasets", status_code=201)
+def create_dataset(body: wire.DatasetCreate, scope: Member, deps: DepsOf) -> wire.Dataset:
+    made = datasets.create(deps, scope.actor, scope.project, name=body.name, description=body.description)
+    return datasets.card(deps, made)
+
+
+@router.get("/projects/{project}/datasets/{dataset}")
+def get_dataset(dataset: str, scope: Viewer, deps: DepsOf) -> wire.Dataset:
+    return datasets.card(deps, find(deps, scope, dataset))
+
+
+@router.patch("/projects/{project}/datasets/{dataset}")
+def change_dataset(dataset: str, body: wire.DatasetChange, scope: Member, deps: DepsOf) -> wire.Dataset:
+    found = find(deps, scope, dataset)
+    changed = datasets.change(deps, scope.actor, found, name=body.name, description=body.description)
+    return datasets.card(deps, changed)
+
+
+@router.delete("/projects/{project}/datasets/{dataset}", status_code=204)
+def delete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> None:
+    """Refused while jobs that have not ended use it or its commits are leased; the answer says which."""
+    datasets.delete(deps, scope.actor, find(deps, scope, dataset))
+
+
+@router.get("/projects/{project}/datasets/{dataset}/refs")
+def list_refs(
+    dataset: str, scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[wire.Ref]:
+    found = refs.list_refs(deps, find(deps, scope, dataset), limit=limit, cursor=cursor)
+    return page(found, wire.Ref.model_validate)
+
+
+def find(deps: Deps, scope: Scope, name: str) -> Dataset:
+    with deps.db.read() as tx:
+        return datasets.find(tx, scope.project, name)

@@ -1,0 +1,87 @@
+"""Objects of a lake that the server itself serves, behind URLs it has signed. Other stores serve their own.
+
+The signature is the whole permission: whoever holds the URL may do this one thing until it expires.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+
+from millpond.api.access import DepsOf
+from millpond.api.ranges import parse_range
+from millpond.blobs.local import LocalStore
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.signing import LocalSigner
+from millpond.errors import BadRequest, Conflict, NotFound
+from millpond.services.deps import Deps
+
+router = APIRouter(prefix="/lake", include_in_schema=False)
+
+Expires = Annotated[int, Query()]
+Signature = Annotated[str, Query(max_length=100)]
+BINARY = "application/octet-stream"
+
+
+class _Object(FileResponse):
+    """Packs are large: fewer, larger reads."""
+
+    chunk_size = 1 << 20
+
+
+@router.api_route("/{key:path}", methods=["GET", "HEAD"])
+def get_object(
+    key: str,
+    expires: Expires,
+    signature: Signature,
+    deps: DepsOf,
+    range_: Annotated[str | None, Header(alias="Range")] = None,
+) -> Response:
+    store = _served(deps)
+    LocalSigner(deps.secret).check("GET", key, expires=expires, signature=signature)
+    info = store.head(key)
+    if info is None:
+        raise NotFound(f"The lake has no object {key!r}.")
+    if isinstance(store, LocalStore):
+        return _Object(store.path(key), media_type=BINARY)
+    part = parse_range(range_, info.size)
+    headers = {"Accept-Ranges": "bytes"}
+    if part is None:
+        return Response(store.get(key), media_type=BINARY, headers=headers)
+    headers["Content-Range"] = f"bytes {part[0]}-{part[1] - 1}/{info.size}"
+    return Response(store.get_range(key, *part), status_code=206, media_type=BINARY, headers=headers)
+
+
+@router.put("/{key:path}", status_code=200)
+async def put_object(key: str, expires: Expires, signature: Signature, request: Request, deps: DepsOf) -> Response:
+    """Create-only: an object that is there with the same length is what an earlier try of this request wrote."""
+    store = _served(deps)
+    LocalSigner(deps.secret).check("PUT", key, expires=expires, signature=signature)
+    told = request.headers.get("content-length", "")
+    if not told.isdecimal():
+        raise HTTPException(411)
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+    if len(body) != int(told):
+        raise BadRequest(f"{len(body)} bytes came, {told} were announced.")
+
+    def put() -> int:
+        try:
+            store.put(key, body, if_absent=True)
+        except Conflict:
+            there = store.head(key)
+            return 200 if there is not None and there.size == len(body) else 412
+        return 201
+
+    return Response(status_code=await run_in_threadpool(put))
+
+
+def _served(deps: Deps) -> LocalStore | MemoryStore:
+    if not isinstance(deps.store, LocalStore | MemoryStore):
+        raise NotFound("This lake is not served here.", hint="Its own store serves it.")
+    return deps.store

@@ -1,0 +1,54 @@
+"""Uploads: which content must be sent, where to write it, and what has been written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from millpond.api.access import DepsOf, InProject, Scope
+from millpond.model.people import Role
+from millpond.services import uploads
+from millpond.wire import data as wire
+
+router = APIRouter(prefix="/projects/{project}/uploads", tags=["uploads"])
+
+Uploader = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
+
+
+@router.post("", status_code=201)
+def create_upload(body: wire.UploadCreate, scope: Uploader, deps: DepsOf) -> wire.Upload:
+    made = uploads.create(deps, scope.actor, scope.project)
+    return wire.Upload(id=made.id, created_at=made.created_at)
+
+
+@router.post("/{upload}/missing", response_class=Response)
+async def find_missing(upload: str, request: Request, scope: Uploader, deps: DepsOf) -> Response:
+    """Takes digests, 32 bytes each; answers one byte for each: 1 if it must be sent."""
+    digests = await request.body()
+
+    def answer() -> bytes:
+        return uploads.missing(deps, uploads.get(deps, scope.actor, scope.project, upload), digests)
+
+    return Response(await run_in_threadpool(answer), media_type="application/octet-stream")
+
+
+@router.post("/{upload}/packs")
+def promise_packs(upload: str, body: wire.PackSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
+    found = uploads.get(deps, scope.actor, scope.project, upload)
+    return wire.Slots(slots=uploads.pack_slots(deps, found, body.count))
+
+
+@router.post("/{upload}/packs/written", status_code=204)
+def take_packs(upload: str, body: wire.PacksWritten, scope: Uploader, deps: DepsOf) -> None:
+    """The server reads the index of each pack; from now on its blobs are not missing for this uploader."""
+    uploads.packs_written(deps, uploads.get(deps, scope.actor, scope.project, upload), body.packs)
+
+
+@router.post("/{upload}/pages")
+def promise_pages(upload: str, body: wire.PageSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
+    """Slots for those pages that the project does not have."""
+    found = uploads.get(deps, scope.actor, scope.project, upload)
+    return wire.Slots(slots=uploads.page_slots(deps, found, body.pages))

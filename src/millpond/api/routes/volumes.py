@@ -1,0 +1,48 @@
+"""Volumes: the directories that hold cached commits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from millpond.api.access import DepsOf, SignedIn, SiteAdmin
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.services import volumes
+from millpond.wire import cache as wire
+from millpond.wire.base import Page
+
+router = APIRouter(prefix="/volumes", tags=["volumes"])
+
+
+@router.get("")
+def list_volumes(
+    actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[wire.Volume]:
+    return page(volumes.list_all(deps, limit=limit, cursor=cursor), lambda item: item)
+
+
+@router.post("", status_code=201)
+def create_volume(body: wire.VolumeCreate, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
+    return volumes.create(deps, actor, body)
+
+
+@router.get("/{volume}")
+def get_volume(volume: str, actor: SignedIn, deps: DepsOf) -> wire.Volume:
+    return volumes.get(deps, volume)
+
+
+@router.patch("/{volume}")
+def change_volume(volume: str, body: wire.VolumeChange, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
+    return volumes.change(deps, actor, volume, body)
+
+
+@router.delete("/{volume}", status_code=204)
+def delete_volume(
+    volume: str,
+    actor: SiteAdmin,
+    deps: DepsOf,
+    force: Annotated[bool, Query(description="Clear what is neither leased nor pinned first.")] = False,
+) -> None:
+    """Refused while commits are cached there; the answer says which."""
+    volumes.delete(deps, actor, volume, force=force)
