@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ class IgnoreRules:
                 with open(os.path.join(root, directory, name), "rb") as file:  # noqa: PTH118 - bytes path
                     lines = os.fsdecode(file.read()).splitlines()
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                continue
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG:
+                    raise
                 continue
             prefix = directory + b"/" if directory else b""
             layers = (*layers, (prefix, GitIgnoreSpec.from_lines(lines)))

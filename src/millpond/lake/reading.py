@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO, TypeVar, cast
 
 from millpond.errors import Conflict, Forbidden
 from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut, encode_chunk_list
+from millpond.lake.deep import open_deep, read_deep_link
 from millpond.lake.digests import digest_of
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -84,12 +84,11 @@ def _steadily(path: bytes, attempt: Callable[[], T]) -> T:
 
 
 def _read_whole(root: bytes, path: bytes) -> Reading | None:
-    full = root + b"/" + path
     try:
-        descriptor = os.open(full, _FLAGS)
+        descriptor = _open(root, path)
     except OSError as error:
-        if error.errno == errno.ELOOP or (not _NOFOLLOW and os.path.islink(full)):  # noqa: PTH114 - bytes path
-            return _read_link(full, path)
+        if error.errno == errno.ELOOP:
+            return _read_link(root, path)
         raise
     try:
         before = _settled(descriptor)
@@ -105,21 +104,23 @@ def _read_whole(root: bytes, path: bytes) -> Reading | None:
     return Reading(_entry(path, before, Content.BLOB, digest_of(data)), before, data)
 
 
-def _read_link(full: bytes, path: bytes) -> Reading:
-    status = os.lstat(full)
+def _read_link(root: bytes, path: bytes) -> Reading:
+    full = root + b"/" + path
     try:
-        target = os.readlink(full)  # noqa: PTH115 - bytes path
+        target, status = os.readlink(full), os.lstat(full)  # noqa: PTH115 - bytes path
     except OSError as error:
-        raise _Changed from error
+        if error.errno != errno.ENAMETOOLONG:
+            raise _Changed from error
+        target, status = read_deep_link(root, path)
     return Reading(Entry(path, Kind.SYMLINK, len(target), Content.BLOB, digest_of(target)), status, target)
 
 
 def _read_chunks(root: bytes, path: bytes, sink: BlobSink) -> Reading:
     digests: list[bytes] = []
     lengths: list[int] = []
-    with _opened(root + b"/" + path) as file:
+    with open(_open(root, path), "rb", buffering=0) as file:
         before = _settled(file.fileno())
-        for chunk in cut(file):
+        for chunk in cut(cast(BinaryIO, file)):
             digests.append(digest_of(chunk))
             lengths.append(len(chunk))
             sink(digests[-1], chunk)
@@ -157,7 +158,14 @@ def _same(before: os.stat_result, after: os.stat_result) -> bool:
     )
 
 
-@contextmanager
-def _opened(full: bytes) -> Iterator[BinaryIO]:
-    with open(os.open(full, _FLAGS), "rb", buffering=0) as file:
-        yield cast(BinaryIO, file)
+def _open(root: bytes, path: bytes) -> int:
+    """Open without following a link: ELOOP says that it is one."""
+    full = root + b"/" + path
+    if not _NOFOLLOW and os.path.islink(full):  # noqa: PTH114 - bytes path
+        raise OSError(errno.ELOOP, "is a link")
+    try:
+        return os.open(full, _FLAGS)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return open_deep(root, path, _FLAGS)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.errors import BadPath, Forbidden, NotFound
+from millpond.lake.deep import DeepEntry, list_deep
 from millpond.lake.ignore import IGNORE_FILE, IgnoreRules
 from millpond.model.path import RESERVED_PART, check_path, to_text
 from millpond.model.tree import Kind
 
 # Told of every path that is left out because no tree can hold it: the path and why.
 Warn = Callable[[bytes, str], None]
+
+
+OnDisk = os.DirEntry[bytes] | DeepEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class _Walk:
                     status = entry.stat(follow_symlinks=False)
                     yield Found(path, _kind(status), status)
 
-    def _sort_key(self, path: bytes, entry: os.DirEntry[bytes], rules: IgnoreRules) -> bytes:
+    def _sort_key(self, path: bytes, entry: OnDisk, rules: IgnoreRules) -> bytes:
         """What lies below a directory sorts behind its path and `/`, but an empty directory is an entry itself."""
         if not entry.is_dir(follow_symlinks=False) or self._is_empty(path, rules):
             return path
@@ -92,23 +97,29 @@ class _Walk:
         rules = above.below(self._root, directory, self._ignore_files)
         return next(self._kept(directory, rules, lambda path, why: None), None) is None
 
-    def _kept(self, directory: bytes, rules: IgnoreRules, warn: Warn) -> Iterator[tuple[bytes, os.DirEntry[bytes]]]:
+    def _kept(self, directory: bytes, rules: IgnoreRules, warn: Warn) -> Iterator[tuple[bytes, OnDisk]]:
         prefix = directory + b"/" if directory else b""
-        try:
-            listing = os.scandir(os.path.join(self._root, directory))  # noqa: PTH118 - bytes path
-        except FileNotFoundError:
-            if not directory:
-                raise NotFound(f"There is no directory {os.fsdecode(self._root)!r}.") from None
-            return
-        except PermissionError as error:
-            raise Forbidden(f"The directory {to_text(directory)!r} cannot be read: {error.strerror}.") from error
-        with listing:
+        with self._listing(directory) as listing:
             for entry in listing:
                 path = prefix + entry.name
                 if self._belongs(path, entry, rules, warn):
                     yield path, entry
 
-    def _belongs(self, path: bytes, entry: os.DirEntry[bytes], rules: IgnoreRules, warn: Warn) -> bool:
+    def _listing(self, directory: bytes) -> AbstractContextManager[Iterable[OnDisk]]:
+        try:
+            return os.scandir(os.path.join(self._root, directory))  # noqa: PTH118 - bytes path
+        except FileNotFoundError:
+            if not directory:
+                raise NotFound(f"There is no directory {os.fsdecode(self._root)!r}.") from None
+            return nullcontext(())  # vanished since it was found
+        except PermissionError as error:
+            raise Forbidden(f"The directory {to_text(directory)!r} cannot be read: {error.strerror}.") from error
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            return nullcontext(list_deep(self._root, directory))
+
+    def _belongs(self, path: bytes, entry: OnDisk, rules: IgnoreRules, warn: Warn) -> bool:
         if entry.name.lower() == RESERVED_PART:
             return False
         directory = entry.is_dir(follow_symlinks=False)

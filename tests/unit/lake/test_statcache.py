@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from millpond.lake.digests import digest_of
+from millpond.lake.scan import Found, scan
+from millpond.lake.statcache import RACY_NANOSECONDS, StatCache
+from millpond.model.tree import Content, Entry, Kind
+from millpond.testing.lake import Thing, write_things
+
+
+def status_of(size: int = 5, changed: int = 10**9, inode: int = 7) -> os.stat_result:
+    """A status with nanoseconds, which only the system can make."""
+    times = {"st_mtime_ns": changed, "st_ctime_ns": changed, "st_atime_ns": changed}
+    return os.stat_result((0o100644, inode, 1, 1, 0, 0, size, 1, 1, 1), times)  # type: ignore[arg-type]
+
+
+def found(path: bytes, **values: int) -> Found:
+    return Found(path, Kind.FILE, status_of(**values))
+
+
+def entry(path: bytes) -> Entry:
+    return Entry(path, Kind.FILE, 5, Content.BLOB, digest_of(path))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".mill" / "stat-cache"
+
+
+def recorded(path: Path, *names: bytes) -> None:
+    with StatCache(path) as cache:
+        for name in names:
+            cache.record(entry(name), status_of())
+
+
+def test_remembers(path: Path) -> None:
+    names = [b"%05d" % n for n in range(3000)]
+    recorded(path, *names)
+    with StatCache(path) as cache:
+        assert [cache.lookup(found(name)) for name in names] == [entry(name) for name in names]
+
+
+@pytest.mark.parametrize("change", [{"size": 6}, {"changed": 10**9 + 1}, {"inode": 8}])
+def test_any_difference_means_read_again(path: Path, change: dict[str, int]) -> None:
+    recorded(path, b"a", b"b")
+    with StatCache(path) as cache:
+        assert cache.lookup(found(b"a", **change)) is None
+        assert cache.lookup(found(b"b")) == entry(b"b")
+
+
+def test_a_changed_mode_means_read_again(path: Path) -> None:
+    recorded(path, b"a")
+    with StatCache(path) as cache:
+        assert cache.lookup(Found(b"a", Kind.EXECUTABLE, status_of())) is None
+
+
+def test_paths_that_came_or_went_do_not_disturb_the_others(path: Path) -> None:
+    recorded(path, b"a", b"b", b"d")
+    with StatCache(path) as cache:
+        assert [cache.lookup(found(name)) for name in (b"b", b"c", b"d", b"e")] == [
+            entry(b"b"),
+            None,
+            entry(b"d"),
+            None,
+        ]
+
+
+def test_what_was_changed_just_now_is_not_trusted(path: Path) -> None:
+    write_things(path.parent.parent, [Thing(b"fresh", b"x")])
+    (fresh,) = [item for item in scan(path.parent.parent) if item.path == b"fresh"]
+    assert fresh.status is not None
+    with StatCache(path) as cache:
+        cache.record(Entry(b"fresh", Kind.FILE, 1, Content.BLOB, digest_of(b"x")), fresh.status)
+        now = path.parent.joinpath(f"stat-cache.{os.getpid()}").stat().st_mtime_ns
+        cache.record(entry(b"g"), status_of(changed=now - RACY_NANOSECONDS))
+        cache.record(entry(b"h"), status_of(changed=now - RACY_NANOSECONDS - 1))
+    with StatCache(path) as cache:
+        assert cache.lookup(fresh) is None
+        assert cache.lookup(found(b"g", changed=now - RACY_NANOSECONDS)) is None
+        assert cache.lookup(found(b"h", changed=now - RACY_NANOSECONDS - 1)) == entry(b"h")
+
+
+def test_an_interrupted_scan_keeps_the_rest(path: Path) -> None:
+    recorded(path, b"a", b"b", b"c")
+    with pytest.raises(KeyboardInterrupt), StatCache(path) as cache:
+        cache.lookup(found(b"a"))
+        cache.record(entry(b"a"), status_of())
+        raise KeyboardInterrupt
+    with StatCache(path) as cache:
+        assert [cache.lookup(found(name)) for name in (b"a", b"b", b"c")] == [entry(n) for n in (b"a", b"b", b"c")]
+
+
+@pytest.mark.parametrize("cut", [0, 3, 20, -1])
+def test_a_damaged_file_is_as_good_as_none(path: Path, cut: int) -> None:
+    recorded(path, b"a")
+    path.write_bytes(path.read_bytes()[:cut])
+    with StatCache(path) as cache:
+        assert cache.lookup(found(b"a")) is None
+    recorded(path, b"a")
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with StatCache(path) as cache:
+        assert cache.lookup(found(b"a")) is None
+
+
+def test_rehash_forgets(path: Path) -> None:
+    recorded(path, b"a")
+    with StatCache(path, rehash=True) as cache:
+        assert cache.lookup(found(b"a")) is None
+
+
+def test_leaves_no_other_files(path: Path) -> None:
+    recorded(path, b"a")
+    assert [name.name for name in path.parent.iterdir()] == ["stat-cache"]
