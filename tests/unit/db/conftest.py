@@ -9,16 +9,16 @@ import pytest
 
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
-from millpond.testing.postgres import Postgres, running_postgres
+from millpond.testing.postgres import Postgres
 
 _TEMPLATE = "millpond_template"
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    with running_postgres(tmp_path_factory.mktemp("postgres") / "data") as server:
-        server.make_template(_TEMPLATE, lambda db: metadata.create_all(db.engine))
-        yield server
+def template(postgres: Postgres) -> str:
+    """The name of a database with all tables, to be copied."""
+    postgres.make_template(_TEMPLATE, lambda db: metadata.create_all(db.engine))
+    return _TEMPLATE
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -42,7 +42,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
         database.close()
         return
     server: Postgres = request.getfixturevalue("postgres")
-    with server.database(_TEMPLATE) as url:
+    with server.database(request.getfixturevalue("template")) as url:
         database = Database(url)
         yield database
         database.close()

@@ -1,0 +1,89 @@
+"""`mill up` as a process of its own, for tests that stop, kill and start it again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from millpond.testing.waiting import wait_until
+
+_READY = re.compile(r"ready at (http://\S+)")
+_START_SECONDS = 30.0
+
+
+@dataclass
+class MillUp:
+    """A server that is ready. `home` is where its command line keeps credentials (MILL_HOME)."""
+
+    url: str
+    data_dir: Path
+    home: Path
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def client(self) -> httpx.Client:
+        """Signed in as the command line of this machine is."""
+        credentials = json.loads((self.home / "credentials.json").read_text())
+        headers = {"Authorization": f"Bearer {credentials['servers'][self.url]['token']}"}
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=30, verify=False)
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(_START_SECONDS)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        self.process.wait(_START_SECONDS)
+
+
+def mill_up_command(data_dir: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "millpond", "up", "--data-dir", str(data_dir), *options]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The process's own, with a home for credentials and without anything of another server."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MILL_")}
+    return kept | {"MILL_HOME": str(home)}
+
+
+@contextmanager
+def mill_up(data_dir: Path, *options: str, home: Path | None = None) -> Iterator[MillUp]:
+    """A server on a free port, unless the options say otherwise; stopped with the block."""
+    home = home or data_dir.with_name(f"{data_dir.name}-home")
+    log = data_dir.with_name(f"{data_dir.name}.log")
+    chosen = options if "--port" in options else ("--port", "0", *options)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            mill_up_command(data_dir, *chosen), stdout=output, stderr=output, env=environment(home)
+        )
+    try:
+        yield MillUp(_wait_until_ready(process, log), data_dir, home, process, log)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(_START_SECONDS)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
+    def url() -> str:
+        found = _READY.search(log.read_text())
+        assert found or process.poll() is None, f"the server did not start:\n{log.read_text()}"
+        return found[1] if found else ""
+
+    return wait_until(url, within=_START_SECONDS, what="the server's readiness")
