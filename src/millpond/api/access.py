@@ -35,14 +35,19 @@ def deps_of(request: Request) -> Deps:
     return deps
 
 
-def hub_of(request: Request) -> EventHub:
+# Asynchronous, because FastAPI sends every other dependency through a thread.
+async def _deps(request: Request) -> Deps:
+    return deps_of(request)
+
+
+async def _hub(request: Request) -> EventHub:
     hub: EventHub = request.app.state.hub
     return hub
 
 
-DepsOf = Annotated[Deps, Depends(deps_of)]
+DepsOf = Annotated[Deps, Depends(_deps)]
 # For streams and long polls; everything else publishes through deps.events.
-HubOf = Annotated[EventHub, Depends(hub_of)]
+HubOf = Annotated[EventHub, Depends(_hub)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from millpond.errors import Unavailable
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/healthz")
+@router.api_route("/healthz", methods=["GET", "HEAD"])
 def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.api_route("/readyz", methods=["GET", "HEAD"])
 def readyz(deps: DepsOf) -> dict[str, str]:
     """Raises what the database or the lake raised, so the reason stands in the answer."""
     try:

@@ -24,13 +24,13 @@ _NOT_BUILT = """<!doctype html>
 """
 
 
-def page_router(directory: Path = STATIC) -> APIRouter:
+def page_router() -> APIRouter:
     """GET of everything that no other route has; included last."""
     router = APIRouter(include_in_schema=False)
 
-    @router.get("/{path:path}")
+    @router.api_route("/{path:path}", methods=["GET", "HEAD"])
     def web_page(request: Request, path: str) -> Response:
-        return _answer(directory.resolve(), path, wants_html="text/html" in request.headers.get("accept", ""))
+        return _answer(STATIC.resolve(), path, wants_html="text/html" in request.headers.get("accept", ""))
 
     return router
 

@@ -17,6 +17,8 @@ from millpond.model.ids import new_id
 
 HELD_EVENTS = 5_000
 HEARTBEAT_SECONDS = 15.0
+# Then the browser comes back by itself and is looked at anew: roles and sessions end without an event, too.
+STREAM_SECONDS = 900.0
 # A reader this far behind is told to load everything anew instead of being fed from memory.
 QUEUED_EVENTS = 1_000
 
@@ -144,9 +146,12 @@ class EventHub:
         user_id: str | None = None,
         last_id: str | None = None,
         heartbeat: float = HEARTBEAT_SECONDS,
+        lifetime: float = STREAM_SECONDS,
     ) -> AsyncIterator[str]:
         """Server-sent events as text, from behind `last_id` on, until the reader leaves or the hub closes."""
-        stream = _Stream(asyncio.get_running_loop(), frozenset(topics), sees, user_id)
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + lifetime
+        stream = _Stream(loop, frozenset(topics), sees, user_id)
         with self._lock:
             missed = self._after(last_id)
             now = self._number
@@ -159,7 +164,7 @@ class EventHub:
             while True:
                 for event in self._take(stream):
                     yield event
-                if stream.ended:
+                if stream.ended or loop.time() >= ends_at:
                     return
                 try:
                     await asyncio.wait_for(stream.changed.wait(), heartbeat)

@@ -20,6 +20,8 @@ SESSION_DAYS = 30
 _WINDOW = timedelta(minutes=5)
 _FAILURES_PER_NAME = 10
 _FAILURES_PER_ADDRESS = 50
+# Somebody who tries ever new names must not fill the memory.
+_MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,10 @@ class LoginLimiter:
     def failed(self, *, name: str, address: str, now: datetime) -> None:
         with self._lock:
             for key in (f"name {name}", f"address {address}"):
-                self._recent(key, now)
                 self._failures.setdefault(key, deque()).append(now)
+            if len(self._failures) > _MOST_KEYS:
+                for key in list(self._failures):
+                    self._recent(key, now)
 
     def _recent(self, key: str, now: datetime) -> deque[datetime]:
         failures = self._failures.get(key, deque())

@@ -123,6 +123,16 @@ def test_heartbeat_and_close() -> None:
     run(test())
 
 
+def test_a_stream_does_not_live_for_ever() -> None:
+    hub = EventHub()
+
+    async def test() -> None:
+        stream = hub.stream(["jobs"], sees=everything, heartbeat=0.01, lifetime=0.02)
+        assert all([text.startswith(":") async for text in stream])
+
+    run(test())
+
+
 def test_changed_access_ends_the_streams_of_that_user() -> None:
     hub = EventHub()
 
