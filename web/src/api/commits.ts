@@ -1,0 +1,81 @@
+import { queryOptions } from "@tanstack/react-query";
+import { apiAddress } from "../lib/base";
+import { api, take } from "./client";
+import type { DatasetPlace } from "./datasets";
+import { paged } from "./paging";
+import { errorFrom, unreachable } from "./problem";
+
+export interface CommitPlace extends DatasetPlace {
+  ref: string;
+}
+
+export interface FilePlace extends CommitPlace {
+  path: string;
+}
+
+/** A text preview reads this much and no more, however long the file is. */
+export const PREVIEW_BYTES = 256 * 1024;
+
+export const commitsQuery = ({ ref, ...path }: CommitPlace) =>
+  paged(["commits", path, ref], (cursor) =>
+    take(
+      api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits", {
+        params: { path, query: { ref, cursor } },
+      }),
+    ),
+  );
+
+export const commitQuery = (place: CommitPlace) =>
+  queryOptions({
+    queryKey: ["commit", place],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}", { params: { path: place } }),
+      ),
+  });
+
+export const entriesQuery = ({ path, ...place }: FilePlace) =>
+  paged(["entries", place, path], (cursor) =>
+    take(
+      api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/entries", {
+        params: { path: place, query: { path, cursor, limit: 500 } },
+      }),
+    ),
+  );
+
+export const diffQuery = (path: DatasetPlace, before: string, after: string) =>
+  queryOptions({
+    queryKey: ["diff", path, before, after],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/datasets/{dataset}/diff", {
+          params: { path, query: { before, after, limit: 500 } },
+        }),
+      ),
+  });
+
+/** The address of one file's bytes, for `<img>` and downloads: the browser sends the session's cookie itself. */
+export function fileAddress(file: FilePlace, options: { download?: boolean } = {}): string {
+  const [project, dataset, ref] = [file.project, file.dataset, file.ref].map(encodeURIComponent);
+  const address = `/projects/${project}/datasets/${dataset}/commits/${ref}/file`;
+  return apiAddress(address, { path: file.path, download: options.download ? 1 : undefined });
+}
+
+export const fileTextQuery = (file: FilePlace) =>
+  queryOptions({
+    queryKey: ["file", file],
+    queryFn: ({ signal }) => readText(fileAddress(file), signal),
+  });
+
+/** The beginning of a file as text; null when it is not text. */
+async function readText(address: string, signal: AbortSignal): Promise<string | null> {
+  const headers = { Range: `bytes=0-${PREVIEW_BYTES - 1}` };
+  const response = await fetch(address, { headers, signal, credentials: "same-origin" }).catch(() => {
+    throw unreachable();
+  });
+  // Bytes 0-N of an empty file do not exist.
+  if (response.status === 416) return "";
+  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
+  const bytes = new Uint8Array(await response.arrayBuffer()).subarray(0, PREVIEW_BYTES);
+  return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,71 @@
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { api, queries, take } from "./client";
+import { paged } from "./paging";
+
+export interface DatasetPlace {
+  project: string;
+  dataset: string;
+}
+
+export interface DatasetFilter {
+  project?: string;
+  search?: string;
+}
+
+const refresh = () => queries.invalidateQueries({ queryKey: ["datasets"] });
+
+export const datasetsQuery = (filter: DatasetFilter) =>
+  paged(["datasets", "list", filter], (cursor) =>
+    take(api.GET("/api/v1/datasets", { params: { query: { ...filter, cursor } } })),
+  );
+
+export const datasetTotalsQuery = queryOptions({
+  queryKey: ["datasets", "totals"],
+  queryFn: () => take(api.GET("/api/v1/datasets/totals")),
+  refetchInterval: 60_000,
+});
+
+export const datasetQuery = (place: DatasetPlace) =>
+  queryOptions({
+    queryKey: ["datasets", "one", place],
+    queryFn: () =>
+      take(api.GET("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place } })),
+  });
+
+export const refsQuery = (place: DatasetPlace) =>
+  queryOptions({
+    queryKey: ["datasets", "refs", place],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/datasets/{dataset}/refs", {
+          params: { path: place, query: { limit: 1000 } },
+        }),
+      ),
+  });
+
+export function useCreateDataset() {
+  return useMutation({
+    mutationFn: ({ project, ...body }: { project: string; name: string; description: string }) =>
+      take(api.POST("/api/v1/projects/{project}/datasets", { params: { path: { project } }, body })),
+    onSuccess: refresh,
+  });
+}
+
+export function useChangeDataset(place: DatasetPlace) {
+  return useMutation({
+    mutationFn: (body: { description: string }) =>
+      take(api.PATCH("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place }, body })),
+    onSuccess: refresh,
+  });
+}
+
+export function useDeleteDataset(place: DatasetPlace) {
+  return useMutation({
+    mutationFn: () =>
+      take(api.DELETE("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place } })),
+    onSuccess: () => {
+      queries.removeQueries({ queryKey: ["datasets", "one", place] });
+      return refresh();
+    },
+  });
+}

@@ -1,0 +1,40 @@
+/** What an event makes stale: topics of the stream on one side, keys of queries on the other. */
+import type { Query } from "@tanstack/react-query";
+import { KeyedThrottle } from "../lib/throttle";
+import { queries } from "./client";
+
+/** Always streamed while a tab is visible; runs and logs are added by their own pages. */
+export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
+
+const NOUNS: Record<string, readonly string[]> = {
+  datasets: ["datasets", "commits", "home"],
+  caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home"],
+  jobs: ["jobs", "home", "computes", "runs"],
+};
+
+const throttle = new KeyedThrottle(500);
+
+/** Reload what is shown of a topic, at most twice a second however many events come. */
+export function refreshTopic(topic: string): void {
+  throttle.call(topic, () => {
+    void queries.invalidateQueries({ predicate: (query) => concerns(topic, query) });
+  });
+}
+
+export function refreshEverything(): void {
+  throttle.call("*", () => void queries.invalidateQueries());
+}
+
+export function concerns(topic: string, query: Pick<Query, "queryKey">): boolean {
+  const [noun, , third] = query.queryKey;
+  const [kind, id] = splitTopic(topic);
+  if (kind === "run") return noun === "runs" && third === id;
+  // A job's log is asked for by name or id; only one is shown at a time.
+  if (kind === "log") return noun === "log";
+  return NOUNS[topic]?.includes(String(noun)) ?? false;
+}
+
+function splitTopic(topic: string): [string, string | undefined] {
+  const colon = topic.indexOf(":");
+  return colon < 0 ? [topic, undefined] : [topic.slice(0, colon), topic.slice(colon + 1)];
+}

@@ -1,0 +1,60 @@
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { api, queries, SESSION_KEY, take } from "./client";
+import type { Role } from "./shapes";
+
+async function refresh(): Promise<void> {
+  await queries.invalidateQueries({ queryKey: ["projects"] });
+  await queries.invalidateQueries({ queryKey: SESSION_KEY });
+}
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects", "list"],
+  queryFn: () => take(api.GET("/api/v1/projects", { params: { query: { limit: 1000 } } })),
+});
+
+export const membersQuery = (project: string) =>
+  queryOptions({
+    queryKey: ["projects", "members", project],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/members", {
+          params: { path: { project }, query: { limit: 1000 } },
+        }),
+      ),
+  });
+
+export function useCreateProject() {
+  return useMutation({
+    mutationFn: (body: { name: string; description: string }) => take(api.POST("/api/v1/projects", { body })),
+    onSuccess: refresh,
+  });
+}
+
+export function useDeleteProject() {
+  return useMutation({
+    mutationFn: (project: string) =>
+      take(api.DELETE("/api/v1/projects/{project}", { params: { path: { project } } })),
+    onSuccess: refresh,
+  });
+}
+
+export function usePutMember(project: string) {
+  return useMutation({
+    mutationFn: ({ user, role }: { user: string; role: Role }) =>
+      take(
+        api.PUT("/api/v1/projects/{project}/members/{user}", {
+          params: { path: { project, user } },
+          body: { role },
+        }),
+      ),
+    onSuccess: refresh,
+  });
+}
+
+export function useRemoveMember(project: string) {
+  return useMutation({
+    mutationFn: (user: string) =>
+      take(api.DELETE("/api/v1/projects/{project}/members/{user}", { params: { path: { project, user } } })),
+    onSuccess: refresh,
+  });
+}

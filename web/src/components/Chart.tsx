@@ -1,0 +1,71 @@
+import { ActionIcon, Group, Paper, Text, Title, Tooltip } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconChartLine, IconTable } from "@tabler/icons-react";
+import { ChartTable } from "./ChartTable";
+import { Plot } from "./Plot";
+
+export interface Line {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+}
+
+export interface ChartData {
+  /** Seconds since 1970 when `time`, steps otherwise. */
+  readonly x: readonly number[];
+  readonly time: boolean;
+  readonly lines: readonly Line[];
+}
+
+interface Props {
+  title: string;
+  data: ChartData;
+  format: (value: number) => string;
+  note?: string;
+}
+
+/** Lines over steps or time, with the same numbers as a table for those who would rather read them. */
+export function Chart({ title, data, format, note }: Props) {
+  const [table, view] = useDisclosure(false);
+  const label = table ? `Show ${title} as a chart` : `Show ${title} as a table`;
+  const newest = data.lines.map((line) => lastOf(line.values)).filter((value) => value !== null);
+  const summary = newest.map(format).join(", ");
+  return (
+    <Paper withBorder p="sm" component="section" aria-label={title} data-testid="chart">
+      <Group justify="space-between" wrap="nowrap" mb={4}>
+        <Title order={3} size="h6" style={{ overflowWrap: "anywhere" }}>
+          {title}
+        </Title>
+        <Group gap="xs" wrap="nowrap">
+          <Text size="sm" className="mono">
+            {summary}
+          </Text>
+          <Tooltip label={label}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={label}
+              aria-pressed={table}
+              onClick={view.toggle}
+            >
+              {table ? <IconChartLine size={16} /> : <IconTable size={16} />}
+            </ActionIcon>
+          </Tooltip>
+        </Group>
+      </Group>
+      {table ? (
+        <ChartTable title={title} data={data} format={format} />
+      ) : (
+        <Plot label={`${title}, now ${summary || "without values"}`} data={data} format={format} />
+      )}
+      {note && (
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
+      )}
+    </Paper>
+  );
+}
+
+function lastOf(values: readonly (number | null)[]): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}

@@ -1,0 +1,30 @@
+import { Paper, Stack, Text, ThemeIcon } from "@mantine/core";
+import type { Icon } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { CommandLine } from "./Copyable";
+
+interface Props {
+  icon: Icon;
+  /** One sentence that says what is missing and what it is for. */
+  sentence: string;
+  action?: ReactNode;
+  command?: string;
+}
+
+/** What a page shows when there is nothing yet: one sentence, one button, the command line that does the same. */
+export function EmptyState({ icon: Picture, sentence, action, command }: Props) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="md" py="lg">
+        <ThemeIcon size={48} radius="xl" variant="light" aria-hidden>
+          <Picture size={26} />
+        </ThemeIcon>
+        <Text ta="center" maw={520}>
+          {sentence}
+        </Text>
+        {action}
+        {command && <CommandLine command={command} />}
+      </Stack>
+    </Paper>
+  );
+}

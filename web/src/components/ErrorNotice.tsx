@@ -1,0 +1,31 @@
+import { Alert, Button, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { ApiError } from "../api/problem";
+
+/** What went wrong, what to do now, and the id by which the server's log knows it. */
+export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
+  const known = error instanceof ApiError ? error : null;
+  return (
+    <Alert
+      role="alert"
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={error instanceof Error ? error.message : "Something went wrong."}
+    >
+      <Stack gap="xs" align="flex-start">
+        {known?.hint && <Text size="sm">{known.hint}</Text>}
+        {known?.requestId && (
+          <Text size="xs" c="dimmed">
+            Request <span className="mono">{known.requestId}</span>
+          </Text>
+        )}
+        {retry && (
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,38 @@
+import { Button, Center, Stack } from "@mantine/core";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { itemsOf, type Page } from "../api/paging";
+import { ErrorNotice } from "./ErrorNotice";
+import { WaitingRows } from "./Waiting";
+
+interface Props<Item> {
+  result: UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
+  /** Shown when there is nothing at all. */
+  empty: ReactNode;
+  waiting?: ReactNode;
+  children: (items: Item[]) => ReactNode;
+}
+
+/** The four faces of a list: on its way, failed, empty, or there with a button for more. */
+export function Paged<Item>({ result, empty, waiting = <WaitingRows />, children }: Props<Item>) {
+  const items = itemsOf(result.data);
+  if (result.isPending) return waiting;
+  if (!result.data) return <ErrorNotice error={result.error} retry={result.refetch} />;
+  if (items.length === 0) return empty;
+  return (
+    <Stack>
+      {children(items)}
+      {result.hasNextPage && (
+        <Center>
+          <Button
+            variant="default"
+            onClick={() => result.fetchNextPage()}
+            loading={result.isFetchingNextPage}
+          >
+            Show more
+          </Button>
+        </Center>
+      )}
+    </Stack>
+  );
+}

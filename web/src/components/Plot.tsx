@@ -1,0 +1,84 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import type { ChartData } from "./Chart";
+
+const HEIGHT = 180;
+const COLORS = { light: ["#0b7285", "#d9480f", "#5f3dc4"], dark: ["#3bc9db", "#ff922b", "#b197fc"] };
+
+interface Props {
+  label: string;
+  data: ChartData;
+  format: (value: number) => string;
+}
+
+/** The drawing itself: new points are handed to the same canvas, which is made anew only when its look changes. */
+export function Plot({ label, data, format }: Props) {
+  const scheme = useComputedColorScheme("light");
+  const { ref: sized, width } = useElementSize<HTMLDivElement>();
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const newest = useRef(data);
+  newest.current = data;
+  const labels = data.lines.map((line) => line.label).join("\0");
+
+  useEffect(() => {
+    if (!place.current) return;
+    const made = new uPlot(
+      optionsFor(labels.split("\0"), newest.current.time, scheme, format),
+      [[]],
+      place.current,
+    );
+    plot.current = made;
+    return () => {
+      made.destroy();
+      plot.current = null;
+    };
+  }, [labels, scheme, format]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew needs its size again
+  useEffect(() => {
+    if (width > 0) plot.current?.setSize({ width, height: HEIGHT });
+  }, [width, labels, scheme, format]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew needs its points again
+  useEffect(() => {
+    plot.current?.setData([data.x, ...data.lines.map((line) => line.values)] as uPlot.AlignedData);
+  }, [data, labels, scheme, format]);
+
+  return (
+    <div ref={sized} style={{ height: HEIGHT, overflow: "hidden" }}>
+      <div ref={place} role="img" aria-label={label} />
+    </div>
+  );
+}
+
+function optionsFor(
+  labels: string[],
+  time: boolean,
+  scheme: "light" | "dark",
+  format: (value: number) => string,
+): uPlot.Options {
+  const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
+  const grid = { stroke: scheme === "dark" ? "#34383d" : "#e3e7ea", width: 1 };
+  const axis = { stroke: ink, grid, ticks: grid, font: "11px system-ui" };
+  return {
+    width: 300,
+    height: HEIGHT,
+    legend: { show: labels.length > 1, live: false },
+    scales: { x: { time } },
+    cursor: { drag: { x: true, y: false } },
+    axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map(format) }],
+    series: [
+      {},
+      ...labels.map((label, index) => ({
+        label,
+        stroke: COLORS[scheme][index % COLORS[scheme].length],
+        width: 1.75,
+        spanGaps: false,
+        points: { show: undefined },
+      })),
+    ],
+  };
+}

@@ -1,0 +1,51 @@
+import { ActionIcon, Menu, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconKey, IconLock, IconLogout, IconUserCircle } from "@tabler/icons-react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useSession, useSignOut } from "../../api/session";
+import { ChangePassword } from "./ChangePassword";
+
+export function UserMenu() {
+  const session = useSession();
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const [changing, password] = useDisclosure(false);
+  if (!session) return null;
+  const leave = () => signOut.mutate(undefined, { onSettled: () => navigate({ to: "/login" }) });
+  return (
+    <>
+      <Menu position="bottom-end" width={220}>
+        <Menu.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            aria-label={`Signed in as ${session.user.name}`}
+          >
+            <IconUserCircle size={22} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>
+            {session.user.full_name || session.user.name}
+            <Text size="xs" c="dimmed">
+              {session.user.is_admin ? "site administrator" : session.user.name}
+            </Text>
+          </Menu.Label>
+          <Menu.Item component={Link} to="/tokens" leftSection={<IconKey size={16} aria-hidden />}>
+            Tokens
+          </Menu.Item>
+          <Menu.Item leftSection={<IconLock size={16} aria-hidden />} onClick={password.open}>
+            Change password
+          </Menu.Item>
+          <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={leave}>
+            Sign out
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Label>Millpond {session.server_version}</Menu.Label>
+        </Menu.Dropdown>
+      </Menu>
+      {changing && <ChangePassword user={session.user.name} onClose={password.close} />}
+    </>
+  );
+}

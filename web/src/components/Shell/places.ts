@@ -1,0 +1,70 @@
+/** The places of the page: what the navigation, the palette and the keyboard lead to. */
+import {
+  type Icon,
+  IconCpu,
+  IconDatabase,
+  IconFolders,
+  IconHistory,
+  IconHome,
+  IconKey,
+  IconPlayerPlay,
+  IconRipple,
+  IconTimeline,
+  IconUsers,
+} from "@tabler/icons-react";
+
+export interface Place {
+  readonly to:
+    | "/"
+    | "/datasets"
+    | "/caches"
+    | "/jobs"
+    | "/runs"
+    | "/compute"
+    | "/projects"
+    | "/tokens"
+    | "/users"
+    | "/audit";
+  readonly label: string;
+  readonly icon: Icon;
+  readonly keys?: string;
+  readonly siteAdmin?: boolean;
+}
+
+export interface Group {
+  readonly label: string;
+  readonly places: readonly Place[];
+}
+
+export const GROUPS: readonly Group[] = [
+  { label: "", places: [{ to: "/", label: "Home", icon: IconHome, keys: "g h" }] },
+  {
+    label: "Data",
+    places: [
+      { to: "/datasets", label: "Datasets", icon: IconDatabase, keys: "g d" },
+      { to: "/caches", label: "Caches", icon: IconRipple, keys: "g c" },
+    ],
+  },
+  {
+    label: "Work",
+    places: [
+      { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
+      { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
+      { to: "/compute", label: "Compute", icon: IconCpu },
+    ],
+  },
+  {
+    label: "Admin",
+    places: [
+      { to: "/projects", label: "Projects", icon: IconFolders },
+      { to: "/tokens", label: "Tokens", icon: IconKey },
+      { to: "/users", label: "Users", icon: IconUsers, siteAdmin: true },
+      { to: "/audit", label: "Audit", icon: IconHistory, siteAdmin: true },
+    ],
+  },
+];
+
+/** What somebody may open. */
+export function placesFor(isAdmin: boolean): Place[] {
+  return GROUPS.flatMap((group) => group.places).filter((place) => isAdmin || !place.siteAdmin);
+}

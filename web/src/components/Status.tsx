@@ -1,0 +1,54 @@
+import { Badge, type MantineColor } from "@mantine/core";
+import {
+  type Icon,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconClock,
+  IconDownload,
+  IconHelpCircle,
+  IconLoader,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconPlugConnected,
+  IconPlugConnectedX,
+  IconTrash,
+} from "@tabler/icons-react";
+import type { CachedState, JobState, RunState } from "../api/shapes";
+
+type State = JobState | RunState | CachedState | "connected" | "away";
+
+/** Always an icon and a word: colour alone says nothing to many people. */
+const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
+  queued: [IconClock, "gray"],
+  placed: [IconCircleDashed, "indigo"],
+  preparing: [IconLoader, "indigo"],
+  running: [IconPlayerPlay, "blue"],
+  preempted: [IconPlayerPause, "orange"],
+  succeeded: [IconCircleCheck, "green"],
+  failed: [IconCircleX, "red"],
+  cancelled: [IconPlayerStop, "gray"],
+  lost: [IconHelpCircle, "orange"],
+  filling: [IconDownload, "blue"],
+  ready: [IconCircleCheck, "green"],
+  evicting: [IconTrash, "gray"],
+  connected: [IconPlugConnected, "green"],
+  away: [IconPlugConnectedX, "red"],
+};
+
+export function Status({ state, size = "md" }: { state: State; size?: "sm" | "md" | "lg" }) {
+  const [Picture, color] = LOOKS[state] ?? [IconHelpCircle, "gray"];
+  return (
+    <Badge
+      color={color}
+      variant="light"
+      size={size}
+      tt="none"
+      leftSection={<Picture size={14} aria-hidden />}
+      className="status"
+    >
+      {state}
+    </Badge>
+  );
+}

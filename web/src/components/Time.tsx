@@ -1,0 +1,20 @@
+import { Text, Tooltip } from "@mantine/core";
+import { useNow } from "../hooks/useNow";
+import { formatAbsolute, formatRelative } from "../lib/time";
+
+const RENEW_MS = 15_000;
+
+/** A time relative to now; the exact one, in the viewer's zone, on hover or focus. */
+export function Time({ at, prefix = "" }: { at: string | null | undefined; prefix?: string }) {
+  const now = useNow(RENEW_MS);
+  if (!at) return <>–</>;
+  const time = new Date(at);
+  return (
+    <Tooltip label={formatAbsolute(time)} events={{ hover: true, focus: true, touch: true }}>
+      <Text component="time" dateTime={at} inherit style={{ whiteSpace: "nowrap" }}>
+        {prefix}
+        {formatRelative(time, now)}
+      </Text>
+    </Tooltip>
+  );
+}

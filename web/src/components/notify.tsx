@@ -1,0 +1,42 @@
+/** Short messages in the corner, read out politely. */
+import { Anchor, Group, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { ApiError } from "../api/problem";
+
+export function notifyDone(message: string): void {
+  notifications.show({ message, color: "green" });
+}
+
+/** What was done, with a way back. */
+export function notifyUndo(message: string, undo: () => void): void {
+  const id = notifications.show({
+    color: "gray",
+    autoClose: 10_000,
+    message: (
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm">{message}</Text>
+        <Anchor
+          component="button"
+          size="sm"
+          fw={600}
+          onClick={() => {
+            notifications.hide(id);
+            undo();
+          }}
+        >
+          Undo
+        </Anchor>
+      </Group>
+    ),
+  });
+}
+
+export function notifyError(error: unknown): void {
+  const known = error instanceof ApiError ? error : null;
+  notifications.show({
+    color: "red",
+    title: error instanceof Error ? error.message : "Something went wrong.",
+    message: [known?.hint, known?.requestId && `Request ${known.requestId}`].filter(Boolean).join(" "),
+    autoClose: 12_000,
+  });
+}

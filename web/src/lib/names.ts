@@ -1,0 +1,31 @@
+/** How names and commit ids are written. */
+
+/** Enough of a commit id to tell it apart, as the command line prints it. */
+export function shortId(id: string): string {
+  return id.slice(0, 12);
+}
+
+/** `project/name` as its two parts. */
+export function splitWritten(written: string): { project: string; name: string } {
+  const slash = written.indexOf("/");
+  return { project: written.slice(0, slash), name: written.slice(slash + 1) };
+}
+
+/** Up to two letters for an avatar: `mary.vale` is `MV`, `dan` is `D`. */
+export function initials(name: string): string {
+  const parts = name.split(/[\s._-]+/).filter(Boolean);
+  return parts
+    .slice(0, 2)
+    .map((part) => part.charAt(0).toUpperCase())
+    .join("");
+}
+
+/** One argument of a command line, quoted for a POSIX shell only where it must be. */
+export function shellQuote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A command as one line that can be pasted into a shell. */
+export function shellLine(command: readonly string[]): string {
+  return command.map(shellQuote).join(" ");
+}

@@ -1,0 +1,47 @@
+import { Code, Paper, Text } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { createColumnHelper } from "@tanstack/react-table";
+import type { AuditRecord } from "../../api/shapes";
+import { auditQuery } from "../../api/users";
+import { DataTable } from "../../components/DataTable";
+import { Paged } from "../../components/Paged";
+import { PageHeader } from "../../components/PageHeader";
+import { Time } from "../../components/Time";
+
+const column = createColumnHelper<AuditRecord>();
+
+const COLUMNS = [
+  column.accessor("at", { header: "When", cell: ({ getValue }) => <Time at={getValue()} /> }),
+  column.accessor("actor", { header: "Who" }),
+  column.accessor("action", { header: "What", cell: ({ getValue }) => <Code>{getValue()}</Code> }),
+  column.accessor("subject", { header: "To what" }),
+  column.accessor("project", { header: "Project", cell: ({ getValue }) => getValue() ?? "–" }),
+  column.accessor("details", {
+    header: "Details",
+    enableSorting: false,
+    cell: ({ getValue }) => words(getValue()),
+  }),
+];
+
+/** Who changed what, newest first. */
+export function AuditList() {
+  const result = useInfiniteQuery(auditQuery);
+  return (
+    <>
+      <PageHeader title="Audit" below={<Text c="dimmed">Who changed what, newest first.</Text>} />
+      <Paged result={result} empty={<Text>Nothing was changed yet.</Text>}>
+        {(records) => (
+          <Paper withBorder>
+            <DataTable label="Audit" rows={records} columns={COLUMNS} rowId={(record) => String(record.id)} />
+          </Paper>
+        )}
+      </Paged>
+    </>
+  );
+}
+
+function words(details: Record<string, unknown>): string {
+  return Object.entries(details)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}

@@ -1,0 +1,48 @@
+import { Button, Menu } from "@mantine/core";
+import { IconClock } from "@tabler/icons-react";
+import { useSession } from "../../../api/session";
+import type { Volume } from "../../../api/shapes";
+import { useChangeVolume } from "../../../api/volumes";
+import { notifyError } from "../../../components/notify";
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const CHOICES = [
+  [HOUR, "1 hour"],
+  [8 * HOUR, "8 hours"],
+  [DAY, "1 day"],
+  [3 * DAY, "3 days"],
+  [7 * DAY, "1 week"],
+  [30 * DAY, "30 days"],
+] as const;
+
+/** How long an unused commit stays; a site administrator may change it. */
+export function IdleTime({ volume }: { volume: Volume }) {
+  const change = useChangeVolume();
+  if (!useSession()?.user.is_admin) return null;
+  const choose = (idle_seconds: number) =>
+    change.mutate({ volume: volume.name, idle_seconds }, { onError: notifyError });
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconClock size={14} aria-hidden />}
+          loading={change.isPending}
+          aria-label={`Idle time of ${volume.name}`}
+        >
+          Idle time
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Clear what nobody used for</Menu.Label>
+        {CHOICES.map(([seconds, words]) => (
+          <Menu.Item key={seconds} onClick={() => choose(seconds)} disabled={seconds === volume.idle_seconds}>
+            {words}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,80 @@
+import { Badge, Group, Paper, Text } from "@mantine/core";
+import type { DatasetPlace } from "../../../api/datasets";
+import type { Commit } from "../../../api/shapes";
+import { CopyIcon } from "../../../components/Copyable";
+import { TextLink } from "../../../components/TextLink";
+import { Time } from "../../../components/Time";
+import { shortId } from "../../../lib/names";
+import { formatBytes, plural } from "../../../lib/quantity";
+import { CacheButton } from "./CacheButton";
+import { CachedBadge } from "./CachedBadge";
+
+interface Props {
+  commit: Commit;
+  place: DatasetPlace;
+}
+
+export function CommitRow({ commit, place }: Props) {
+  return (
+    <Paper withBorder p="md" component="li" data-testid="commit">
+      <Group justify="space-between" align="flex-start">
+        <div style={{ flex: 1, minWidth: 260 }}>
+          <Group gap="xs">
+            <Text fw={600} style={{ overflowWrap: "anywhere" }}>
+              {commit.message || "(no message)"}
+            </Text>
+            {commit.refs.map((ref) => (
+              <Badge key={ref} variant="outline" color="gray" tt="none">
+                {ref}
+              </Badge>
+            ))}
+          </Group>
+          <Group gap={6} mt={2}>
+            <CommitLink commit={commit} place={place} />
+            <CopyIcon value={commit.id} label="Copy the commit id" />
+            <Text size="sm" c="dimmed" component="div">
+              {commit.author} · <Time at={commit.time} /> · {plural(commit.files, "file")} ·{" "}
+              {formatBytes(commit.bytes)}
+              {commit.parents[0] && (
+                <>
+                  {" · "}
+                  <TextLink
+                    to="/projects/$project/datasets/$dataset"
+                    params={place}
+                    search={{ tab: "diff", before: commit.parents[0], after: commit.id }}
+                    size="sm"
+                  >
+                    changes
+                  </TextLink>
+                </>
+              )}
+            </Text>
+          </Group>
+        </div>
+        <CacheButton commit={commit} place={place} />
+      </Group>
+      {commit.cached_on.length > 0 && (
+        <Group mt="sm" gap="sm">
+          {commit.cached_on.map((cached) => (
+            <CachedBadge key={cached.cached_id} cached={cached} project={place.project} />
+          ))}
+        </Group>
+      )}
+    </Paper>
+  );
+}
+
+function CommitLink({ commit, place }: Props) {
+  return (
+    <TextLink
+      to="/projects/$project/datasets/$dataset"
+      params={place}
+      search={{ tab: "files", ref: commit.id }}
+      className="mono"
+      size="sm"
+      aria-label={`Files of commit ${shortId(commit.id)}`}
+    >
+      {shortId(commit.id)}
+    </TextLink>
+  );
+}

@@ -1,0 +1,52 @@
+import { Group, Stack } from "@mantine/core";
+import { IconGitCommit } from "@tabler/icons-react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { commitsQuery } from "../../../api/commits";
+import type { Dataset } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
+import { EmptyState } from "../../../components/EmptyState";
+import { Paged } from "../../../components/Paged";
+import { CommitRow } from "./CommitRow";
+import { RefSelect } from "./RefSelect";
+
+const route = getRouteApi("/in/projects/$project/datasets/$dataset");
+
+export function CommitsTab({ dataset }: { dataset: Dataset }) {
+  const { ref = dataset.default_branch } = route.useSearch();
+  const place = { project: dataset.project, dataset: dataset.name };
+  const result = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: dataset.head !== null });
+  const navigate = route.useNavigate();
+  if (dataset.head === null) return <NoCommits dataset={dataset} />;
+  return (
+    <Stack>
+      <Group>
+        <RefSelect
+          place={place}
+          value={ref}
+          onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
+        />
+        <CommandLine command={`mill cache add ${dataset.project}/${dataset.name}@${ref}`} />
+      </Group>
+      <Paged result={result} empty={<NoCommits dataset={dataset} />}>
+        {(commits) => (
+          <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: "none" }}>
+            {commits.map((commit) => (
+              <CommitRow key={commit.id} commit={commit} place={place} />
+            ))}
+          </Stack>
+        )}
+      </Paged>
+    </Stack>
+  );
+}
+
+export function NoCommits({ dataset }: { dataset: Dataset }) {
+  return (
+    <EmptyState
+      icon={IconGitCommit}
+      sentence="Nothing was committed yet: sync a directory into this dataset."
+      command={`mill data init ${dataset.project}/${dataset.name} && mill data sync -m "first version"`}
+    />
+  );
+}

@@ -1,0 +1,107 @@
+import { Group, Paper, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { homeQuery } from "../../api/home";
+import type { Home as HomeShape } from "../../api/shapes";
+import { Loaded } from "../../components/Loaded";
+import { PageHeader } from "../../components/PageHeader";
+import { TextLink } from "../../components/TextLink";
+import { WaitingCards } from "../../components/Waiting";
+import { formatGpus, formatUsed } from "../../lib/quantity";
+import { JobTable } from "../Job/parts/JobTable";
+import { Checklist } from "./Checklist";
+
+export function Home() {
+  const home = useQuery(homeQuery);
+  return (
+    <>
+      <PageHeader title="Home" />
+      <Loaded result={home} waiting={<WaitingCards cards={4} height={96} />}>
+        {(data) => (
+          <Stack gap="lg">
+            <Numbers home={data} />
+            <Checklist home={data} />
+            {data.recent_jobs.length > 0 && (
+              <section>
+                <Group justify="space-between" mb="xs">
+                  <Title order={2} size="h4">
+                    Recent jobs
+                  </Title>
+                  <TextLink to="/jobs" size="sm">
+                    All jobs
+                  </TextLink>
+                </Group>
+                <JobTable jobs={data.recent_jobs} label="Recent jobs" />
+              </section>
+            )}
+          </Stack>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Numbers({ home }: { home: HomeShape }) {
+  const cached = home.volume_bytes > 0 ? (100 * home.cached_bytes) / home.volume_bytes : 0;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+      <Tile
+        label="GPUs allocated"
+        link={
+          <TextLink to="/compute" size="sm">
+            Compute
+          </TextLink>
+        }
+      >
+        {formatGpus(home.gpu_used_hundredths)} / {home.gpus_total}
+      </Tile>
+      <Tile
+        label="Jobs running"
+        link={
+          <TextLink to="/jobs" size="sm">
+            {home.jobs_waiting} waiting
+          </TextLink>
+        }
+      >
+        {home.jobs_running}
+      </Tile>
+      <Tile
+        label="Datasets"
+        link={
+          <TextLink to="/datasets" size="sm">
+            Browse
+          </TextLink>
+        }
+      >
+        {home.datasets}
+      </Tile>
+      <Tile
+        label="Used by cached commits"
+        link={
+          <TextLink to="/caches" size="sm">
+            Caches
+          </TextLink>
+        }
+      >
+        {formatUsed(home.cached_bytes, home.volume_bytes)}
+        <Progress value={cached} mt={6} color="cyan.7" aria-label="Share of the volumes in use" />
+      </Tile>
+    </SimpleGrid>
+  );
+}
+
+function Tile({ label, link, children }: { label: string; link: ReactNode; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between" align="flex-start" wrap="nowrap">
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
+        {link}
+      </Group>
+      <Text component="div" size="xl" fw={650} mt={4}>
+        {children}
+      </Text>
+    </Paper>
+  );
+}

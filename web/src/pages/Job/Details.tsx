@@ -1,0 +1,85 @@
+import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { jobQuery } from "../../api/jobs";
+import { isNotFound } from "../../api/problem";
+import type { Job } from "../../api/shapes";
+import { Loaded } from "../../components/Loaded";
+import { NotFound } from "../../components/NotFound";
+import { PageHeader } from "../../components/PageHeader";
+import { Status } from "../../components/Status";
+import { TextLink } from "../../components/TextLink";
+import { RunRecord } from "../Run/parts/RunRecord";
+import { JobActions } from "./parts/JobActions";
+import { JobFacts } from "./parts/JobFacts";
+import { LedgerBar } from "./parts/LedgerBar";
+import { LogView } from "./parts/LogView";
+import { Reasons } from "./parts/Reasons";
+import { isFinished } from "./parts/states";
+import { UsageCharts } from "./parts/UsageCharts";
+
+const route = getRouteApi("/in/projects/$project/jobs/$job");
+
+export function JobDetails() {
+  const place = route.useParams();
+  const result = useQuery({
+    ...jobQuery(place),
+    // The ledger of a job under way grows without an event.
+    refetchInterval: ({ state }) => (state.data && !isFinished(state.data.state) ? 10_000 : false),
+  });
+  if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
+  return (
+    <>
+      <PageHeader
+        title={result.data?.written ?? place.job}
+        above={<Above project={place.project} />}
+        below={result.data && <By job={result.data} />}
+        actions={result.data && <JobActions job={result.data} />}
+      />
+      <Loaded result={result}>{(job) => <JobRecord job={job} />}</Loaded>
+    </>
+  );
+}
+
+function JobRecord({ job }: { job: Job }) {
+  return (
+    <Stack gap="lg">
+      <Reasons job={job} />
+      <JobFacts job={job} />
+      <LedgerBar ledger={job.ledger} />
+      <RunRecord place={{ project: job.project, run: job.run_id }} isRunning={!isFinished(job.state)} />
+      <UsageCharts job={job} />
+      <section>
+        <Title order={2} size="h4" mb="xs">
+          Log
+        </Title>
+        <LogView key={job.id} job={job} />
+      </section>
+    </Stack>
+  );
+}
+
+function Above({ project }: { project: string }) {
+  return (
+    <Breadcrumbs mb={4} fz="sm">
+      <TextLink to="/jobs" size="sm">
+        Jobs
+      </TextLink>
+      <TextLink to="/jobs" search={{ project }} size="sm">
+        {project}
+      </TextLink>
+    </Breadcrumbs>
+  );
+}
+
+function By({ job }: { job: Job }) {
+  return (
+    <Group gap="xs" mt={4}>
+      <Text>by {job.created_by}</Text>
+      <div role="status" aria-live="polite">
+        <Status state={job.state} size="lg" />
+      </div>
+      {job.deleted_at && <Text c="dimmed">in the bin</Text>}
+    </Group>
+  );
+}

@@ -1,0 +1,27 @@
+import { Alert, List, Text } from "@mantine/core";
+import { IconAlertTriangle, IconInfoCircle } from "@tabler/icons-react";
+import type { Job } from "../../../api/shapes";
+import { isFinished } from "./states";
+
+/** Why a job is in its state: always while it waits, and whenever something went wrong. */
+export function Reasons({ job }: { job: Job }) {
+  const reasons = isFinished(job.state) ? job.reasons.slice(-1) : job.reasons;
+  if (job.state === "succeeded" || (reasons.length === 0 && !job.problem)) return null;
+  const failed = job.state === "failed";
+  return (
+    <Alert
+      color={failed ? "red" : "blue"}
+      icon={failed ? <IconAlertTriangle /> : <IconInfoCircle />}
+      title={job.problem ?? `Why it is ${job.state}`}
+    >
+      {reasons.length > 0 && (
+        <List size="sm" spacing={4}>
+          {reasons.map((reason, index) => (
+            <List.Item key={index}>{reason}</List.Item>
+          ))}
+        </List>
+      )}
+      {job.signal !== null && <Text size="sm">Ended by signal {job.signal}.</Text>}
+    </Alert>
+  );
+}

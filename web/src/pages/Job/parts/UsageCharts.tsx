@@ -1,0 +1,57 @@
+import { SimpleGrid, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { usageQuery } from "../../../api/jobs";
+import type { Job, Usage } from "../../../api/shapes";
+import { Chart, type ChartData } from "../../../components/Chart";
+import { formatBytes } from "../../../lib/quantity";
+import { isFinished } from "./states";
+
+const percent = (value: number) => `${Math.round(value * 10) / 10} %`;
+const bytes = (value: number) => formatBytes(Math.round(value));
+const rate = (value: number) => `${formatBytes(Math.round(value))}/s`;
+
+/** CPU, memory, block I/O and, where there is one, the GPU. */
+export function UsageCharts({ job }: { job: Job }) {
+  const result = useQuery({
+    ...usageQuery({ project: job.project, job: job.id }),
+    enabled: job.started_at !== null,
+    refetchInterval: isFinished(job.state) ? false : 5_000,
+  });
+  const charts = useMemo(() => chartsOf(result.data?.items ?? []), [result.data]);
+  if (!result.data || result.data.items.length === 0) return null;
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Resources
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+        <Chart title="CPU" data={charts.cpu} format={percent} />
+        <Chart title="Memory" data={charts.memory} format={bytes} />
+        <Chart title="Block IO" data={charts.io} format={rate} />
+        {charts.gpu && <Chart title="GPU" data={charts.gpu} format={percent} />}
+        {charts.gpuMemory && <Chart title="GPU Memory" data={charts.gpuMemory} format={bytes} />}
+      </SimpleGrid>
+    </section>
+  );
+}
+
+function chartsOf(samples: Usage[]) {
+  const x = samples.map((sample) => Date.parse(sample.at) / 1000);
+  const over = (lines: ChartData["lines"]): ChartData => ({ x, time: true, lines });
+  const values = (read: (sample: Usage) => number | null | undefined) => samples.map((s) => read(s) ?? null);
+  const hasGpu = samples.some((sample) => sample.gpu_percent != null);
+  const hasGpuMemory = samples.some((sample) => sample.gpu_memory_bytes != null);
+  return {
+    cpu: over([{ label: "CPU", values: values((s) => s.cpu_percent) }]),
+    memory: over([{ label: "Memory", values: values((s) => s.memory_bytes) }]),
+    io: over([
+      { label: "read", values: values((s) => s.read_bytes) },
+      { label: "write", values: values((s) => s.write_bytes) },
+    ]),
+    gpu: hasGpu ? over([{ label: "GPU", values: values((s) => s.gpu_percent) }]) : null,
+    gpuMemory: hasGpuMemory
+      ? over([{ label: "GPU memory", values: values((s) => s.gpu_memory_bytes) }])
+      : null,
+  };
+}

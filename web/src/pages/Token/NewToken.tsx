@@ -1,0 +1,58 @@
+import { Alert, Button, Modal, Select, Stack, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { useCreateToken } from "../../api/tokens";
+import { CommandLine } from "../../components/Copyable";
+import { ErrorNotice } from "../../components/ErrorNotice";
+
+const DAY = 86_400;
+const LIVES = [
+  { value: String(7 * DAY), label: "7 days" },
+  { value: String(90 * DAY), label: "90 days" },
+  { value: String(365 * DAY), label: "1 year" },
+  { value: "never", label: "Never" },
+];
+
+/** Makes a token and shows its secret this once. */
+export function NewToken({ onClose }: { onClose: () => void }) {
+  const create = useCreateToken();
+  const form = useForm({ initialValues: { name: "", life: String(90 * DAY) } });
+  const submit = form.onSubmit(({ name, life }) =>
+    create.mutate({ name, expires_seconds: life === "never" ? null : Number(life) }),
+  );
+  return (
+    <Modal opened onClose={onClose} title="New token" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      {create.data ? (
+        <Stack>
+          <Alert color="orange" icon={<IconAlertTriangle />} title="Copy it now: it is never shown again.">
+            Keep it like a password.
+          </Alert>
+          <CommandLine command={create.data.secret} />
+          <Button onClick={onClose}>I have it</Button>
+        </Stack>
+      ) : (
+        <form onSubmit={submit}>
+          <Stack>
+            <TextInput
+              label="Name"
+              required
+              data-autofocus
+              autoComplete="off"
+              {...form.getInputProps("name")}
+            />
+            <Select
+              label="Expires after"
+              data={LIVES}
+              allowDeselect={false}
+              {...form.getInputProps("life")}
+            />
+            {create.error && <ErrorNotice error={create.error} />}
+            <Button type="submit" loading={create.isPending}>
+              Make it
+            </Button>
+          </Stack>
+        </form>
+      )}
+    </Modal>
+  );
+}

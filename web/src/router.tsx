@@ -1,0 +1,199 @@
+/** Every address of the page. What a page shows is in its address, so that it can be sent to a colleague. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { queries, signedOut } from "./api/client";
+import type { DatasetFilter } from "./api/datasets";
+import type { JobFilter } from "./api/jobs";
+import { ApiError } from "./api/problem";
+import type { RunFilter } from "./api/runs";
+import { sessionQuery } from "./api/session";
+import { ErrorPage } from "./components/ErrorPage";
+import { NotFound } from "./components/NotFound";
+import { Shell } from "./components/Shell/Shell";
+import { basePath } from "./lib/base";
+import { flag, oneOf, ownPath, text } from "./lib/search";
+import { JOB_STATES } from "./pages/Job/parts/states";
+import { Login } from "./pages/Session/Login";
+
+type Raw = Record<string, unknown>;
+
+const DATASET_TABS = ["commits", "files", "diff", "settings"] as const;
+
+interface DatasetSearch {
+  tab?: (typeof DATASET_TABS)[number];
+  ref?: string;
+  path?: string;
+  file?: string;
+  before?: string;
+  after?: string;
+}
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotFound /> });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: (raw: Raw): { next?: string } => ({ next: ownPath(raw, "next") }),
+  component: Login,
+});
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "in",
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.ensureQueryData(sessionQuery);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        throw redirect({ to: "/login", search: { next: location.publicHref } });
+      }
+      throw error;
+    }
+  },
+  component: Shell,
+});
+
+const home = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/Home/Home"), "Home"),
+});
+
+const datasets = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/datasets",
+  validateSearch: (raw: Raw): DatasetFilter => ({
+    search: text(raw, "search"),
+    project: text(raw, "project"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Dataset/List"), "DatasetList"),
+});
+
+const dataset = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/datasets/$dataset",
+  validateSearch: (raw: Raw): DatasetSearch => ({
+    tab: oneOf(raw, "tab", DATASET_TABS),
+    ref: text(raw, "ref"),
+    path: text(raw, "path"),
+    file: text(raw, "file"),
+    before: text(raw, "before"),
+    after: text(raw, "after"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Dataset/Details"), "DatasetDetails"),
+});
+
+const caches = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/caches",
+  component: lazyRouteComponent(() => import("./pages/Cache/List"), "CacheList"),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/jobs",
+  validateSearch: (raw: Raw): JobFilter => ({
+    state: oneOf(raw, "state", JOB_STATES),
+    project: text(raw, "project"),
+    deleted: flag(raw, "deleted"),
+    mine: flag(raw, "mine"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Job/List"), "JobList"),
+});
+
+const job = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/jobs/$job",
+  component: lazyRouteComponent(() => import("./pages/Job/Details"), "JobDetails"),
+});
+
+const runs = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/runs",
+  validateSearch: (raw: Raw): RunFilter => ({
+    project: text(raw, "project"),
+    experiment: text(raw, "experiment"),
+    deleted: flag(raw, "deleted"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Run/List"), "RunList"),
+});
+
+const run = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/runs/$run",
+  component: lazyRouteComponent(() => import("./pages/Run/Details"), "RunDetails"),
+});
+
+const computes = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/compute",
+  component: lazyRouteComponent(() => import("./pages/Compute/List"), "ComputeList"),
+});
+
+const tokens = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/tokens",
+  component: lazyRouteComponent(() => import("./pages/Token/List"), "TokenList"),
+});
+
+const projects = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects",
+  component: lazyRouteComponent(() => import("./pages/Project/List"), "ProjectList"),
+});
+
+const users = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/users",
+  component: lazyRouteComponent(() => import("./pages/User/List"), "UserList"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/audit",
+  component: lazyRouteComponent(() => import("./pages/Audit/List"), "AuditList"),
+});
+
+const pages = [
+  home,
+  datasets,
+  dataset,
+  caches,
+  jobs,
+  job,
+  runs,
+  run,
+  computes,
+  tokens,
+  projects,
+  users,
+  audit,
+];
+
+export const router = createRouter({
+  routeTree: root.addChildren([login, signedIn.addChildren(pages)]),
+  basepath: basePath(),
+  defaultErrorComponent: ErrorPage,
+  defaultNotFoundComponent: () => <NotFound />,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+signedOut.handle = () => {
+  const { pathname, publicHref } = router.state.location;
+  if (pathname === "/login") return;
+  queries.clear();
+  void router.navigate({ to: "/login", search: { next: publicHref } });
+};
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,34 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const server = process.env.MILL_URL ?? "http://127.0.0.1:8420";
+
+export default defineConfig({
+  base: "./",
+  plugins: [react()],
+  build: {
+    outDir: "../src/millpond/api/static",
+    emptyOutDir: true,
+    target: "es2022",
+    chunkSizeWarningLimit: 800,
+    rolldownOptions: {
+      output: {
+        // Few files rather than many: a browser opens only six connections to a server without HTTP/2.
+        codeSplitting: {
+          groups: [
+            { name: "charts", test: /node_modules\/(uplot|anser|@tanstack\/(react-virtual|virtual-core))\// },
+            { name: "vendor", test: /node_modules/ },
+            { name: "shared", test: /src\/(api|components|hooks|lib)\//, minShareCount: 2 },
+          ],
+        },
+      },
+    },
+  },
+  worker: { format: "es" },
+  server: { proxy: { "/api": server, "/lake": server } },
+  test: {
+    environment: "happy-dom",
+    setupFiles: ["src/testing/setup.ts"],
+    restoreMocks: true,
+  },
+});
