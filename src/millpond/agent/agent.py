@@ -97,6 +97,7 @@ class Agent:
         backoff, away = Backoff(), False
         while True:
             self._news.clear()
+            await self._placements.forget()
             asked = boot_time()
             try:
                 desired = await self._ask(self._observe())
@@ -154,7 +155,6 @@ class Agent:
         self._volumes.reconcile(desired.volumes)
         self._fills.reconcile(desired.fills, desired.volumes)
         self._placements.reconcile(desired.placements, asked)
-        await self._placements.forget()
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.evict import move_into
+from millpond.cache.evict import move_into, remove_tree
 from millpond.cache.volume import CacheVolume, CommitPlace, check, explained, sync_directory
 from millpond.errors import MillError, StoreUnavailable
 from millpond.lake.fetch import FetchOptions, fetch_tree
@@ -47,17 +47,16 @@ def fill(volume: CacheVolume, order: FillOrder, source: Downloader, *, progress:
     Corrupt for bytes that are not what the tree names; whatever the attempt has made by then is for the trash.
     """
     check(volume)
-    if volume.commit(order.place).is_dir():
-        return
+    attempt = volume.attempt(order.attempt)
     with explained(volume):
-        try:
-            target = volume.attempt(order.attempt) / "tree"
-            fetch_tree(source, order.tree, target, options=FetchOptions(read_only=True), progress=progress)
-        except (ConnectionError, TimeoutError) as error:
-            raise StoreUnavailable(f"The lake does not answer: {error}.") from error
-    publish(volume, order)
-    with explained(volume):
-        volume.attempt(order.attempt).rmdir()
+        if not volume.commit(order.place).is_dir():
+            try:
+                options = FetchOptions(read_only=True)
+                fetch_tree(source, order.tree, attempt / "tree", options=options, progress=progress)
+            except (ConnectionError, TimeoutError) as error:
+                raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+            publish(volume, order)
+        remove_tree(attempt)
 
 
 def publish(volume: CacheVolume, order: FillOrder) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from millpond.errors import DiskFull, MillError, VolumeProblem
 
 FORMAT = 1
-# What a fresh file system holds before anybody writes to it.
-_NOT_FOREIGN = frozenset({"lost+found", ".snapshot", ".zfs"})
+# What a fresh file system holds before anybody writes to it, and what an adoption that was interrupted leaves.
+_NOT_FOREIGN = frozenset({"lost+found", ".snapshot", ".zfs", ".millpond"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def check(volume: CacheVolume) -> None:
 
 
 def adopt(volume: CacheVolume, lake_id: str) -> None:
-    """Make a directory that no volume has used yet into `volume`: write its identity and its folders.
+    """Make a directory that no volume has used yet into `volume`, by its identity file.
 
     May be called for a volume that has never been seen well, and only then: an empty mount point looks exactly
     like a new volume. A directory with foreign files, or with commits of another volume, is refused.
@@ -107,8 +107,7 @@ def adopt(volume: CacheVolume, lake_id: str) -> None:
                 f"{volume.root} is not empty and not a volume of Millpond (it holds {foreign!r}).",
                 hint="Give the volume an empty directory of its own.",
             )
-        for directory in (volume.attempts, volume.trash, volume.commits):
-            directory.mkdir(parents=True, exist_ok=True)
+        volume.identity.parent.mkdir(exist_ok=True)
         text = json.dumps({"format": FORMAT, "lake": lake_id, "volume": volume.id}, sort_keys=True)
         write_durable(volume.identity, text)
 

@@ -40,6 +40,19 @@ def test_what_a_fresh_file_system_holds_is_not_foreign(tmp_path: Path) -> None:
     adopt(a_volume(tmp_path), "lake")
 
 
+def test_an_interrupted_adoption_is_finished(tmp_path: Path) -> None:
+    (tmp_path / ".millpond").mkdir()
+    check(an_adopted_volume(tmp_path))
+
+
+def test_a_volume_that_lost_its_identity_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    volume = an_adopted_volume(tmp_path)
+    volume.commit(PLACE).mkdir(parents=True)
+    volume.identity.unlink()
+    with pytest.raises(VolumeProblem, match="not empty"):
+        adopt(volume, "lake")
+
+
 def test_a_directory_with_foreign_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(VolumeProblem, match=r"not empty.*thesis\.tex"):

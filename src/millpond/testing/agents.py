@@ -1,0 +1,209 @@
+"""The server's side of the agent protocol as a fake in memory, and builders for what it wants."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import httpx
+
+from millpond.agent.server import Server
+from millpond.errors import MillError
+from millpond.wire.agent import (
+    Desired,
+    DesiredFill,
+    DesiredInput,
+    DesiredPlacement,
+    DesiredVolume,
+    FillSeen,
+    LogAnswer,
+    Observed,
+    PlacementSeen,
+    UsageBatch,
+    UsageSample,
+    VolumeSeen,
+)
+
+T = TypeVar("T")
+
+
+def a_placement(placement_id: str = "p1", command: tuple[str, ...] = ("true",), **fields: Any) -> DesiredPlacement:
+    defaults: dict[str, Any] = {
+        "job_id": f"job-{placement_id}",
+        "job_name": "train",
+        "project": "default",
+        "run_id": f"run-{placement_id}",
+        "token": "mill_secret",
+        "node": "node",
+        "env": {},
+        "cpu": 0,
+        "memory_bytes": 0,
+        "gpu_hundredths": 0,
+        "inputs": [],
+        "code": None,
+        "valid_seconds": 600,
+        "grace_seconds": 5,
+        "want": "run",
+    }
+    return DesiredPlacement(id=placement_id, command=list(command), **{**defaults, **fields})
+
+
+def a_fill(cached_id: str = "cached", **fields: Any) -> DesiredFill:
+    defaults: dict[str, Any] = {
+        "volume_id": "v1",
+        "project": "default",
+        "project_id": "project",
+        "dataset": "digits",
+        "dataset_id": "dataset",
+        "commit_id": "c" * 64,
+        "tree": "",
+        "files": 1,
+        "bytes": 1,
+        "attempt": 1,
+        "want": "present",
+    }
+    return DesiredFill(cached_id=cached_id, **{**defaults, **fields})
+
+
+def an_input(fill: DesiredFill, *, env: str = "MILL_DATA_DIGITS", ready: bool = True) -> DesiredInput:
+    return DesiredInput(
+        env=env,
+        project_id=fill.project_id,
+        dataset=fill.dataset,
+        dataset_id=fill.dataset_id,
+        commit_id=fill.commit_id,
+        volume_id=fill.volume_id,
+        ready=ready,
+    )
+
+
+class FakeServer:
+    """Holds what is wanted, hears what is seen. Change it through `want`; `away` and `refusal` make it fail."""
+
+    def __init__(self) -> None:
+        self.volumes: dict[str, DesiredVolume] = {}
+        self.fills: dict[str, DesiredFill] = {}
+        self.placements: dict[str, DesiredPlacement] = {}
+        self.observed: Observed | None = None
+        self.syncs = 0
+        self.logs: defaultdict[str, bytearray] = defaultdict(bytearray)
+        self.usage: defaultdict[str, list[UsageSample]] = defaultdict(list)
+        self.away = False
+        self.refusal: MillError | None = None
+        # Every state each placement was reported in, in order.
+        self.states: defaultdict[str, list[str]] = defaultdict(list)
+        self._changed = asyncio.Event()
+
+    def connection(self) -> Server:
+        return Server("http://127.0.0.1:1", "mill_agent", transport=httpx.MockTransport(self._handle))
+
+    def want(self, *items: DesiredVolume | DesiredFill | DesiredPlacement) -> None:
+        for item in items:
+            if isinstance(item, DesiredVolume):
+                self.volumes[item.id] = item
+            elif isinstance(item, DesiredFill):
+                self.fills[item.cached_id] = item
+            else:
+                self.placements[item.id] = item
+        self._changed.set()
+
+    def forget(self, key: str) -> None:
+        for known in (self.volumes, self.fills, self.placements):
+            known.pop(key, None)
+        self._changed.set()
+
+    def placement(self, placement_id: str) -> PlacementSeen | None:
+        found = self.observed.placements if self.observed else []
+        return next((seen for seen in found if seen.id == placement_id), None)
+
+    def fill(self, cached_id: str) -> FillSeen | None:
+        found = self.observed.fills if self.observed else []
+        return next((seen for seen in found if seen.cached_id == cached_id), None)
+
+    def volume(self, volume_id: str) -> VolumeSeen | None:
+        found = self.observed.volumes if self.observed else []
+        return next((seen for seen in found if seen.id == volume_id), None)
+
+    async def until(self, condition: Callable[[], T | None], *, within: float = 15.0) -> T:
+        """The first true answer of `condition`, looked at while the agent works."""
+        deadline = asyncio.get_running_loop().time() + within
+        while not (answer := condition()):
+            assert asyncio.get_running_loop().time() < deadline, f"not within {within} s; last seen: {self.observed!r}"
+            await asyncio.sleep(0.01)
+        return answer
+
+    async def until_placement(self, placement_id: str, state: str) -> PlacementSeen:
+        def reached() -> PlacementSeen | None:
+            seen = self.placement(placement_id)
+            return seen if seen and seen.state == state else None
+
+        return await self.until(reached)
+
+    async def until_fill(self, cached_id: str, state: str) -> FillSeen:
+        def reached() -> FillSeen | None:
+            seen = self.fill(cached_id)
+            return seen if seen and seen.state == state else None
+
+        return await self.until(reached)
+
+    async def _handle(self, request: httpx.Request) -> httpx.Response:
+        if self.away:
+            raise httpx.ConnectError("connection refused")
+        if self.refusal is not None:
+            return _problem(self.refusal)
+        _, kind, placement, *_ = [*request.url.path.removeprefix("/api/v1").split("/"), ""]
+        if kind == "agents":
+            return await self._sync(Observed.model_validate_json(request.content))
+        if request.method == "PUT":
+            return self._log(placement, int(request.url.params["offset"]), request.content)
+        known = {sample.at for sample in self.usage[placement]}
+        batch = UsageBatch.model_validate_json(request.content)
+        self.usage[placement].extend(sample for sample in batch.samples if sample.at not in known)
+        return httpx.Response(204)
+
+    async def _sync(self, observed: Observed) -> httpx.Response:
+        self.observed = observed
+        self.syncs += 1
+        for seen in observed.placements:
+            if self.states[seen.id][-1:] != [seen.state]:
+                self.states[seen.id].append(seen.state)
+        deadline = asyncio.get_running_loop().time() + observed.wait_seconds
+        while (desired := self._desired()).revision == observed.seen_revision:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), left)
+            except TimeoutError:
+                break
+        if self.away:
+            raise httpx.ReadError("connection lost")
+        return httpx.Response(200, content=desired.model_dump_json())
+
+    def _desired(self) -> Desired:
+        desired = Desired(
+            revision="",
+            agent_id="agent",
+            site="local",
+            volumes=list(self.volumes.values()),
+            fills=list(self.fills.values()),
+            placements=list(self.placements.values()),
+            server_time=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        return desired.model_copy(update={"revision": hashlib.sha256(desired.model_dump_json().encode()).hexdigest()})
+
+    def _log(self, placement: str, offset: int, data: bytes) -> httpx.Response:
+        log = self.logs[placement]
+        if offset <= len(log):
+            log.extend(data[len(log) - offset :])
+        return httpx.Response(200, content=LogAnswer(offset=len(log)).model_dump_json())
+
+
+def _problem(error: MillError) -> httpx.Response:
+    body = {"title": "Refused", "status": error.status, "code": error.code, "detail": error.message, "request_id": "r"}
+    return httpx.Response(error.status, json=body, headers={"Content-Type": "application/problem+json"})
