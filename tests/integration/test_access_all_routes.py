@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,26 +81,47 @@ class Call:
 CALLS = [Call(method, route) for route in api_routes() for method in sorted(route.methods or ())]
 
 
+# The project's things, asked for in other ways than by its own paths. The stranger is a member of `own`.
+ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
+    ("GET", f"/datasets?project={PROJECT}", None),
+    ("GET", f"/jobs?project={PROJECT}", None),
+    ("GET", f"/runs?project={PROJECT}", None),
+    ("GET", f"/caches?project={PROJECT}", None),
+    ("GET", f"/caches?dataset={PROJECT}/xray", None),
+    ("GET", f"/projects/own/jobs/{EXISTING['job']}", None),
+    ("GET", f"/projects/own/runs/{EXISTING['run']}", None),
+    ("GET", "/projects/own/datasets/xray", None),
+    ("POST", "/caches", {"dataset": f"{PROJECT}/xray"}),
+    ("POST", "/caches", {"dataset": "xray", "project": PROJECT}),
+    ("POST", "/projects/own/jobs", {"command": ["true"], "inputs": [f"{PROJECT}/xray"]}),
+    ("POST", f"/projects/own/runs/{EXISTING['run']}/batch", {"sequence": 0, "writer": "w", "tags": {"a": "b"}}),
+    ("PUT", f"/projects/own/members/{EXISTING['user']}", {"role": "viewer"}),
+)
+
+
 @dataclass(frozen=True)
 class World:
     server: RunningServer
     clients: Mapping[str, httpx.Client]
     # What the stranger was told before the project existed.
     before: Mapping[str, str]
+    before_elsewhere: Sequence[str]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     directory: Path = tmp_path_factory.mktemp("server")
     with running_server(directory, clock=FakeClock()) as server:
-        clients = {"nobody": server.client(), "stranger": server.user("stranger"), "root": server.admin}
+        stranger = server.user("stranger", roles={"own": Role.MEMBER})
+        clients = {"nobody": server.client(), "stranger": stranger, "root": server.admin}
         clients |= {name: server.user(name) for name in ROLES}
         agent = add_agent(server.deps.db)
         clients["agent"] = server.client(agent.token)
         volume = add_volume(server.deps.db)
-        before = {str(call): told(call.by(clients["stranger"], EXISTING)) for call in CALLS}
+        before = {str(call): told(call.by(stranger, EXISTING)) for call in CALLS}
+        before_elsewhere = ask_elsewhere(stranger)
         clients["job"] = server.client(make_project(server, agent.agent.id, volume.id))
-        yield World(server, clients, before)
+        yield World(server, clients, before, before_elsewhere)
 
 
 def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
@@ -144,6 +165,10 @@ def told(response: httpx.Response) -> str:
     return f"{response.status_code} {text}"
 
 
+def ask_elsewhere(client: httpx.Client) -> Sequence[str]:
+    return [told(client.request(method, path, json=body)) for method, path, body in ELSEWHERE]
+
+
 def allowed(call: Call, who: str) -> bool:
     """Whether the requirement of this route is met by `who`, on things that are in the project."""
     kinds = {"agent": ActorKind.AGENT, "job": ActorKind.PLACEMENT}
@@ -174,6 +199,12 @@ def test_a_stranger_cannot_tell_that_the_project_exists(world: World, call: Call
         assert told(response) == world.before[str(call)]
     if (call.is_in_project or call.is_by_object) and ActorKind.USER in call.needs.kinds and call.needs.role:
         assert response.status_code in (404, 422), "422: the shape of the body is looked at before the object"
+
+
+def test_a_stranger_learns_nothing_elsewhere(world: World) -> None:
+    after = ask_elsewhere(world.clients["stranger"])
+    for (method, path, _), one, other in zip(ELSEWHERE, world.before_elsewhere, after, strict=True):
+        assert one == other, (method, path)
 
 
 @pytest.mark.parametrize("who", ["viewer", "member", "boss", "root", "agent", "job"])
