@@ -57,12 +57,8 @@ def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterat
         _wait_until_writable(seaweed, process, directory / "seaweed.log")
         yield seaweed
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # asked politely it takes ten seconds, and its data goes with the test
+        process.wait()
 
 
 def _wait_until_writable(seaweed: Seaweed, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -1,0 +1,215 @@
+"""The data plane against a real HTTP server that misbehaves on demand."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from millpond.blobs.retry import Patience
+from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.lake.http import DataPlane, proxy_for
+
+# Does something odd with one request, and says whether it has answered it.
+Fault = Callable[[BaseHTTPRequestHandler], bool]
+
+
+class Store(ThreadingHTTPServer):
+    """Objects by path. Takes the next of `faults` before each request; remembers what was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.objects: dict[str, bytes] = {}
+        self.faults: list[Fault] = []
+        self.requests: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Store
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._serve(None)
+
+    def do_PUT(self) -> None:
+        self._serve(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _serve(self, body: bytes | None) -> None:
+        self.server.requests.append(f"{self.command} {self.path}")
+        if self.server.faults and self.server.faults.pop(0)(self):
+            return
+        path = self.path.partition("?")[0]
+        if body is not None:
+            self.server.objects[path] = body
+            self.answer(200, b"")
+        elif path not in self.server.objects:
+            self.answer(404, b"")
+        elif wanted := self.headers.get("Range"):
+            low, high = wanted.removeprefix("bytes=").split("-")
+            self.answer(206, self.server.objects[path][int(low) : int(high) + 1])
+        else:
+            self.answer(200, self.server.objects[path])
+
+    def answer(self, status: int, data: bytes, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def answers(status: int, **headers: str) -> Fault:
+    def fault(request: BaseHTTPRequestHandler) -> bool:
+        request.answer(status, b"no", **headers)  # type: ignore[attr-defined]
+        return True
+
+    return fault
+
+
+def resets(request: BaseHTTPRequestHandler) -> bool:
+    request.connection.shutdown(socket.SHUT_RDWR)
+    request.close_connection = True
+    return True
+
+
+def truncates(request: BaseHTTPRequestHandler) -> bool:
+    request.send_response(200)
+    request.send_header("Content-Length", "100")
+    request.end_headers()
+    request.wfile.write(b"only this")
+    request.close_connection = True
+    return True
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def plane(store: Store, waits: list[float]) -> Iterator[DataPlane]:
+    plane = DataPlane(store.url, patience=Patience(attempts=4), sleep=waits.append)
+    yield plane
+    plane.close()
+
+
+def test_moves_bytes(store: Store, plane: DataPlane) -> None:
+    plane.put("/lake/a?signature=x", bytearray(b"0123456789"))
+    plane.put(f"{store.url}/b", memoryview(b"whole"))
+    assert plane.get_range("/lake/a?signature=x", 2, 5) == b"234"
+    assert plane.get("/b") == b"whole"
+
+
+@pytest.mark.parametrize("fault", [answers(500), answers(503), answers(429), resets])
+def test_passing_faults_are_tried_again(store: Store, plane: DataPlane, waits: list[float], fault: Fault) -> None:
+    store.faults = [fault, fault]
+    plane.put("/a", b"x")
+    store.faults = [fault, fault]
+    assert plane.get("/a") == b"x"
+    assert len(waits) == 4
+
+
+def test_a_truncated_body_is_never_taken(store: Store, plane: DataPlane) -> None:
+    store.objects["/a"] = b"x" * 100
+    store.faults = [truncates, truncates]
+    assert plane.get("/a") == b"x" * 100
+
+
+def test_advice_to_wait_is_followed(store: Store, plane: DataPlane, waits: list[float]) -> None:
+    store.faults = [answers(503, Retry_After="7"), answers(503, Retry_After="99999")]
+    plane.put("/a", b"x")
+    assert waits == [7.0, 30.0]
+
+
+def test_gives_up_and_says_why_without_the_signature(store: Store, plane: DataPlane) -> None:
+    store.faults = [answers(503)] * 4
+    with pytest.raises(StoreUnavailable, match="answered 503") as caught:
+        plane.get("/a?signature=secret")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(403, Forbidden), (404, NotFound), (507, DiskFull), (400, BadRequest), (302, BadRequest)]
+)
+def test_lasting_errors_are_not_tried_again(
+    store: Store, plane: DataPlane, status: int, expected: type[MillError]
+) -> None:
+    store.faults = [answers(status)]
+    with pytest.raises(expected):
+        plane.put("/a", b"x")
+    assert len(store.requests) == 1
+
+
+def test_a_store_that_ignores_ranges_is_not_believed(store: Store, plane: DataPlane) -> None:
+    store.objects["/a"] = b"0123456789"
+    store.faults = [answers(200)]
+    with pytest.raises(BadRequest):
+        plane.get_range("/a", 0, 2)
+
+
+def test_a_range_behind_the_end_is_an_error(store: Store, plane: DataPlane) -> None:
+    store.objects["/a"] = b"0123"
+    with pytest.raises(BadRequest):
+        plane.get_range("/a", 2, 9)
+
+
+def test_a_server_that_is_down(plane: DataPlane, store: Store) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(StoreUnavailable):
+        plane.get(f"http://127.0.0.1:{port}/a")
+
+
+PROXIES = {"http_proxy": "proxy:3128", "HTTPS_PROXY": "http://secure:1", "no_proxy": ".internal,example.org"}
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:8420/lake/x", None),
+        ("http://localhost/x", None),
+        ("http://[::1]:1/x", None),
+        ("http://192.168.1.7:9000/x", None),
+        ("http://store.internal/x", None),
+        ("https://example.org/x", None),
+        ("http://s3.example.com/x", "http://proxy:3128"),
+        ("https://s3.example.com/x", "http://secure:1"),
+    ],
+)
+def test_proxies(url: str, expected: str | None) -> None:
+    assert proxy_for(url, PROXIES) == expected
+
+
+def test_a_proxy_is_used_for_others_and_never_for_this_machine(
+    store: Store, plane: DataPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.delenv("no_proxy", raising=False)
+    plane.put("/a", b"x")
+    monkeypatch.setenv("http_proxy", store.url)
+    plane.put("http://s3.example.com/through-proxy", b"x")
+    assert store.requests[-1] == "PUT http://s3.example.com/through-proxy"
