@@ -68,7 +68,7 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
     if leaf is None or leaf_ref is None or number >= len(leaf) or leaf.paths[number] != wanted:
         if reader.is_directory(wanted):
             raise BadRequest(f"{path!r} is a directory.")
-        raise access.not_found(f"file in {dataset.written}@{commit.id[:8]}", path)
+        raise access.not_found("file", path)
     entry = leaf.entry(number)
     if not entry.kind.is_file:
         raise BadRequest(f"{path!r} is a {'directory' if entry.kind is Kind.DIRECTORY else 'symbolic link'}.")

@@ -102,4 +102,4 @@ def _not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
             name=name,
             near=[],
         )
-    return access.not_found(f"branch, tag or commit of {dataset.written}", name, names)
+    return access.not_found("ref", name, names)

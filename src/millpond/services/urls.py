@@ -75,7 +75,7 @@ def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, as
         known_packs = {pack_id for packs_of in named.values() for pack_id in packs_of}
     for noun, wanted, known in (("page", pages, known_pages), ("pack", set(asked.packs), known_packs)):
         for absent in sorted(wanted - set(known)):
-            raise access.not_found(f"{noun} of {dataset.written}@{commit.id[:8]}", absent)
+            raise access.not_found(noun, absent)
 
 
 def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
