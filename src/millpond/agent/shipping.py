@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from millpond.agent.backoff import Backoff
 from millpond.agent.server import Server
-from millpond.errors import MillError
+from millpond.errors import MillError, NotFound, StalePlacement
 from millpond.wire.agent import UsageBatch, UsageSample
 
 log = logging.getLogger(__name__)
@@ -90,11 +90,13 @@ class Shipper:
         while True:
             try:
                 answer = await call()
+            except (NotFound, StalePlacement) as error:
+                log.info("shipping ended: placement=%s %s", self._placement, error.message)
+                self._refused = True
+                return None
             except MillError as error:
-                if not error.transient:
-                    log.info("shipping ended: placement=%s %s", self._placement, error.message)
-                    self._refused = True
-                    return None
+                # Whatever else is wrong may be mended: what a job wrote is never given up.
+                log.warning("shipping waits: placement=%s %s", self._placement, error.message)
                 await self._backoff.wait()
             else:
                 self._backoff.reset()

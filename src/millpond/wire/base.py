@@ -13,7 +13,9 @@ def _utc(value: datetime) -> datetime:
 
 
 # ISO 8601 with an offset, always UTC on the wire; viewers show it in their own zone.
-Time = Annotated[datetime, AfterValidator(_utc), PlainSerializer(lambda t: t.isoformat(), return_type=str)]
+Time = Annotated[
+    datetime, AfterValidator(_utc), PlainSerializer(lambda t: t.isoformat(), return_type=str, when_used="json")
+]
 
 Item = TypeVar("Item")
 
