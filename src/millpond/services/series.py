@@ -38,7 +38,7 @@ def metric_series(
 def add_usage(deps: Deps, actor: Actor, placement_id: str, batch: UsageBatch) -> None:
     """What the agent sampled of its placement; a sample of the same moment counts once."""
     _, job = logs.own_placement(deps, actor, placement_id)
-    samples = [UsageSample(**sample.model_dump()) for sample in batch.samples]
+    samples = [UsageSample(**dict(sample)) for sample in batch.samples]
     with deps.db.write() as tx:
         usage.add(tx, job.id, samples)
     data = {"project": job.project, "id": job.run_id, "what": "usage"}
