@@ -83,7 +83,7 @@ def push_directory(
         packer = stack.enter_context(_Packer(uploader, meter, options.pack_target))
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
         push = _Push(root, packer, meter, readers, cache or None)
-        stop = stack.enter_context(_counting(root, options.ignore_files, meter))
+        stop = stack.enter_context(_counting(root, options, meter))
         tree = push.build(scan(root, ignore_files=options.ignore_files, ignore=options.ignore, warn=warn))
         stop.set()
         packer.finish()
@@ -92,7 +92,7 @@ def push_directory(
 
 
 @contextmanager
-def _counting(root: Path, ignore_files: Sequence[bytes], meter: Meter) -> Iterator[threading.Event]:
+def _counting(root: Path, options: PushOptions, meter: Meter) -> Iterator[threading.Event]:
     """Counts beside the push what there is to do, if anybody watches, until the event is set."""
     stop = threading.Event()
 
@@ -101,7 +101,7 @@ def _counting(root: Path, ignore_files: Sequence[bytes], meter: Meter) -> Iterat
         if stop.wait(_COUNT_AFTER_SECONDS):
             return
         files = size = 0
-        for found in scan(root, ignore_files=ignore_files):
+        for found in scan(root, ignore_files=options.ignore_files, ignore=options.ignore):
             files += found.kind != Kind.DIRECTORY
             size += found.size
             if stop.is_set():
@@ -117,6 +117,10 @@ def _counting(root: Path, ignore_files: Sequence[bytes], meter: Meter) -> Iterat
         stop.set()
         if meter.watched:
             thread.join()
+
+
+_Batch = list[tuple[Found, Entry | None]]
+_Results = list[tuple[Found, Entry | Reading | None]]
 
 
 class _Packer:
@@ -237,16 +241,23 @@ class _Push:
 
     def send_pages(self) -> int:
         """Send the pages that are missing, after the blobs of their entries that were not read this time."""
-        ids = list(self.pages)
-        slots: list[Slot] = []
-        for start in range(0, len(ids), _ASK_PAGES):
-            slots += self.packer.uploader.page_slots(ids[start : start + _ASK_PAGES])
+        slots = self._page_slots()
         for slot in slots:
             page = decode_page(unpack_page(slot.id, self.pages[slot.id]))
             if isinstance(page, LeafPage):
                 self._send_unread(page)
         self.packer.finish()
         return self.packer.put_all(slots, self.pages)
+
+    def _page_slots(self) -> list[Slot]:
+        """Slots for the missing pages. The root is asked for first: where it is, all the others are."""
+        ids = list(reversed(self.pages))
+        slots: list[Slot] = []
+        for start in range(0, len(ids), _ASK_PAGES):
+            slots += self.packer.uploader.page_slots(ids[start : start + _ASK_PAGES])
+            if all(slot.id != ids[0] for slot in slots):
+                return []
+        return slots
 
     def _known(self, found: Iterator[Found]) -> Iterator[tuple[Found, Entry | None]]:
         """Beside each thing found its entry, where that is known without reading."""
@@ -258,19 +269,25 @@ class _Push:
             else:
                 yield item, self.cache.lookup(item) if self.cache else None
 
-    def _read_ahead(
-        self, batches: Iterator[list[tuple[Found, Entry | None]]]
-    ) -> Iterator[tuple[Found, Entry | Reading | None]]:
+    def _read_ahead(self, batches: Iterator[_Batch]) -> Iterator[tuple[Found, Entry | Reading | None]]:
         """Each thing with its entry or reading, in order, while readers work on the batches to come."""
         root = os.fsencode(self.root)
-        ahead: deque[Future[list[tuple[Found, Entry | Reading | None]]]] = deque()
+        ahead: deque[Future[_Results]] = deque()
         for batch in batches:
             self.meter.expect(self.files_total, self.bytes_total)
-            ahead.append(self.readers.submit(_read_batch, root, batch))
+            ahead.append(self._reading(root, batch))
             if len(ahead) >= _BATCHES_AHEAD:
                 yield from ahead.popleft().result()
         while ahead:
             yield from ahead.popleft().result()
+
+    def _reading(self, root: bytes, batch: _Batch) -> Future[_Results]:
+        """The batch in the hands of a reader; one of which everything is known needs none."""
+        if any(entry is None for _, entry in batch):
+            return self.readers.submit(_read_batch, root, batch)
+        done: Future[_Results] = Future()
+        done.set_result(list(batch))
+        return done
 
     def _take(self, item: Found, result: Entry | Reading | None) -> Entry | None:
         """The entry of one thing, its blobs handed to the packer; None for what has vanished."""
@@ -311,9 +328,9 @@ class _Push:
             raise Conflict(f"The file {to_text(entry.path)!r} was changed while it was being sent.", hint="Try again.")
 
 
-def _batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[list[tuple[Found, Entry | None]]]:
+def _batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[_Batch]:
     """Batches that take a reader some milliseconds, and little memory."""
-    batch: list[tuple[Found, Entry | None]] = []
+    batch: _Batch = []
     size = 0
     for item, entry in items:
         batch.append((item, entry))
@@ -325,9 +342,9 @@ def _batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[list[tuple
         yield batch
 
 
-def _read_batch(root: bytes, batch: list[tuple[Found, Entry | None]]) -> list[tuple[Found, Entry | Reading | None]]:
+def _read_batch(root: bytes, batch: _Batch) -> _Results:
     """Read what is small. None stands for what is to be read in chunks, or has vanished."""
-    results: list[tuple[Found, Entry | Reading | None]] = []
+    results: _Results = []
     for item, entry in batch:
         result: Entry | Reading | None = entry
         if entry is None and item.size <= WHOLE_MOST:

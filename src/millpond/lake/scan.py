@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.errors import BadPath, Forbidden, NotFound
+from millpond.errors import Forbidden, NotFound
 from millpond.lake.deep import DeepEntry, list_deep
 from millpond.lake.ignore import IGNORE_FILE, IgnoreRules
-from millpond.model.path import RESERVED_PART, check_path, to_text
+from millpond.model.path import MAX_PART, MAX_PATH, RESERVED_PART, to_text
 from millpond.model.tree import Kind
 
 # Told of every path that is left out because no tree can hold it: the path and why.
@@ -128,9 +128,7 @@ class _Walk:
         if not directory and not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
             warn(path, "is a socket, device or fifo")
             return False
-        try:
-            check_path(path)
-        except BadPath:
+        if len(path) > MAX_PATH or len(entry.name) > MAX_PART:
             warn(path, "has a path that is too long for a tree")
             return False
         return True

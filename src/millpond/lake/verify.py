@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.errors import BadFormat, Corrupt, NotFound
-from millpond.lake.check import blobs_needed
+from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound
 from millpond.lake.diff import compare
 from millpond.lake.encoding import decode_blob
+from millpond.lake.needs import blobs_needed
 from millpond.lake.pages import LeafPage
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import PageSource, TreeReader
@@ -53,12 +53,12 @@ def verify_directory(source: PageSource, root: str, directory: Path) -> Iterator
 
 
 def _verify_leaf(source: Downloader, leaf: LeafPage, places: Mapping[bytes, BlobPlace]) -> Iterator[Damage]:
-    def read(digests: list[bytes] | tuple[bytes, ...]) -> dict[bytes, bytes]:
+    def read(digests: Sequence[bytes]) -> dict[bytes, bytes]:
         return {digest: _read_blob(source, places[digest]) for digest in digests if digest in places}
 
     try:
-        needed = blobs_needed(leaf, lambda digests: read(list(digests)))
-    except (Corrupt, BadFormat, NotFound) as error:
+        needed = blobs_needed(leaf, read)
+    except (Corrupt, BadFormat, NotFound, Incomplete) as error:
         yield Damage(error.message, tuple(leaf.paths))
         return
     lost = [digest for digest in needed if digest not in places]

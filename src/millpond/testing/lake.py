@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.store import BlobStore, Buffer
-from millpond.errors import NotFound
-from millpond.lake.check import check_tree, locate
+from millpond.errors import Incomplete, NotFound
 from millpond.lake.digests import digest_of
 from millpond.lake.encoding import decode_blob
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.locators import unpack_locator
+from millpond.lake.locators import pack_locator, unpack_locator
+from millpond.lake.needs import blobs_needed
 from millpond.lake.packs import read_index
-from millpond.lake.pages import LeafPage, decode_page, unpack_page
+from millpond.lake.pages import unpack_page
+from millpond.lake.reader import TreeReader
 from millpond.lake.transfer import Slot
 from millpond.lake.tree import Tree, build_tree
 from millpond.model.dataset import BlobPlace
@@ -103,7 +104,7 @@ class MemoryPages:
 class DirectLake:
     """One project's lake on a blob store, without a server: an Uploader and a Downloader at once.
 
-    `accept` does what a server does before a commit. Counters tell what was moved.
+    `accept` stands for a commit. Counters tell what was moved.
     """
 
     def __init__(self, store: BlobStore | None = None, project_id: str = "p1") -> None:
@@ -114,7 +115,6 @@ class DirectLake:
         self.asked: list[bytes] = []
         self.put_keys: list[str] = []
         self.ranges: list[tuple[str, int, int]] = []
-        self._last: tuple[str, int] | None = None
 
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
         self.asked.extend(digests)
@@ -138,17 +138,22 @@ class DirectLake:
         return [Slot(page_id, self.keys.page(page_id)) for page_id in pages if page_id not in self.accepted]
 
     def accept(self, root: str) -> Tree:
-        """Check the tree, write its locators, and count its pages as present from now on."""
-        base, files = self._last or (None, 0)
-        checked = check_tree(self, root, base=base, base_files=files)
-        for page_id in checked.new_leaves:
-            leaf = decode_page(self.page(page_id))
-            assert isinstance(leaf, LeafPage)
-            locator = locate(leaf, self.read_blobs, self.find_places)
-            self.store.put(self.keys.locator(page_id), locator)
-        self.accepted.update(checked.new_pages)
-        self._last = (root, checked.tree.files)
-        return checked.tree
+        """Write the locators of the leaves and count the pages as present from now on. Incomplete if blobs lack.
+
+        A server checks much more before it accepts a tree.
+        """
+        reader = TreeReader(self, root)
+        leaves = list(reader.leaves())
+        for ref in leaves:
+            needed = blobs_needed(reader.leaf(ref.id), self.read_blobs)
+            if lost := [digest.hex() for digest in needed if digest not in self.places]:
+                raise Incomplete(f"{len(lost)} blobs are not in the lake.", blobs=lost)
+            locator = pack_locator(self.places[digest] for digest in needed)
+            self.store.put(self.keys.locator(ref.id), locator)
+            self.accepted.add(ref.id)
+        self.accepted.add(root)
+        whole = reader.root_ref()
+        return Tree(root, whole.entries, sum(reader.leaf(ref.id).files for ref in leaves), whole.size)
 
     def read_blobs(self, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         found = self.find_places(digests)

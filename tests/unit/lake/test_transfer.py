@@ -355,4 +355,4 @@ def test_a_commit_without_its_blobs_is_refused(tmp_path: Path) -> None:
     lake.places.clear()
     with pytest.raises(Incomplete) as caught:
         lake.accept(pushed.tree.root)
-    assert caught.value.details["missing"] == [digest_of(b"content").hex()]
+    assert caught.value.details["blobs"] == [digest_of(b"content").hex()]
