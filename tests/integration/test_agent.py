@@ -14,7 +14,7 @@ import pytest
 from millpond.agent.agent import Agent, Tools
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
-from millpond.agent.keeper import marked
+from millpond.agent.keeper import marked, read_json
 from millpond.agent.spec import Spec
 from millpond.cache.volume import CommitPlace
 from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable
@@ -388,8 +388,12 @@ def test_an_idle_agent_is_quiet_and_news_travel_at_once(run: Run) -> None:
             before = site.server.syncs
             await asyncio.sleep(1.0)
             assert site.server.syncs - before <= 1
-            site.server.want(a_placement(command=("true",)))
-            await site.server.until_placement("p1", "preparing")
+            site.server.want(a_placement(command=("sleep", "600")))
+            await site.server.until_placement("p1", "running")
+            began = asyncio.get_running_loop().time()
+            os.kill(read_json(str(site.state / "placements/p1/keeper.json"))["command"]["pid"], 9)
+            await site.server.until_placement("p1", "finished")
+            assert asyncio.get_running_loop().time() - began < 1.0, "0.2 s on a machine with nothing else to do"
 
     run(scenario)
 

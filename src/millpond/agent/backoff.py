@@ -5,8 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 
+from millpond.errors import DiskFull, MillError
+
 FIRST_SECONDS = 0.2
 LONGEST_SECONDS = 5.0
+
+
+def may_pass(error: MillError) -> bool:
+    """Whether the same call may succeed later: the other side is away, full, or made a mistake of its own."""
+    return error.transient or isinstance(error, DiskFull) or type(error) is MillError
 
 
 class Backoff:

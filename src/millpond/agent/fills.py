@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Literal
 
-from millpond.agent.backoff import Backoff
+from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.cache.evict import empty_trash, evict, set_aside_attempts
 from millpond.cache.fill import FillCancelled, FillOrder, begin_attempt, fill
 from millpond.cache.volume import CacheVolume, CommitPlace
-from millpond.errors import DiskFull, MillError, VolumeProblem
+from millpond.errors import MillError, VolumeProblem
 from millpond.lake.transfer import Downloader, Moved
 from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen
 
@@ -133,7 +133,7 @@ class Fills:
         except FillCancelled:
             return True
         except MillError as error:
-            transient = error.transient or isinstance(error, DiskFull | VolumeProblem)
+            transient = may_pass(error) or isinstance(error, VolumeProblem)
             log.warning("fill failed: attempt=%d transient=%s %s", work.desired.attempt, transient, error.message)
             self._tell(work, "failed", problem=sentence(error), transient=transient)
             return not transient

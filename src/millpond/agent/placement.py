@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff
+from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.drivers import Driver, Exited, Lost, NotStarted, Reason, Running
 from millpond.agent.prepare import OUTPUT, prepare
 from millpond.agent.server import Server
@@ -209,7 +209,7 @@ class Placement:
             try:
                 outcome = Outcome(await in_thread(lambda: self._world.save_outputs(spec, output)))
             except (MillError, OSError) as error:
-                if isinstance(error, MillError) and error.transient:
+                if isinstance(error, MillError) and may_pass(error):
                     log.info("outputs wait: placement=%s %s", self.id, error)
                     await backoff.wait()
                     continue

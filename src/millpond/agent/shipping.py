@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from millpond.agent.backoff import Backoff
 from millpond.agent.server import Server
@@ -22,8 +19,6 @@ BATCH_BYTES = 1 << 20
 BATCH_SAMPLES = 500
 # How often the files are looked at while the command runs.
 LOOK_SECONDS = 0.1
-
-T = TypeVar("T")
 
 
 class Shipper:
@@ -52,7 +47,7 @@ class Shipper:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def finish(self) -> None:
-        """Ship the rest, however long the server is away."""
+        """Ship the rest of the log, however long the server is away, and of the samples what it takes."""
         while not self._refused and await self._ship_log() + await self._ship_usage() > 0:
             pass
 
@@ -71,36 +66,35 @@ class Shipper:
         return shipped
 
     async def _put_log(self, offset: int, data: bytes) -> int:
-        reached = await self._retry(partial(self._server.put_log, self._placement, offset, data))
-        self._log_offset = offset if reached is None else reached
-        return self._log_offset
-
-    async def _ship_usage(self) -> int:
-        data = _read(self._usage, self._usage_offset, BATCH_BYTES)
-        lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)[:BATCH_SAMPLES]
-        if not lines or self._refused:
-            return 0
-        batch = UsageBatch(samples=[_sample(line) for line in lines])
-        await self._retry(partial(self._server.post_usage, self._placement, batch))
-        self._usage_offset += sum(len(line) for line in lines)
-        return len(lines)
-
-    async def _retry(self, call: Callable[[], Awaitable[T]]) -> T | None:
-        """The answer of `call`, however long it takes; None once the server has refused for good."""
-        while True:
+        """How far the server is after these bytes, however long it takes to tell it."""
+        while not self._refused:
             try:
-                answer = await call()
+                self._log_offset = await self._server.put_log(self._placement, offset, data)
+                self._backoff.reset()
+                return self._log_offset
             except (NotFound, StalePlacement) as error:
                 log.info("shipping ended: placement=%s %s", self._placement, error.message)
                 self._refused = True
-                return None
             except MillError as error:
                 # Whatever else is wrong may be mended: what a job wrote is never given up.
                 log.warning("shipping waits: placement=%s %s", self._placement, error.message)
                 await self._backoff.wait()
-            else:
-                self._backoff.reset()
-                return answer
+        return offset
+
+    async def _ship_usage(self) -> int:
+        """Ship the samples there are; how many that was. Some that the server does not take are no reason to wait."""
+        data = _read(self._usage, self._usage_offset, BATCH_BYTES)
+        lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)[:BATCH_SAMPLES]
+        if not lines or self._refused:
+            return 0
+        try:
+            await self._server.post_usage(self._placement, UsageBatch(samples=[_sample(line) for line in lines]))
+        except MillError as error:
+            if error.transient:
+                return 0
+            log.warning("usage not wanted: placement=%s %s", self._placement, error.message)
+        self._usage_offset += sum(len(line) for line in lines)
+        return len(lines)
 
 
 def _sample(line: bytes) -> UsageSample:
