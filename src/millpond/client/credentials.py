@@ -77,14 +77,14 @@ def spool_dir(environ: Mapping[str, str] = os.environ) -> Path:
 
 def normalize_server(url: str) -> str:
     """One spelling per server: scheme and host in lower case, no slash at the end, http for local addresses."""
-    text = url.strip().rstrip("/")
+    text = url.strip()
     if "://" not in text:
         host = urlsplit(f"//{text}").hostname or ""
         text = f"{'http' if is_local_host(host) else 'https'}://{text}"
     parts = urlsplit(text)
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise BadRequest(f"{url!r} is not the address of a server.", hint="Write it as http://host:8420.")
-    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path}"
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
 
 
 def load_credentials(directory: Path) -> Credentials:
@@ -94,9 +94,9 @@ def load_credentials(directory: Path) -> Credentials:
         document = json.loads(path.read_text("utf-8"))
         servers = {url: KnownServer(entry["token"], entry.get("id")) for url, entry in document["servers"].items()}
         return Credentials(servers, document.get("current"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Credentials()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SetupError(f"{path} cannot be read: {error}", hint="Move it away and run: mill login") from error
 
 
@@ -120,9 +120,9 @@ def load_project(directory: Path) -> str | None:
     path = directory / "config.toml"
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except tomllib.TOMLDecodeError as error:
+    except (OSError, ValueError) as error:
         raise SetupError(f"{path} cannot be read: {error}", hint="Mend the file or move it away.") from error
     project = document.get("project")
     return str(project) if project else None

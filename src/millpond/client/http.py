@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Looking up a host imports it, in whatever thread; a process forked at that moment could never import it again.
+import encodings.idna  # noqa: F401
 import platform
 import random
 import threading

@@ -6,16 +6,15 @@ import logging
 import sys
 import threading
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.client.http import Api
 from millpond.client.sending import Sender
-from millpond.client.spool import ArtifactLine, Spool
+from millpond.client.spool import ArtifactLine, BatchLine, Spool
 from millpond.errors import MillError
 from millpond.model.job import RunState
-from millpond.wire.work import MetricPoint, RunBatch
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +22,8 @@ BATCH_POINTS = 1000
 BATCH_SECONDS = 0.5
 # Above this many points in memory, whoever logs writes them to disk: memory stays bounded, nothing is dropped.
 MOST_POINTS = 10_000
+# Key, value, step, seconds since 1970: a tuple, because one is made for every number a training loop reports.
+Point = tuple[str, float | None, int, float]
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -37,7 +38,7 @@ class Reporter:
         self._sequence = 0
         self._params: dict[str, Any] = {}
         self._tags: dict[str, str] = {}
-        self._points: list[MetricPoint] = []
+        self._points: list[Point] = []
         self._lock = threading.Lock()
         self._full = threading.Event()
         # Told whenever the sender has a reason to look, or has looked.
@@ -56,7 +57,7 @@ class Reporter:
     def add(
         self,
         *,
-        points: list[MetricPoint] | None = None,
+        points: list[Point] | None = None,
         params: dict[str, Any] | None = None,
         tags: dict[str, str] | None = None,
     ) -> None:
@@ -116,17 +117,16 @@ class Reporter:
 
     def _append(self, ended: RunState | None, ended_at: datetime | None) -> None:
         """One batch to disk; only then does it leave memory."""
-        self._spool.append(
-            RunBatch(
-                sequence=self._sequence,
-                writer=self._writer,
-                metrics=self._points[:BATCH_POINTS],
-                params=self._params,
-                tags=self._tags,
-                ended=ended,
-                ended_at=ended_at,
-            )
-        )
+        batch = {
+            "sequence": self._sequence,
+            "writer": self._writer,
+            "metrics": [_point(point) for point in self._points[:BATCH_POINTS]],
+            "params": self._params,
+            "tags": self._tags,
+            "ended": ended.value if ended else None,
+            "ended_at": ended_at.isoformat() if ended_at else None,
+        }
+        self._spool.append(BatchLine(batch))
         self._sequence += 1
         del self._points[:BATCH_POINTS]
         self._params, self._tags = {}, {}
@@ -194,3 +194,9 @@ class Reporter:
             self.warn(f"the server {where} is away; this run is kept on disk and sent when it is back")
         else:
             self.warn(f"the server {where} does not take this run ({error.message}); it is kept in {self._spool.path}")
+
+
+def _point(point: Point) -> dict[str, Any]:
+    """As in `wire.work.MetricPoint`."""
+    key, value, step, at = point
+    return {"key": key, "value": value, "step": step, "at": datetime.fromtimestamp(at, UTC).isoformat()}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import Artifact, Run, RunBatch, RunCreate, SeriesList
+from millpond.wire.work import Artifact, Run, RunCreate, SeriesList
 
 
 def list_runs(
@@ -37,9 +39,11 @@ def undelete_run(api: Api, project: str, run: str) -> Run:
     return api.send("POST", f"{run_path(project, run)}/undelete", Run)
 
 
-def send_batch(api: Api, project: str, run: str, batch: RunBatch) -> None:
-    """A batch sent twice counts once: it carries its writer and number."""
-    api.request("POST", f"{run_path(project, run)}/batch", body=batch, idempotent=True)
+def send_batch(api: Api, project: str, run: str, batch: Mapping[str, Any]) -> None:
+    """Send a `RunBatch`. One sent twice counts once: it carries its writer and number."""
+    body = json.dumps(batch, separators=(",", ":")).encode()
+    headers = {"Content-Type": "application/json"}
+    api.request("POST", f"{run_path(project, run)}/batch", body=body, headers=headers, idempotent=True)
 
 
 def get_metrics(api: Api, project: str, run: str, key: str | None = None, limit: int | None = None) -> SeriesList:

@@ -44,28 +44,33 @@ class Sender:
     def _send(self, line: Line) -> None:
         project, run = self._header.project, self._header.run
         if not isinstance(line, ArtifactLine):
-            send_batch(self._api, project, run, line)
+            send_batch(self._api, project, run, line.batch)
             return
         file = self._artifacts / line.file
         try:
             content = file.read_bytes()
         except FileNotFoundError:
-            # Sent before a crash, and removed; only its line is left.
+            # Sent before a crash, or by another process this moment; only its line is left.
             return
         put_artifact(self._api, project, run, line.path, content)
-        file.unlink()
+        file.unlink(missing_ok=True)
 
 
 def send_spool(api: Api, path: Path) -> list[str]:
-    """Send a spool that its own process left behind, and remove it; sentences about what the server refused."""
+    """Send a spool that its own process left behind, and remove it; sentences about what the server refused.
+
+    Two processes may send the same spool at once: every line counts once, and what is gone was sent.
+    """
     header = read_header(path)
     if header is None:
-        return [f"{path} is not a spool and was left alone"]
+        return []
     sender = Sender(api, header, path.with_suffix(".artifacts"))
     problems: list[str] = []
     try:
         sender.create()
         problems.extend(problem for line in read_all(path) if (problem := sender.send(line)))
+    except FileNotFoundError:
+        return problems
     except NotFound as error:
         # The run or its project was deleted: nobody will ever read these lines.
         problems.append(f"run {header.run} is not there any more ({error.message}); its unsent lines were dropped")
@@ -75,8 +80,7 @@ def send_spool(api: Api, path: Path) -> list[str]:
 
 def abandoned_spools(directory: Path, server: str) -> list[Path]:
     """Spools for `server` whose process has ended, oldest first."""
-    found = sorted(directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-    headers = ((path, read_header(path)) for path in found)
+    headers = ((path, read_header(path)) for path in sorted(directory.glob("*.jsonl"), key=_written_at))
     return [path for path, header in headers if header and header.server == server and not header.is_alive]
 
 
@@ -92,3 +96,10 @@ def send_abandoned(api: Api, directory: Path) -> tuple[int, list[str]]:
                 raise
             problems.append(f"{path.name}: {error.message}")
     return sent, problems
+
+
+def _written_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

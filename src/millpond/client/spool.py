@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from millpond.wire.work import RunBatch, RunCreate
+from millpond.wire.work import RunCreate
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +75,13 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchLine:
+    """A `RunBatch` as JSON: built and sent without checks on the way, because a training loop may report very often."""
+
+    batch: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactLine:
     """An artifact whose bytes lie in the spool's own folder under `file`."""
 
@@ -82,7 +89,7 @@ class ArtifactLine:
     file: str
 
 
-Line = RunBatch | ArtifactLine
+Line = BatchLine | ArtifactLine
 
 
 class Spool:
@@ -157,6 +164,8 @@ def read_header(path: Path) -> Header | None:
     try:
         with path.open("rb") as file:
             return Header.from_json(json.loads(file.readline()))
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         log.warning("spool_unreadable %s: %s", path, error)
         return None
@@ -192,13 +201,13 @@ def _read_lines(path: Path, start: int, end: int) -> Iterator[tuple[Line, int]]:
 def _parse(document: dict[str, Any]) -> Line:
     if "artifact" in document:
         return ArtifactLine(**document["artifact"])
-    return RunBatch.model_validate(document["batch"])
+    return BatchLine(document["batch"])
 
 
 def _document(line: Line) -> dict[str, Any]:
     if isinstance(line, ArtifactLine):
         return {"artifact": {"path": line.path, "file": line.file}}
-    return {"batch": line.model_dump(mode="json", exclude_defaults=True)}
+    return {"batch": line.batch}
 
 
 def _encode(document: dict[str, Any]) -> bytes:

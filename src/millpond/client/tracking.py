@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,14 +24,14 @@ import httpx
 from millpond.client.credentials import DEFAULT_SERVER, Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
-from millpond.client.reporter import Reporter
-from millpond.client.sending import send_abandoned
+from millpond.client.reporter import Point, Reporter
+from millpond.client.sending import abandoned_spools, send_abandoned
 from millpond.client.spool import Header, Spool
 from millpond.errors import MillError
 from millpond.model.ids import new_id, new_job_id
 from millpond.model.job import RunState
 from millpond.model.names import DEFAULT_PROJECT
-from millpond.wire.work import MetricPoint, RunCreate
+from millpond.wire.work import RunCreate
 
 EXIT_SECONDS = 5.0
 MAX_ARTIFACT_BYTES = 64 << 20
@@ -74,17 +75,15 @@ class Run:
 
     def log_metrics(self, values: Mapping[str, SupportsFloat], step: int | None = None) -> None:
         """Report several numbers of one step. NaN and infinities are kept, as gaps."""
-        now = datetime.now(UTC)
-        points = []
+        now = time.time()
+        points: list[Point] = []
         for key, value in values.items():
+            name = str(key)[:MAX_KEY] or "-"
             try:
                 number = float(value)
-                at = self._step(key, step)
-                points.append(
-                    MetricPoint(key=str(key), value=number if math.isfinite(number) else None, step=at, at=now)
-                )
+                points.append((name, number if math.isfinite(number) else None, self._step(name, step), now))
             except (TypeError, ValueError, OverflowError) as error:
-                self._live().warn(f"the metric {str(key)[:MAX_KEY]!r} is not a number and was left out: {error}")
+                self._live().warn(f"the metric {name!r} is not a number and was left out: {error}")
         self._live().add(points=points)
 
     def log_param(self, key: str, value: Any) -> None:
@@ -278,14 +277,20 @@ def _announce(run: Run, target: Target) -> None:
     if target.token is None:
         sys.stderr.write(f"millpond: not signed in to {target.server}; the run is kept on disk. Run: mill login\n")
         return
-    threading.Thread(target=_send_earlier, args=(target,), name="millpond-earlier", daemon=True).start()
+    earlier = threading.Thread(target=_send_earlier, args=(target,), name="millpond-earlier", daemon=True)
+    earlier.start()
+    # A thread that is in the middle of things when the interpreter ends can bring it down.
+    atexit.register(earlier.join, EXIT_SECONDS)
 
 
 def _send_earlier(target: Target) -> None:
     """What earlier scripts could not send goes now, beside the new run and never in its way."""
+    directory = spool_dir()
+    if not abandoned_spools(directory, target.server):
+        return
     try:
         with Api(target.server, target.token, patience=0, timeout=_TIMEOUT) as api:
-            _, problems = send_abandoned(api, spool_dir())
+            _, problems = send_abandoned(api, directory)
     except (MillError, OSError):
         # Still away: it stays where it is.
         return

@@ -1,0 +1,102 @@
+"""The code of a job: the working directory as a commit of the project's `.code`, sent only when it has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.client.credentials import state_dir
+from millpond.client.datasets import create_commit, get_commit
+from millpond.client.files import write_atomically
+from millpond.client.http import Api
+from millpond.client.transfer import ApiUploader
+from millpond.errors import NotFound, TooLarge
+from millpond.lake.ignore import IGNORE_FILE
+from millpond.lake.push import PushOptions, push_directory
+from millpond.lake.scan import Found, scan
+from millpond.lake.transfer import Progress
+from millpond.model.ids import new_id
+from millpond.model.names import CODE_DATASET
+from millpond.model.path import to_text
+from millpond.model.quantity import format_bytes
+from millpond.wire.data import Commit, CommitCreate
+
+# What is never code, also in a folder without ignore files. An ignore file can take each of them in again (`!name`).
+IGNORED = (".git/", ".hg/", ".svn/", ".venv/", "venv/", "node_modules/", "__pycache__/", "*.pyc", ".mypy_cache/",
+           ".pytest_cache/", ".ruff_cache/", ".ipynb_checkpoints/", ".DS_Store")  # fmt: skip
+IGNORE_FILES = (b".gitignore", IGNORE_FILE)
+MOST_BYTES = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSize:
+    files: int
+    bytes: int
+    largest: Sequence[Found]
+
+
+def measure_code(root: Path) -> CodeSize:
+    """What would be sent at most, with the files that weigh most."""
+    found = [item for item in scan(root, ignore_files=IGNORE_FILES, ignore=IGNORED) if item.status is not None]
+    largest = sorted(found, key=lambda item: item.size, reverse=True)[:3]
+    return CodeSize(len(found), sum(item.size for item in found), largest)
+
+
+def too_large(root: Path, size: CodeSize) -> TooLarge:
+    heavy = ", ".join(f"{to_text(item.path)} ({format_bytes(item.size)})" for item in size.largest)
+    return TooLarge(
+        f"{root} holds {format_bytes(size.bytes)} in {size.files:,} files, much for the code of a job: {heavy}.",
+        hint=(
+            "Data belongs in a dataset (mill data init; --data). Name what is not code in .millignore, "
+            "or add --yes to send it all, or --no-code to send nothing."
+        ),
+    )
+
+
+def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None = None) -> Commit:
+    """The commit that holds the code in `root`; the last one of this folder when nothing has changed since."""
+    memory = _Memory.of(api.base_url, project, root)
+    last = _still_there(api, project, memory.commit)
+    options = PushOptions(stat_cache=memory.folder / f"{memory.key}.stat", ignore_files=IGNORE_FILES, ignore=IGNORED)
+    with ApiUploader(api, project, known_tree=last.tree if last else None) as uploader:
+        pushed = push_directory(root, uploader, options=options, progress=progress)
+        if last is not None and last.tree == pushed.tree.root:
+            return last
+        # A branch of its own: two people who submit at once never stand in each other's way.
+        request = CommitCreate(upload=uploader.id, tree=pushed.tree.root, branch=f"code-{new_id(8)}")
+        commit = create_commit(api, project, CODE_DATASET, request)
+    memory.save(commit.id)
+    return commit
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Which commit a folder's code was last sent as."""
+
+    folder: Path
+    key: str
+    commit: str | None
+
+    @classmethod
+    def of(cls, server: str, project: str, root: Path) -> _Memory:
+        key = hashlib.sha256("\0".join((server, project, str(root.absolute()))).encode()).hexdigest()[:24]
+        folder = state_dir() / "code"
+        try:
+            commit = json.loads((folder / f"{key}.json").read_text("utf-8"))["commit"]
+        except (OSError, ValueError, KeyError):
+            # It only saves work: without it, the code is looked at and sent as if for the first time.
+            commit = None
+        return cls(folder, key, commit)
+
+    def save(self, commit: str) -> None:
+        write_atomically(self.folder / f"{self.key}.json", json.dumps({"commit": commit}).encode())
+
+
+def _still_there(api: Api, project: str, commit: str | None) -> Commit | None:
+    try:
+        return get_commit(api, project, CODE_DATASET, commit) if commit else None
+    except NotFound:
+        return None

@@ -1,0 +1,80 @@
+"""The part of a server that runs need: remembers runs, batches (each once) and artifacts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.unit.client.fake_server import Answer, FakeServer, Received
+
+DEADLINE = 10.0
+
+
+@dataclass
+class Runs:
+    created: dict[str, dict[str, Any]] = field(default_factory=dict)
+    batches: dict[tuple[str, str, int], dict[str, Any]] = field(default_factory=dict)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def install(self, server: FakeServer) -> None:
+        server.on("POST", "/projects/([^/]+)/runs", self._create)
+        server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", self._batch)
+        server.on("PUT", "/projects/[^/]+/runs/[^/]+/artifacts/(.+)", self._artifact)
+
+    def points(self, key: str) -> list[tuple[int, float | None]]:
+        return [(p["step"], p["value"]) for p in self._all("metrics") if p["key"] == key]
+
+    def params(self) -> dict[str, Any]:
+        return {key: value for batch in self._batches() for key, value in batch["params"].items()}
+
+    def tags(self) -> dict[str, str]:
+        return {key: value for batch in self._batches() for key, value in batch["tags"].items()}
+
+    def ended(self) -> list[str]:
+        return [batch["ended"] for batch in self._batches() if batch["ended"]]
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(condition, DEADLINE), "the server did not get it in time"
+
+    def _batches(self) -> list[dict[str, Any]]:
+        return list(self.batches.values())
+
+    def _all(self, name: str) -> list[dict[str, Any]]:
+        return [item for batch in self._batches() for item in batch[name]]
+
+    def _create(self, received: Received) -> dict[str, Any]:
+        request = received.json
+        with self.changed:
+            self.created[request["id"]] = request
+            self.changed.notify_all()
+        return {
+            "id": request["id"],
+            "project": received.match[1],
+            "experiment": request["experiment"],
+            "name": request["name"] or "a-run",
+            "job": None,
+            "state": "running",
+            "params": {},
+            "tags": {},
+            "metrics": {},
+            "created_by": "maria",
+            "started_at": request["started_at"],
+            "ended_at": None,
+        }
+
+    def _batch(self, received: Received) -> Answer:
+        batch = received.json
+        with self.changed:
+            self.batches.setdefault((received.match[1], batch["writer"], batch["sequence"]), batch)
+            self.changed.notify_all()
+        return Answer(204)
+
+    def _artifact(self, received: Received) -> Answer:
+        with self.changed:
+            self.artifacts[received.match[1]] = received.body
+            self.changed.notify_all()
+        return Answer(204)

@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import millpond
+from millpond.client import tracking
+from millpond.client.credentials import save_token, spool_dir
+from millpond.client.http import Api
+from millpond.client.sending import abandoned_spools, send_abandoned
+from tests.unit.client.fake_server import FakeServer, problem
+from tests.unit.client.run_server import DEADLINE, Runs
+
+
+@pytest.fixture
+def runs(server: FakeServer, home: Path) -> Iterator[Runs]:
+    found = Runs()
+    found.install(server)
+    save_token(home, server.url, "mill_token")
+    yield found
+    millpond.finish()
+
+
+@pytest.fixture(autouse=True)
+def quick_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracking, "EXIT_SECONDS", DEADLINE)
+
+
+class Scalar:
+    """Like a number of numpy or torch."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __float__(self) -> float:
+        return self.value
+
+    def item(self) -> float:
+        return self.value
+
+
+def test_a_run_reports_and_ends(runs: Runs) -> None:
+    run = millpond.init(project="vision", name="resnet", experiment="xray", params={"lr": 0.1}, tags={"team": "a"})
+    millpond.log_params({"epochs": 3}, batch=Scalar(32.0))
+    millpond.log_metric("loss", 0.5, step=1)
+    millpond.log_metrics({"loss": Scalar(0.25), "accuracy": 1}, step=2)
+    millpond.set_tags({"gpu": 0})
+    millpond.finish()
+    assert runs.created[run.id]["name"] == "resnet"
+    assert runs.created[run.id]["experiment"] == "xray"
+    assert runs.points("loss") == [(1, 0.5), (2, 0.25)]
+    assert runs.points("accuracy") == [(2, 1.0)]
+    assert runs.params() == {"lr": 0.1, "epochs": 3, "batch": 32.0}
+    assert runs.tags() == {"team": "a", "gpu": "0"}
+    assert runs.ended() == ["succeeded"]
+    assert list(spool_dir().glob("*.jsonl")) == []
+
+
+def test_points_without_a_step_count_up(runs: Runs) -> None:
+    for value in (3, 2, 1):
+        millpond.log_metric("loss", value)
+    millpond.finish()
+    assert runs.points("loss") == [(0, 3.0), (1, 2.0), (2, 1.0)]
+
+
+def test_what_is_no_number_is_left_out_and_what_is_no_finite_one_is_kept(
+    runs: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(3):
+        millpond.log_metric("loss", "high")  # type: ignore[arg-type]
+    millpond.log_metrics({"nan": float("nan"), "inf": float("inf")}, step=1)
+    millpond.finish()
+    assert runs.points("loss") == []
+    assert runs.points("nan") == [(1, None)]
+    assert runs.points("inf") == [(1, None)]
+    assert capsys.readouterr().err.count("'loss' is not a number") == 1
+
+
+def test_artifacts_are_kept_as_they_were(runs: Runs, tmp_path: Path) -> None:
+    folder = tmp_path / "plots"
+    folder.mkdir()
+    (folder / "a b.png").write_bytes(b"one")
+    report = tmp_path / "report.txt"
+    report.write_text("first")
+    millpond.log_artifact(report)
+    report.write_text("second, after it was logged")
+    millpond.log_artifact(folder)
+    millpond.log_artifact(tmp_path / "absent")
+    millpond.finish()
+    assert runs.artifacts == {"report.txt": b"first", "plots/a%20b.png": b"one"}
+
+
+def test_running_a_cell_again_ends_the_run_before(runs: Runs) -> None:
+    first = millpond.init(name="cell")
+    second = millpond.init(name="cell")
+    assert first.id != second.id
+    assert millpond.current_run() is second
+    assert runs.ended() == ["succeeded"]
+
+
+def test_a_block_that_raises_is_a_failed_run(runs: Runs) -> None:
+    with pytest.raises(ZeroDivisionError), millpond.init():
+        _ = 1 / 0
+    assert runs.ended() == ["failed"]
+    assert millpond.current_run() is None
+
+
+def test_inside_a_job_the_jobs_run_is_meant_and_not_ended(
+    runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILL_RUN_ID", "jobrun01")
+    monkeypatch.setenv("MILL_SERVER", server.url)
+    monkeypatch.setenv("MILL_TOKEN", "mill_placement")
+    monkeypatch.setenv("MILL_PROJECT", "vision")
+    millpond.log_metric("loss", 1.0)
+    assert millpond.init(params={"a": 1}).id == "jobrun01"
+    millpond.finish()
+    assert runs.created == {}
+    assert {key[0] for key in runs.batches} == {"jobrun01"}
+    assert runs.params() == {"a": 1}
+    assert runs.ended() == []
+    sent = server.calls("POST", ".*/batch")
+    assert {r.headers["authorization"] for r in sent} == {"Bearer mill_placement"}
+    assert all(r.path.startswith("/projects/vision/runs/jobrun01/") for r in sent)
+
+
+def test_a_server_that_goes_away_and_comes_back_gets_everything_once_and_in_order(
+    runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millpond.client.reporter.RETRY_SECONDS", (0.05,))
+    millpond.log_metric("loss", 0.0, step=0)
+    runs.wait(lambda: len(runs.points("loss")) == 1)
+    server.stop()
+    for step in range(1, 2500):
+        millpond.log_metric("loss", float(step), step=step)
+    server.start()
+    millpond.finish()
+    assert runs.points("loss") == [(step, float(step)) for step in range(2500)]
+
+
+def test_a_run_without_a_server_is_sent_by_the_next_one(
+    runs: Runs, server: FakeServer, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tracking, "EXIT_SECONDS", 5.0)
+    # Otherwise it may send what this test is about to send.
+    monkeypatch.setattr(tracking, "_send_earlier", lambda target: None)
+    server.stop()
+    began = time.monotonic()
+    with millpond.init(name="offline") as run:
+        for step in range(10):
+            run.log_metric("loss", 1.0, step)
+        run.log_artifact(home / "credentials.json", "note")
+    assert time.monotonic() - began < 5.0, "a refused connection must not use up the whole deadline"
+    said = capsys.readouterr().err
+    assert said.count("is away") == 1
+    assert "mill run upload" in said
+    server.start()
+    # The spool of a process that lives is its own: pretend that one has ended.
+    monkeypatch.setattr("millpond.client.spool.Header.is_alive", property(lambda self: False))
+    with Api(server.url, "mill_token") as api:
+        assert send_abandoned(api, spool_dir()) == (1, [])
+        assert send_abandoned(api, spool_dir()) == (0, [])
+    assert run.id in runs.created
+    assert len(runs.points("loss")) == 10
+    assert runs.ended() == ["succeeded"]
+    assert set(runs.artifacts) == {"note"}
+    assert list(spool_dir().iterdir()) == []
+
+
+def test_somebody_elses_server_does_not_get_the_run(runs: Runs, server: FakeServer, home: Path) -> None:
+    server.stop()
+    millpond.init().finish()
+    assert len(list(spool_dir().glob("*.jsonl"))) == 1
+    assert abandoned_spools(spool_dir(), "http://127.0.0.1:1") == []
+
+
+def test_a_batch_the_server_refuses_does_not_hold_up_the_rest(
+    runs: Runs, server: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused: list[int] = []
+
+    def refuse_first(received: object) -> object:
+        if not refused:
+            with runs.changed:
+                refused.append(1)
+                runs.changed.notify_all()
+            return problem(422, "invalid", "That is no parameter.")
+        return runs._batch(received)  # type: ignore[arg-type]
+
+    server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", refuse_first)
+    run = millpond.init()
+    run.log_param("bad", object())
+    runs.wait(lambda: bool(refused))
+    run.log_metric("loss", 1.0)
+    run.finish()
+    assert runs.points("loss") == [(0, 1.0)]
+    assert "That is no parameter." in capsys.readouterr().err
+
+
+def test_an_unusable_home_breaks_nothing(
+    runs: Runs, tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "a-file"
+    blocked.write_text("")
+    monkeypatch.setenv("MILL_HOME", str(blocked))
+    monkeypatch.setenv("MILL_SERVER", server.url)
+    monkeypatch.setenv("MILL_TOKEN", "mill_token")
+    millpond.log_metric("loss", 1.0)
+    millpond.finish()
+    assert runs.points("loss") == [(0, 1.0)]
+
+
+SCRIPT = """
+import sys, time, millpond
+run = millpond.init(name="killed")
+for step in range(5000):
+    millpond.log_metric("loss", float(step), step)
+time.sleep(2 * 0.5)
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def test_kill_9_loses_no_batch_that_was_due(runs: Runs, server: FakeServer) -> None:
+    server.stop()
+    script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert script.stdout is not None
+    assert script.stdout.readline() == b"written\n"
+    script.send_signal(signal.SIGKILL)
+    script.wait()
+    script.stdout.close()
+    # As if the kill had come in the middle of a line.
+    (spool,) = spool_dir().glob("*.jsonl")
+    with spool.open("ab") as file:
+        file.write(b'{"batch":{"sequence":9')
+    server.start()
+    with Api(server.url, "mill_token") as api:
+        assert send_abandoned(api, spool_dir()) == (1, [])
+    assert runs.points("loss") == [(step, float(step)) for step in range(5000)]
+    assert runs.ended() == []
+
+
+def test_a_script_that_raises_ends_its_run_as_failed(runs: Runs) -> None:
+    code = "import millpond\nmillpond.log_metric('loss', 1)\nraise RuntimeError('boom')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "boom" in done.stderr
+    assert runs.ended() == ["failed"]
+    assert runs.points("loss") == [(0, 1.0)]
+
+
+def test_a_fork_reports_to_the_same_run_and_does_not_end_it(runs: Runs) -> None:
+    code = """
+import os, time, millpond
+run = millpond.init()
+run.log_metric("parent", 1)
+run._live().write_out()
+while not run._live()._spool.is_sent:
+    time.sleep(0.01)
+if os.fork() == 0:
+    run.log_metric("child", 2)
+    raise SystemExit
+os.wait()
+millpond.log_metric("parent", 3)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "kept on disk" not in done.stderr, done.stderr
+    assert runs.points("parent") == [(0, 1.0), (1, 3.0)]
+    assert runs.points("child") == [(0, 2.0)]
+    assert runs.ended() == ["succeeded"]
