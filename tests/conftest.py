@@ -27,7 +27,7 @@ def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     """A running PostgreSQL. Tests make databases of their own."""
-    with running_postgres(tmp_path_factory.mktemp("postgres") / "data") as server:
+    with running_postgres() as server:
         yield server

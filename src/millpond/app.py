@@ -162,7 +162,8 @@ def _listening(settings: Settings, *, port_is_fixed: bool) -> Iterator[socket.so
 def _sign_in_command_line(deps: Deps, url: str) -> None:
     """Keep a token for whoever started the server, so that `mill` works at once."""
     file = deps.settings.data_dir / "cli-token"
-    token = setup.cli_token(deps.db, data_dir.read_private(file), deps.clock.now())
+    machine = f"{socket.gethostname()} in {deps.settings.data_dir}"
+    token = setup.cli_token(deps.db, data_dir.read_private(file), machine=machine, now=deps.clock.now())
     write_atomically(file, token.encode() + b"\n", mode=0o600)
     save_token(config_dir(), url, token)
 
@@ -178,7 +179,7 @@ def _local_agent(deps: Deps, url: str) -> Child:
 
 
 def _stop_on_signals(listener: Listener) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, listener.handle_exit)
 
 

@@ -28,8 +28,12 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A snapshot: everything read inside belongs to one moment."""
-        with self.engine.connect() as tx, tx.begin():
-            yield tx
+        with self.engine.connect() as tx:
+            if not self.is_sqlite:
+                # Every statement of PostgreSQL sees a moment of its own otherwise.
+                tx = tx.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with tx.begin():
+                yield tx
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -42,6 +42,11 @@ def names(tx: Connection, *, among: Collection[str] | None) -> Sequence[str]:
     return tx.scalars(_only(select(project.c.name).order_by(project.c.name), among)).all()
 
 
+def lock(tx: Connection, project_id: str) -> None:
+    """Alone until the transaction ends: everything that changes who is in the project begins here."""
+    tx.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
+
+
 def change(tx: Connection, project_id: str, *, description: str) -> None:
     tx.execute(project.update().where(project.c.id == project_id).values(description=description))
 
@@ -92,7 +97,7 @@ def remove_member(tx: Connection, project_id: str, user_id: str) -> bool:
 
 
 def only_administered_by(tx: Connection, user_id: str) -> Sequence[str]:
-    """Names of the projects whose one administrator is this user."""
+    """Names of the projects whose one administrator is this user, each locked as by `lock`."""
     admins = (
         select(member.c.project_id)
         .where(member.c.role == Role.ADMIN.value)
@@ -104,6 +109,7 @@ def only_administered_by(tx: Connection, user_id: str) -> Sequence[str]:
         .join(member, member.c.project_id == project.c.id)
         .where(member.c.user_id == user_id, member.c.role == Role.ADMIN.value, project.c.id.in_(admins))
         .order_by(project.c.name)
+        .with_for_update(of=project)
     )
     return tx.scalars(query).all()
 

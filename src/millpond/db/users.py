@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, select
 
 from millpond.db.tables import user
 from millpond.model.people import User
@@ -79,13 +79,9 @@ def delete(tx: Connection, user_id: str) -> None:
 
 
 def count_administrators(tx: Connection, *, without: str) -> int:
-    """Site administrators that can still sign in, `without` one of them."""
-    query = select(func.count()).where(user.c.is_admin, user.c.disabled_at.is_(None), user.c.id != without)
-    return tx.scalar(query) or 0
-
-
-def count(tx: Connection) -> int:
-    return tx.scalar(select(func.count()).select_from(user)) or 0
+    """Site administrators that can still sign in, `without` one of them. They stay so until the transaction ends."""
+    query = select(user.c.id).where(user.c.is_admin, user.c.disabled_at.is_(None)).order_by(user.c.id)
+    return sum(1 for found in tx.scalars(query.with_for_update()) if found != without)
 
 
 def _user(row: Row[*tuple[Any, ...]]) -> User:

@@ -71,6 +71,7 @@ def members(deps: Deps, project: Project) -> Sequence[tuple[Member, str]]:
 def put_member(deps: Deps, actor: Actor, project: Project, user_name: str, role: Role) -> tuple[Member, str]:
     """Give a role, or change it. A project always keeps one administrator."""
     with deps.db.write() as tx:
+        projects.lock(tx, project.id)
         user = _find_user(tx, actor, project, user_name)
         if role is not Role.ADMIN:
             _check_not_last_admin(tx, project, user)
@@ -82,6 +83,7 @@ def put_member(deps: Deps, actor: Actor, project: Project, user_name: str, role:
 
 def remove_member(deps: Deps, actor: Actor, project: Project, user_name: str) -> None:
     with deps.db.write() as tx:
+        projects.lock(tx, project.id)
         user = _find_user(tx, actor, project, user_name)
         _check_not_last_admin(tx, project, user)
         if not projects.remove_member(tx, project.id, user.id):

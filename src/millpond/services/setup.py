@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from millpond.db import agents, projects, server, sites, tokens, users, volumes
 from millpond.db.engine import Database
@@ -28,7 +29,6 @@ from millpond.services.tokens import hash_secret
 
 ADMIN = "admin"
 LOCAL = "local"
-_CLI_TOKEN = "this machine"
 _AGENT_TOKEN = "agent"
 
 
@@ -48,25 +48,27 @@ def first_start(db: Database, *, volume_path: Path, admin_password: str | None, 
     if row is not None:
         return FirstStart(row.secret, is_first=False)
     password = admin_password or secrets.token_urlsafe(12)
-    password_hash = hash_password(password)
-    with db.write() as tx:
-        if (row := server.get(tx)) is not None:  # another server on the same database was quicker
-            return FirstStart(row.secret, is_first=False)
-        row = ServerRow(new_id(20), None, secrets.token_bytes(32), now)
-        server.insert(tx, row)
-        _add_people(tx, password_hash, now)
-        _add_site(tx, volume_path, now)
+    row = ServerRow(new_id(20), None, secrets.token_bytes(32), now)
+    try:
+        with db.write() as tx:
+            server.insert(tx, row)
+            _add_people(tx, hash_password(password), now)
+            _add_site(tx, volume_path, now)
+    except IntegrityError:
+        # Another server on the same database was quicker: there is only ever one such row.
+        return first_start(db, volume_path=volume_path, admin_password=admin_password, now=now)
     return FirstStart(row.secret, is_first=True, password=None if admin_password else password)
 
 
-def cli_token(db: Database, kept: str | None, now: datetime) -> str:
-    """A token with which the command line of this machine is signed in: the one `kept`, if it still works."""
+def cli_token(db: Database, kept: str | None, *, machine: str, now: datetime) -> str:
+    """A token with which the command line of `machine` is signed in: the one `kept`, if it still works."""
     with db.write() as tx:
         if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
             return kept
         admin = users.find(tx, ADMIN) or _any_administrator(tx)
-        tokens.delete_named(tx, user_id=admin.id, name=_CLI_TOKEN)
-        return add_token(tx, TokenKind.USER, name=_CLI_TOKEN, now=now, user_id=admin.id)[1]
+        name = f"mill up on {machine}"[:200]
+        tokens.delete_named(tx, user_id=admin.id, name=name)
+        return add_token(tx, TokenKind.USER, name=name, now=now, user_id=admin.id)[1]
 
 
 def agent_token(db: Database, kept: str | None, now: datetime) -> str:

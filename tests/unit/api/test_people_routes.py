@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from millpond.model.people import Role
@@ -116,3 +118,10 @@ def test_every_change_is_in_the_audit_trail(server: RunningServer) -> None:
     ]
     assert records[1]["project"] == "vision" and records[1]["details"] == {"role": "member"}
     assert "even longer" not in str(records)
+
+
+def test_two_who_create_the_same_name(server: RunningServer) -> None:
+    clients = [server.admin for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda client: client.post("/projects", json={"name": "vision"}).status_code, clients))
+    assert sorted(answers) == [201] + [409] * 7
