@@ -38,7 +38,7 @@ export const entriesQuery = ({ path, ...place }: FilePlace) =>
   paged(["entries", place, path], (cursor) =>
     take(
       api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/entries", {
-        params: { path: place, query: { path, cursor, limit: 500 } },
+        params: { path: place, query: { path, cursor, limit: 200 } },
       }),
     ),
   );

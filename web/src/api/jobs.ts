@@ -24,9 +24,13 @@ export function refreshJobs(): Promise<unknown> {
   return Promise.all(["jobs", "runs", "home"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
 
-export const jobsQuery = (filter: JobFilter) =>
-  paged(["jobs", "list", filter], (cursor) =>
-    take(api.GET("/api/v1/jobs", { params: { query: { ...filter, cursor, limit: 50 } } })),
+export const jobsQuery = ({ state, ...filter }: JobFilter) =>
+  paged(["jobs", "list", filter, state], (cursor) =>
+    take(
+      api.GET("/api/v1/jobs", {
+        params: { query: { ...filter, state: state && [state], cursor, limit: 50 } },
+      }),
+    ),
   );
 
 export const jobQuery = (place: JobPlace) =>

@@ -15,12 +15,7 @@ export const projectsQuery = queryOptions({
 export const membersQuery = (project: string) =>
   queryOptions({
     queryKey: ["projects", "members", project],
-    queryFn: () =>
-      take(
-        api.GET("/api/v1/projects/{project}/members", {
-          params: { path: { project }, query: { limit: 1000 } },
-        }),
-      ),
+    queryFn: () => take(api.GET("/api/v1/projects/{project}/members", { params: { path: { project } } })),
   });
 
 export function useCreateProject() {

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/agents/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sync Agent
+         * @description Answered at once when something else is wanted than the agent knows, otherwise after `wait_seconds`.
+         */
+        post: operations["sync_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -11,8 +31,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Audit */
-        get: operations["GET_audit_api_v1_audit_get"];
+        /**
+         * List Audit
+         * @description Newest first.
+         */
+        get: operations["list_audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -28,11 +51,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Caches */
-        get: operations["GET_caches_api_v1_caches_get"];
+        /** List Caches */
+        get: operations["list_caches"];
         put?: never;
-        /** Post Caches */
-        post: operations["POST_caches_api_v1_caches_post"];
+        /**
+         * Add Cache
+         * @description Once and only once: asking for what is there, or on its way, starts nothing.
+         */
+        post: operations["add_cache"];
         delete?: never;
         options?: never;
         head?: never;
@@ -46,12 +72,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Caches Cached */
-        get: operations["GET_caches_cached__api_v1_caches__cached__get"];
+        /** Get Cache */
+        get: operations["get_cache"];
         put?: never;
         post?: never;
-        /** Delete Caches Cached */
-        delete: operations["DELETE_caches_cached__api_v1_caches__cached__delete"];
+        /**
+         * Clear Cache
+         * @description Refused while it is leased or pinned; the answer names who uses it.
+         */
+        delete: operations["clear_cache"];
         options?: never;
         head?: never;
         patch?: never;
@@ -66,10 +95,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Caches Cached Pin */
-        post: operations["POST_caches_cached_pin_api_v1_caches__cached__pin_post"];
-        /** Delete Caches Cached Pin */
-        delete: operations["DELETE_caches_cached_pin_api_v1_caches__cached__pin_delete"];
+        /** Pin Cache */
+        post: operations["pin_cache"];
+        /** Unpin Cache */
+        delete: operations["unpin_cache"];
         options?: never;
         head?: never;
         patch?: never;
@@ -82,8 +111,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Computes */
-        get: operations["GET_computes_api_v1_computes_get"];
+        /** List Computes */
+        get: operations["list_computes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -99,8 +128,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Datasets */
-        get: operations["GET_datasets_api_v1_datasets_get"];
+        /**
+         * List Datasets
+         * @description Those of all projects one has a role in, by project and name.
+         */
+        get: operations["list_datasets"];
         put?: never;
         post?: never;
         delete?: never;
@@ -116,8 +148,51 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Datasets Totals */
-        get: operations["GET_datasets_totals_api_v1_datasets_totals_get"];
+        /**
+         * Get Dataset Totals
+         * @description The header of the hub, over what one may see.
+         */
+        get: operations["get_dataset_totals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Doctor
+         * @description What only the server can see: database, lake, disk, agents, volumes.
+         */
+        get: operations["get_doctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Events
+         * @description Events of the topics, from now on or behind `Last-Event-ID`; `reset` when those are no longer held.
+         */
+        get: operations["stream_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -133,8 +208,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Evictions */
-        get: operations["GET_evictions_api_v1_evictions_get"];
+        /**
+         * List Evictions
+         * @description Newest first.
+         */
+        get: operations["list_evictions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -151,7 +229,7 @@ export interface paths {
             cookie?: never;
         };
         /** Get Home */
-        get: operations["GET_home_api_v1_home_get"];
+        get: operations["get_home"];
         put?: never;
         post?: never;
         delete?: never;
@@ -167,10 +245,50 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Jobs */
-        get: operations["GET_jobs_api_v1_jobs_get"];
+        /**
+         * List Jobs
+         * @description Of all projects one may see, newest first; `state` may be given several times.
+         */
+        get: operations["list_jobs"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/placements/{placement}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Log
+         * @description Bytes that begin at `offset`; the answer says how far the server is, and the agent goes on from there.
+         */
+        put: operations["put_log"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/placements/{placement}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add Usage */
+        post: operations["add_usage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -184,11 +302,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects */
-        get: operations["GET_projects_api_v1_projects_get"];
+        /**
+         * List Projects
+         * @description Those one has a role in.
+         */
+        get: operations["list_projects"];
         put?: never;
-        /** Post Projects */
-        post: operations["POST_projects_api_v1_projects_post"];
+        /** Create Project */
+        post: operations["create_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -202,16 +323,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project */
-        get: operations["GET_projects_project__api_v1_projects__project__get"];
+        /** Get Project */
+        get: operations["get_project"];
         put?: never;
         post?: never;
-        /** Delete Projects Project */
-        delete: operations["DELETE_projects_project__api_v1_projects__project__delete"];
+        /**
+         * Delete Project
+         * @description Refused while it holds anything; the answer says what.
+         */
+        delete: operations["delete_project"];
         options?: never;
         head?: never;
-        /** Patch Projects Project */
-        patch: operations["PATCH_projects_project__api_v1_projects__project__patch"];
+        /** Change Project */
+        patch: operations["change_project"];
         trace?: never;
     };
     "/api/v1/projects/{project}/datasets": {
@@ -223,8 +347,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Projects Project Datasets */
-        post: operations["POST_projects_project_datasets_api_v1_projects__project__datasets_post"];
+        /** Create Dataset */
+        post: operations["create_dataset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -238,16 +362,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset */
-        get: operations["GET_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__get"];
+        /** Get Dataset */
+        get: operations["get_dataset"];
         put?: never;
         post?: never;
-        /** Delete Projects Project Datasets Dataset */
-        delete: operations["DELETE_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__delete"];
+        /**
+         * Delete Dataset
+         * @description Refused while jobs that have not ended use it or its commits are leased; the answer says which.
+         */
+        delete: operations["delete_dataset"];
         options?: never;
         head?: never;
-        /** Patch Projects Project Datasets Dataset */
-        patch: operations["PATCH_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__patch"];
+        /** Change Dataset */
+        patch: operations["change_dataset"];
         trace?: never;
     };
     "/api/v1/projects/{project}/datasets/{dataset}/commits": {
@@ -257,10 +384,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Commits */
-        get: operations["GET_projects_project_datasets_dataset_commits_api_v1_projects__project__datasets__dataset__commits_get"];
+        /**
+         * List Commits
+         * @description The history of a ref, newest first.
+         */
+        get: operations["list_commits"];
         put?: never;
-        post?: never;
+        /**
+         * Create Commit
+         * @description Refused with `incomplete` while something it names has not been sent, with `ref_moved` if others came first.
+         */
+        post: operations["create_commit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -274,8 +408,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Commits Ref */
-        get: operations["GET_projects_project_datasets_dataset_commits_ref__api_v1_projects__project__datasets__dataset__commits__ref__get"];
+        /** Get Commit */
+        get: operations["get_commit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -291,8 +425,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Commits Ref Entries */
-        get: operations["GET_projects_project_datasets_dataset_commits_ref_entries_api_v1_projects__project__datasets__dataset__commits__ref__entries_get"];
+        /**
+         * List Entries
+         * @description One directory.
+         */
+        get: operations["list_entries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -308,10 +445,33 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Commits Ref File */
-        get: operations["GET_projects_project_datasets_dataset_commits_ref_file_api_v1_projects__project__datasets__dataset__commits__ref__file_get"];
+        /**
+         * Get File
+         * @description The bytes of one file, or a range of them.
+         */
+        get: operations["get_file"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/urls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign Urls
+         * @description Agents get what they were told to fill, jobs their inputs, people what their role shows them.
+         */
+        post: operations["sign_urls"];
         delete?: never;
         options?: never;
         head?: never;
@@ -325,8 +485,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Diff */
-        get: operations["GET_projects_project_datasets_dataset_diff_api_v1_projects__project__datasets__dataset__diff_get"];
+        /**
+         * Get Diff
+         * @description Added, removed and changed paths between two refs.
+         */
+        get: operations["get_diff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -342,8 +505,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Datasets Dataset Refs */
-        get: operations["GET_projects_project_datasets_dataset_refs_api_v1_projects__project__datasets__dataset__refs_get"];
+        /** List Refs */
+        get: operations["list_refs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -361,8 +524,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Projects Project Jobs */
-        post: operations["POST_projects_project_jobs_api_v1_projects__project__jobs_post"];
+        /** Submit Job */
+        post: operations["submit_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -376,12 +539,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Jobs Job */
-        get: operations["GET_projects_project_jobs_job__api_v1_projects__project__jobs__job__get"];
+        /**
+         * Get Job
+         * @description `job` is an id, the beginning of one, NAME (the newest) or NAME#N.
+         */
+        get: operations["get_job"];
         put?: never;
         post?: never;
-        /** Delete Projects Project Jobs Job */
-        delete: operations["DELETE_projects_project_jobs_job__api_v1_projects__project__jobs__job__delete"];
+        /**
+         * Delete Job
+         * @description End it if need be; job and run go to the bin.
+         */
+        delete: operations["delete_job"];
         options?: never;
         head?: never;
         patch?: never;
@@ -394,8 +563,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Jobs Job Log */
-        get: operations["GET_projects_project_jobs_job_log_api_v1_projects__project__jobs__job__log_get"];
+        /**
+         * Read Log
+         * @description Bytes; `X-Mill-Offset` is that of the next byte, `X-Mill-Complete: 1` says that nothing more will come.
+         */
+        get: operations["read_log"];
         put?: never;
         post?: never;
         delete?: never;
@@ -413,8 +585,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Projects Project Jobs Job Stop */
-        post: operations["POST_projects_project_jobs_job_stop_api_v1_projects__project__jobs__job__stop_post"];
+        /**
+         * Stop Job
+         * @description End it and keep everything.
+         */
+        post: operations["stop_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -430,8 +605,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Projects Project Jobs Job Undelete */
-        post: operations["POST_projects_project_jobs_job_undelete_api_v1_projects__project__jobs__job__undelete_post"];
+        /** Undelete Job */
+        post: operations["undelete_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -445,8 +620,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Jobs Job Usage */
-        get: operations["GET_projects_project_jobs_job_usage_api_v1_projects__project__jobs__job__usage_get"];
+        /** Get Usage */
+        get: operations["get_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -462,8 +637,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Jobs Job Why */
-        get: operations["GET_projects_project_jobs_job_why_api_v1_projects__project__jobs__job__why_get"];
+        /**
+         * Why Job
+         * @description Its state and the reasons for it, newest last.
+         */
+        get: operations["why_job"];
         put?: never;
         post?: never;
         delete?: never;
@@ -479,8 +657,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Members */
-        get: operations["GET_projects_project_members_api_v1_projects__project__members_get"];
+        /** List Members */
+        get: operations["list_members"];
         put?: never;
         post?: never;
         delete?: never;
@@ -497,11 +675,31 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Put Projects Project Members User */
-        put: operations["PUT_projects_project_members_user__api_v1_projects__project__members__user__put"];
+        /** Put Member */
+        put: operations["put_member"];
         post?: never;
-        /** Delete Projects Project Members User */
-        delete: operations["DELETE_projects_project_members_user__api_v1_projects__project__members__user__delete"];
+        /** Remove Member */
+        delete: operations["remove_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Run
+         * @description Creating one with the same id again is the same run.
+         */
+        post: operations["create_run"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -514,12 +712,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Runs Run */
-        get: operations["GET_projects_project_runs_run__api_v1_projects__project__runs__run__get"];
+        /** Get Run */
+        get: operations["get_run"];
         put?: never;
         post?: never;
-        /** Delete Projects Project Runs Run */
-        delete: operations["DELETE_projects_project_runs_run__api_v1_projects__project__runs__run__delete"];
+        /**
+         * Delete Run
+         * @description To the bin. A job's run goes and comes with its job.
+         */
+        delete: operations["delete_run"];
         options?: never;
         head?: never;
         patch?: never;
@@ -532,8 +733,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Runs Run Artifacts */
-        get: operations["GET_projects_project_runs_run_artifacts_api_v1_projects__project__runs__run__artifacts_get"];
+        /** List Artifacts */
+        get: operations["list_artifacts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -549,10 +750,34 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Runs Run Artifacts Path Path */
-        get: operations["GET_projects_project_runs_run_artifacts_path_path__api_v1_projects__project__runs__run__artifacts__path__get"];
-        put?: never;
+        /** Get Artifact */
+        get: operations["get_artifact"];
+        /**
+         * Put Artifact
+         * @description Bytes, at most 64 MiB; larger results belong in `$MILL_OUTPUT`.
+         */
+        put: operations["put_artifact"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/{run}/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Batch
+         * @description What a client reports at once; a batch sent twice counts once.
+         */
+        post: operations["add_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -566,8 +791,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Projects Project Runs Run Metrics */
-        get: operations["GET_projects_project_runs_run_metrics_api_v1_projects__project__runs__run__metrics_get"];
+        /**
+         * Get Metrics
+         * @description One metric, or all of them without `key`.
+         */
+        get: operations["get_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -585,8 +813,102 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Post Projects Project Runs Run Undelete */
-        post: operations["POST_projects_project_runs_run_undelete_api_v1_projects__project__runs__run__undelete_post"];
+        /** Undelete Run */
+        post: operations["undelete_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create Upload */
+        post: operations["create_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads/{upload}/missing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find Missing
+         * @description Takes digests, 32 bytes each; answers one byte for each: 1 if it must be sent.
+         */
+        post: operations["find_missing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads/{upload}/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Promise Packs */
+        post: operations["promise_packs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads/{upload}/packs/written": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Packs
+         * @description The server reads the index of each pack; from now on its blobs are not missing for this uploader.
+         */
+        post: operations["take_packs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads/{upload}/pages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promise Pages
+         * @description Slots for those pages that the project does not have.
+         */
+        post: operations["promise_pages"];
         delete?: never;
         options?: never;
         head?: never;
@@ -600,8 +922,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Runs */
-        get: operations["GET_runs_api_v1_runs_get"];
+        /**
+         * List Runs
+         * @description Of all projects one may see, newest first.
+         */
+        get: operations["list_runs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -617,13 +942,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Session */
-        get: operations["GET_session_api_v1_session_get"];
+        /**
+         * Get Session
+         * @description Who I am and what I may do.
+         */
+        get: operations["get_session"];
         put?: never;
-        /** Post Session */
-        post: operations["POST_session_api_v1_session_post"];
-        /** Delete Session */
-        delete: operations["DELETE_session_api_v1_session_delete"];
+        /**
+         * Sign In
+         * @description Sign in with name and password; answers with the session cookie.
+         */
+        post: operations["sign_in"];
+        /**
+         * Sign Out
+         * @description End the session of this browser. With a token there is nothing to end.
+         */
+        delete: operations["sign_out"];
         options?: never;
         head?: never;
         patch?: never;
@@ -636,11 +970,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Sites */
-        get: operations["GET_sites_api_v1_sites_get"];
+        /** List Sites */
+        get: operations["list_sites"];
         put?: never;
-        /** Post Sites */
-        post: operations["POST_sites_api_v1_sites_post"];
+        /** Create Site */
+        post: operations["create_site"];
         delete?: never;
         options?: never;
         head?: never;
@@ -654,11 +988,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Tokens */
-        get: operations["GET_tokens_api_v1_tokens_get"];
+        /** List Tokens */
+        get: operations["list_tokens"];
         put?: never;
-        /** Post Tokens */
-        post: operations["POST_tokens_api_v1_tokens_post"];
+        /**
+         * Create Token
+         * @description The secret is in this answer and nowhere else.
+         */
+        post: operations["create_token"];
         delete?: never;
         options?: never;
         head?: never;
@@ -675,8 +1012,8 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete Tokens Token */
-        delete: operations["DELETE_tokens_token__api_v1_tokens__token__delete"];
+        /** Delete Token */
+        delete: operations["delete_token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -689,11 +1026,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Users */
-        get: operations["GET_users_api_v1_users_get"];
+        /** List Users */
+        get: operations["list_users"];
         put?: never;
-        /** Post Users */
-        post: operations["POST_users_api_v1_users_post"];
+        /** Create User */
+        post: operations["create_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -707,16 +1044,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Users User */
-        get: operations["GET_users_user__api_v1_users__user__get"];
+        /**
+         * Get User
+         * @description Oneself; anybody for a site administrator.
+         */
+        get: operations["get_user"];
         put?: never;
         post?: never;
-        /** Delete Users User */
-        delete: operations["DELETE_users_user__api_v1_users__user__delete"];
+        /** Delete User */
+        delete: operations["delete_user"];
         options?: never;
         head?: never;
-        /** Patch Users User */
-        patch: operations["PATCH_users_user__api_v1_users__user__patch"];
+        /**
+         * Change User
+         * @description One's own full name and password; everything for a site administrator. A new password ends other sessions.
+         */
+        patch: operations["change_user"];
         trace?: never;
     };
     "/api/v1/volumes": {
@@ -726,11 +1069,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Volumes */
-        get: operations["GET_volumes_api_v1_volumes_get"];
+        /** List Volumes */
+        get: operations["list_volumes"];
         put?: never;
-        /** Post Volumes */
-        post: operations["POST_volumes_api_v1_volumes_post"];
+        /** Create Volume */
+        post: operations["create_volume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -744,16 +1087,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Volumes Volume */
-        get: operations["GET_volumes_volume__api_v1_volumes__volume__get"];
+        /** Get Volume */
+        get: operations["get_volume"];
         put?: never;
         post?: never;
-        /** Delete Volumes Volume */
-        delete: operations["DELETE_volumes_volume__api_v1_volumes__volume__delete"];
+        /**
+         * Delete Volume
+         * @description Refused while commits are cached there; the answer says which.
+         */
+        delete: operations["delete_volume"];
         options?: never;
         head?: never;
-        /** Patch Volumes Volume */
-        patch: operations["PATCH_volumes_volume__api_v1_volumes__volume__patch"];
+        /** Change Volume */
+        patch: operations["change_volume"];
         trace?: never;
     };
 }
@@ -890,6 +1236,17 @@ export interface components {
             /** Size Before */
             size_before: number | null;
         };
+        /** Check */
+        Check: {
+            /** Hint */
+            hint?: string | null;
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+            /** Ok */
+            ok: boolean;
+        };
         /** Commit */
         Commit: {
             /** Author */
@@ -931,6 +1288,32 @@ export interface components {
             time: string;
             /** Tree */
             tree: string;
+        };
+        /** CommitCreate */
+        CommitCreate: {
+            /**
+             * Branch
+             * @default main
+             */
+            branch: string;
+            /** Expected */
+            expected?: string | null;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+            /** Tree */
+            tree: string;
+            /** Upload */
+            upload: string;
+        };
+        /** CommitSeen */
+        CommitSeen: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset Id */
+            dataset_id: string;
         };
         /**
          * Compute
@@ -1030,6 +1413,150 @@ export interface components {
             /** Volumes Connected */
             volumes_connected: number;
         };
+        /**
+         * Desired
+         * @description Everything the server wants of this agent, every time. A placement that is not listed any more is forgotten.
+         */
+        Desired: {
+            /** Agent Id */
+            agent_id: string;
+            /** Fills */
+            fills: components["schemas"]["DesiredFill"][];
+            /** Placements */
+            placements: components["schemas"]["DesiredPlacement"][];
+            /** Revision */
+            revision: string;
+            /** Server Time */
+            server_time: string;
+            /** Site */
+            site: string;
+            /** Volumes */
+            volumes: components["schemas"]["DesiredVolume"][];
+        };
+        /**
+         * DesiredFill
+         * @description Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
+         */
+        DesiredFill: {
+            /** Attempt */
+            attempt: number;
+            /** Bytes */
+            bytes: number;
+            /** Cached Id */
+            cached_id: string;
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Dataset Id */
+            dataset_id: string;
+            /** Files */
+            files: number;
+            /** Project */
+            project: string;
+            /** Project Id */
+            project_id: string;
+            /** Tree */
+            tree: string;
+            /** Volume Id */
+            volume_id: string;
+            /**
+             * Want
+             * @enum {string}
+             */
+            want: "present" | "absent";
+        };
+        /** DesiredInput */
+        DesiredInput: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Dataset Id */
+            dataset_id: string;
+            /** Env */
+            env: string;
+            /** Project Id */
+            project_id: string;
+            /** Ready */
+            ready: boolean;
+            /** Volume Id */
+            volume_id: string;
+        };
+        /**
+         * DesiredPlacement
+         * @description A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it.
+         */
+        DesiredPlacement: {
+            code: components["schemas"]["DesiredInput"] | null;
+            /** Command */
+            command: string[];
+            /** Cpu */
+            cpu: number;
+            /** Env */
+            env: {
+                [key: string]: string;
+            };
+            /** Gpu Hundredths */
+            gpu_hundredths: number;
+            /**
+             * Gpu Indices
+             * @default []
+             */
+            gpu_indices: number[];
+            /** Grace Seconds */
+            grace_seconds: number;
+            /** Id */
+            id: string;
+            /** Inputs */
+            inputs: components["schemas"]["DesiredInput"][];
+            /** Job Id */
+            job_id: string;
+            /** Job Name */
+            job_name: string;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Node */
+            node: string;
+            /** Project */
+            project: string;
+            /** Run Id */
+            run_id: string;
+            /** Token */
+            token: string;
+            /** Valid Seconds */
+            valid_seconds: number;
+            /**
+             * Want
+             * @enum {string}
+             */
+            want: "run" | "stop";
+        };
+        /**
+         * DesiredVolume
+         * @description `new`: no agent has seen it well yet, so an empty directory may become it; otherwise its mount is missing.
+         */
+        DesiredVolume: {
+            /** Id */
+            id: string;
+            /**
+             * Lake
+             * @default
+             */
+            lake: string;
+            /**
+             * New
+             * @default true
+             */
+            new: boolean;
+            /** Path */
+            path: string;
+            /**
+             * Tended
+             * @default false
+             */
+            tended: boolean;
+        };
         /** Diff */
         Diff: {
             /** Added */
@@ -1051,6 +1578,13 @@ export interface components {
             /** Removed Bytes */
             removed_bytes: number;
         };
+        /** Doctor */
+        Doctor: {
+            /** Checks */
+            checks: components["schemas"]["Check"][];
+            /** Server Time */
+            server_time: string;
+        };
         /** Eviction */
         Eviction: {
             /** At */
@@ -1065,6 +1599,38 @@ export interface components {
             reason: string;
             /** Volume */
             volume: string;
+        };
+        /**
+         * FillSeen
+         * @description Progress or end of one fill or eviction, told until the desired state no longer asks for it.
+         */
+        FillSeen: {
+            /** Attempt */
+            attempt: number;
+            /** Cached Id */
+            cached_id: string;
+            /**
+             * Done Bytes
+             * @default 0
+             */
+            done_bytes: number;
+            /**
+             * Done Files
+             * @default 0
+             */
+            done_files: number;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "filling" | "ready" | "evicted" | "failed";
+            /**
+             * Transient
+             * @default false
+             */
+            transient: boolean;
         };
         /**
          * Home
@@ -1245,6 +1811,14 @@ export interface components {
             /** Total */
             total: number;
         };
+        /**
+         * LogAnswer
+         * @description How far the server has the log; the agent goes on from there.
+         */
+        LogAnswer: {
+            /** Offset */
+            offset: number;
+        };
         /** Login */
         Login: {
             /** Name */
@@ -1263,6 +1837,23 @@ export interface components {
         /** MemberPut */
         MemberPut: {
             role: components["schemas"]["Role"];
+        };
+        /** MetricPoint */
+        MetricPoint: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Key */
+            key: string;
+            /**
+             * Step
+             * @default 0
+             */
+            step: number;
+            /** Value */
+            value: number | null;
         };
         /**
          * NewToken
@@ -1304,6 +1895,108 @@ export interface components {
             name: string;
             /** Running */
             running: number;
+        };
+        /** NodeFacts */
+        NodeFacts: {
+            /** Cpus */
+            cpus: number;
+            /**
+             * Declared
+             * @default false
+             */
+            declared: boolean;
+            /**
+             * Gpu Model
+             * @default
+             */
+            gpu_model: string;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * Observed
+         * @description Everything the agent sees, every time.
+         */
+        Observed: {
+            /** Boot Id */
+            boot_id: string;
+            /**
+             * Driver
+             * @default process
+             */
+            driver: string;
+            /**
+             * Fills
+             * @default []
+             */
+            fills: components["schemas"]["FillSeen"][];
+            /** Instance */
+            instance: string;
+            /** Nodes */
+            nodes: components["schemas"]["NodeFacts"][];
+            /**
+             * Placements
+             * @default []
+             */
+            placements: components["schemas"]["PlacementSeen"][];
+            /**
+             * Protocol
+             * @default 1
+             */
+            protocol: number;
+            /**
+             * Seen Revision
+             * @default
+             */
+            seen_revision: string;
+            /**
+             * Sequence
+             * @default 0
+             */
+            sequence: number;
+            /** Version */
+            version: string;
+            /**
+             * Volumes
+             * @default []
+             */
+            volumes: components["schemas"]["VolumeSeen"][];
+            /**
+             * Wait Seconds
+             * @default 20
+             */
+            wait_seconds: number;
+        };
+        /** PackSlotsRequest */
+        PackSlotsRequest: {
+            /** Count */
+            count: number;
+        };
+        /** PacksWritten */
+        PacksWritten: {
+            /** Packs */
+            packs: components["schemas"]["PackWritten"][];
+        };
+        /** PackWritten */
+        PackWritten: {
+            /** Id */
+            id: string;
+            /** Size */
+            size: number;
         };
         /** Page[Artifact] */
         Page_Artifact_: {
@@ -1425,6 +2118,41 @@ export interface components {
             next?: string | null;
         };
         /**
+         * PageSlotsRequest
+         * @description Ids of pages the client has; slots come back for those the project lacks.
+         */
+        PageSlotsRequest: {
+            /** Pages */
+            pages: string[];
+        };
+        /** PlacementSeen */
+        PlacementSeen: {
+            /** Exit Code */
+            exit_code?: number | null;
+            /** Exited At */
+            exited_at?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Log Bytes
+             * @default 0
+             */
+            log_bytes: number;
+            /** Output Commit */
+            output_commit?: string | null;
+            /** Problem */
+            problem?: string | null;
+            /** Signal */
+            signal?: number | null;
+            /** Started At */
+            started_at?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "preparing" | "running" | "saving" | "finished";
+        };
+        /**
          * Problem
          * @description RFC 9457: the shape of every error of the API.
          */
@@ -1440,8 +2168,11 @@ export interface components {
             details: {
                 [key: string]: unknown;
             };
-            /** Hint */
-            hint?: string | null;
+            /**
+             * Hint
+             * @default null
+             */
+            hint: string | null;
             /** Request Id */
             request_id: string;
             /** Status */
@@ -1543,6 +2274,69 @@ export interface components {
             };
         };
         /**
+         * RunBatch
+         * @description What a client reports at once. `sequence` grows by one per batch of a run: a batch sent twice counts once.
+         */
+        RunBatch: {
+            ended?: components["schemas"]["RunState"] | null;
+            /** Ended At */
+            ended_at?: string | null;
+            /**
+             * Metrics
+             * @default []
+             */
+            metrics: components["schemas"]["MetricPoint"][];
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Sequence */
+            sequence: number;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+            /** Writer */
+            writer: string;
+        };
+        /**
+         * RunCreate
+         * @description `id` may be made by the client, so that a run recorded offline keeps its id; creating it twice is one run.
+         */
+        RunCreate: {
+            /**
+             * Experiment
+             * @default default
+             */
+            experiment: string;
+            /** Id */
+            id?: string | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Started At */
+            started_at?: string | null;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /**
          * RunState
          * @enum {string}
          */
@@ -1599,6 +2393,30 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * Slot
+         * @description One signed PUT: the object's id and how to write it.
+         */
+        Slot: {
+            /** Expires At */
+            expires_at: string;
+            /**
+             * Headers
+             * @default {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /** Id */
+            id: string;
+            /** Url */
+            url: string;
+        };
+        /** Slots */
+        Slots: {
+            /** Slots */
+            slots: components["schemas"]["Slot"][];
+        };
         /** Token */
         Token: {
             /** Created At */
@@ -1646,9 +2464,84 @@ export interface components {
             /** Size */
             size: number;
         };
+        /** Upload */
+        Upload: {
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+        };
+        /**
+         * UploadCreate
+         * @description Nothing yet; the project stands in the path.
+         */
+        UploadCreate: Record<string, never>;
+        /** Urls */
+        Urls: {
+            /** Expires At */
+            expires_at: string;
+            /** Locators */
+            locators: {
+                [key: string]: string;
+            };
+            /** Packs */
+            packs: {
+                [key: string]: string;
+            };
+            /** Pages */
+            pages: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * UrlsRequest
+         * @description Objects of one commit to read; URLs live 15 minutes at most.
+         */
+        UrlsRequest: {
+            /**
+             * Locators
+             * @default []
+             */
+            locators: string[];
+            /**
+             * Packs
+             * @default []
+             */
+            packs: string[];
+            /**
+             * Pages
+             * @default []
+             */
+            pages: string[];
+        };
         /** Usage */
         Usage: {
             /** At */
+            at: string;
+            /** Cpu Percent */
+            cpu_percent: number;
+            /** Gpu Memory Bytes */
+            gpu_memory_bytes?: number | null;
+            /** Gpu Percent */
+            gpu_percent?: number | null;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Read Bytes */
+            read_bytes: number;
+            /** Write Bytes */
+            write_bytes: number;
+        };
+        /** UsageBatch */
+        UsageBatch: {
+            /** Samples */
+            samples: components["schemas"]["UsageSample"][];
+        };
+        /** UsageSample */
+        UsageSample: {
+            /**
+             * At
+             * Format: date-time
+             */
             at: string;
             /** Cpu Percent */
             cpu_percent: number;
@@ -1795,6 +2688,22 @@ export interface components {
              */
             site: string;
         };
+        /**
+         * VolumeSeen
+         * @description What the agent found at a volume's path; `problem` is a sentence for people, None when all is well.
+         */
+        VolumeSeen: {
+            /** Commits */
+            commits?: components["schemas"]["CommitSeen"][] | null;
+            /** Disk Free Bytes */
+            disk_free_bytes?: number | null;
+            /** Disk Total Bytes */
+            disk_total_bytes?: number | null;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem?: string | null;
+        };
         /** Why */
         Why: {
             /** Reasons */
@@ -1810,10 +2719,45 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    GET_audit_api_v1_audit_get: {
+    sync_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Observed"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Desired"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_audit: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -1831,22 +2775,24 @@ export interface operations {
                     "application/json": components["schemas"]["Page_AuditRecord_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_caches_api_v1_caches_get: {
+    list_caches: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
                 dataset?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
                 project?: string | null;
                 volume?: string | null;
@@ -1866,18 +2812,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_CachedCommit_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_caches_api_v1_caches_post: {
+    add_cache: {
         parameters: {
             query?: never;
             header?: never;
@@ -1891,7 +2837,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1899,18 +2845,18 @@ export interface operations {
                     "application/json": components["schemas"]["CacheAdded"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_caches_cached__api_v1_caches__cached__get: {
+    get_cache: {
         parameters: {
             query?: never;
             header?: never;
@@ -1930,18 +2876,47 @@ export interface operations {
                     "application/json": components["schemas"]["CachedCommit"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_caches_cached__api_v1_caches__cached__delete: {
+    clear_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cached: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pin_cache: {
         parameters: {
             query?: never;
             header?: never;
@@ -1961,18 +2936,18 @@ export interface operations {
                     "application/json": components["schemas"]["CachedCommit"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_caches_cached_pin_api_v1_caches__cached__pin_post: {
+    unpin_cache: {
         parameters: {
             query?: never;
             header?: never;
@@ -1992,52 +2967,23 @@ export interface operations {
                     "application/json": components["schemas"]["CachedCommit"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_caches_cached_pin_api_v1_caches__cached__pin_delete: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                cached: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CachedCommit"];
-                };
-            };
-            /** @description Default Response */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    GET_computes_api_v1_computes_get: {
+    list_computes: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -2055,24 +3001,28 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Compute_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_datasets_api_v1_datasets_get: {
+    list_datasets: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
+                /** @description Only those of this project. */
                 project?: string | null;
-                search?: string | null;
+                /** @description Part of the name or description. */
+                search?: string;
             };
             header?: never;
             path?: never;
@@ -2089,18 +3039,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Dataset_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_datasets_totals_api_v1_datasets_totals_get: {
+    get_dataset_totals: {
         parameters: {
             query?: never;
             header?: never;
@@ -2118,21 +3068,84 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetTotals"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_evictions_api_v1_evictions_get: {
+    get_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Doctor"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_events: {
+        parameters: {
+            query: {
+                /** @description Topics with commas between them. */
+                topics: string;
+            };
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_evictions: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -2150,18 +3163,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Eviction_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_home_api_v1_home_get: {
+    get_home: {
         parameters: {
             query?: never;
             header?: never;
@@ -2179,26 +3192,28 @@ export interface operations {
                     "application/json": components["schemas"]["Home"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_jobs_api_v1_jobs_get: {
+    list_jobs: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
                 deleted?: boolean;
+                /** @description The most items in one answer. */
                 limit?: number;
                 mine?: boolean;
                 project?: string | null;
-                state?: string | null;
+                state?: components["schemas"]["JobState"][] | null;
             };
             header?: never;
             path?: never;
@@ -2215,21 +3230,89 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Job_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_api_v1_projects_get: {
+    put_log: {
+        parameters: {
+            query: {
+                offset: number;
+            };
+            header?: never;
+            path: {
+                placement: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogAnswer"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                placement: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UsageBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_projects: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -2247,18 +3330,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Project_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_api_v1_projects_post: {
+    create_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -2272,7 +3355,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2280,22 +3363,23 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project__api_v1_projects__project__get: {
+    get_project: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2311,18 +3395,18 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_projects_project__api_v1_projects__project__delete: {
+    delete_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -2340,22 +3424,23 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    PATCH_projects_project__api_v1_projects__project__patch: {
+    change_project: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2375,22 +3460,23 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_project_datasets_api_v1_projects__project__datasets_post: {
+    create_dataset: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2402,7 +3488,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2410,23 +3496,24 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__get: {
+    get_dataset: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2442,23 +3529,24 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__delete: {
+    delete_dataset: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2472,23 +3560,24 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    PATCH_projects_project_datasets_dataset__api_v1_projects__project__datasets__dataset__patch: {
+    change_dataset: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2508,27 +3597,30 @@ export interface operations {
                     "application/json": components["schemas"]["Dataset"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_commits_api_v1_projects__project__datasets__dataset__commits_get: {
+    list_commits: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
-                ref?: string | null;
+                ref?: string;
             };
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2544,23 +3636,61 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Commit_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_commits_ref__api_v1_projects__project__datasets__dataset__commits__ref__get: {
+    create_commit: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommitCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_commit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
                 project: string;
                 ref: string;
             };
@@ -2577,27 +3707,31 @@ export interface operations {
                     "application/json": components["schemas"]["Commit"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_commits_ref_entries_api_v1_projects__project__datasets__dataset__commits__ref__entries_get: {
+    list_entries: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
+                /** @description In text form: \xNN for bytes that are not UTF-8. */
                 path?: string;
             };
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
                 ref: string;
             };
@@ -2614,26 +3748,31 @@ export interface operations {
                     "application/json": components["schemas"]["Page_TreeEntry_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_commits_ref_file_api_v1_projects__project__datasets__dataset__commits__ref__file_get: {
+    get_file: {
         parameters: {
-            query?: {
-                download?: number;
-                path?: string;
+            query: {
+                download?: boolean;
+                /** @description In text form: \xNN for bytes that are not UTF-8. */
+                path: string;
             };
-            header?: never;
+            header?: {
+                "if-none-match"?: string | null;
+                Range?: string | null;
+            };
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
                 ref: string;
             };
@@ -2648,28 +3787,69 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_diff_api_v1_projects__project__datasets__dataset__diff_get: {
+    sign_urls: {
         parameters: {
-            query?: {
-                after?: string;
-                before?: string;
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UrlsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Urls"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_diff: {
+        parameters: {
+            query: {
+                after: string;
+                before: string;
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2685,26 +3865,29 @@ export interface operations {
                     "application/json": components["schemas"]["Diff"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_datasets_dataset_refs_api_v1_projects__project__datasets__dataset__refs_get: {
+    list_refs: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
             path: {
                 dataset: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2720,22 +3903,23 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Ref_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_project_jobs_api_v1_projects__project__jobs_post: {
+    submit_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2747,7 +3931,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2755,23 +3939,24 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_jobs_job__api_v1_projects__project__jobs__job__get: {
+    get_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2787,23 +3972,24 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_projects_project_jobs_job__api_v1_projects__project__jobs__job__delete: {
+    delete_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2819,26 +4005,28 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_jobs_job_log_api_v1_projects__project__jobs__job__log_get: {
+    read_log: {
         parameters: {
             query?: {
                 limit?: number;
+                /** @description Of the first byte; a negative one counts from the end. */
                 offset?: number;
             };
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2852,23 +4040,24 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_project_jobs_job_stop_api_v1_projects__project__jobs__job__stop_post: {
+    stop_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2884,23 +4073,24 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_project_jobs_job_undelete_api_v1_projects__project__jobs__job__undelete_post: {
+    undelete_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2916,23 +4106,24 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_jobs_job_usage_api_v1_projects__project__jobs__job__usage_get: {
+    get_usage: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2948,23 +4139,24 @@ export interface operations {
                     "application/json": components["schemas"]["UsageSeries"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_jobs_job_why_api_v1_projects__project__jobs__job__why_get: {
+    why_job: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 job: string;
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -2980,25 +4172,23 @@ export interface operations {
                     "application/json": components["schemas"]["Why"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_members_api_v1_projects__project__members_get: {
+    list_members: {
         parameters: {
-            query?: {
-                cursor?: string | null;
-                limit?: number;
-            };
+            query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
             };
             cookie?: never;
@@ -3014,22 +4204,23 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Member_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    PUT_projects_project_members_user__api_v1_projects__project__members__user__put: {
+    put_member: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 user: string;
             };
@@ -3050,22 +4241,23 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_projects_project_members_user__api_v1_projects__project__members__user__delete: {
+    remove_member: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 user: string;
             };
@@ -3080,22 +4272,59 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_runs_run__api_v1_projects__project__runs__run__get: {
+    create_run: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3112,22 +4341,23 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_projects_project_runs_run__api_v1_projects__project__runs__run__delete: {
+    delete_run: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3144,25 +4374,28 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_runs_run_artifacts_api_v1_projects__project__runs__run__artifacts_get: {
+    list_artifacts: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3179,23 +4412,24 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Artifact_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_runs_run_artifacts_path_path__api_v1_projects__project__runs__run__artifacts__path__get: {
+    get_artifact: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 path: string;
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3210,25 +4444,96 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_projects_project_runs_run_metrics_api_v1_projects__project__runs__run__metrics_get: {
+    put_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                path: string;
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_metrics: {
         parameters: {
             query?: {
                 key?: string | null;
+                /** @description The most points of one series. */
                 limit?: number;
             };
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3245,22 +4550,23 @@ export interface operations {
                     "application/json": components["schemas"]["SeriesList"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_projects_project_runs_run_undelete_api_v1_projects__project__runs__run__undelete_post: {
+    undelete_run: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description The project's name. */
                 project: string;
                 run: string;
             };
@@ -3277,23 +4583,201 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_runs_api_v1_runs_get: {
+    create_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_missing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    promise_packs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PackSlotsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Slots"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_packs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PacksWritten"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    promise_pages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageSlotsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Slots"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
                 deleted?: boolean;
                 experiment?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
                 project?: string | null;
             };
@@ -3312,18 +4796,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Run_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_session_api_v1_session_get: {
+    get_session: {
         parameters: {
             query?: never;
             header?: never;
@@ -3341,18 +4825,18 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_session_api_v1_session_post: {
+    sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -3366,7 +4850,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3374,18 +4858,18 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_session_api_v1_session_delete: {
+    sign_out: {
         parameters: {
             query?: never;
             header?: never;
@@ -3401,21 +4885,23 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_sites_api_v1_sites_get: {
+    list_sites: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -3433,18 +4919,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Site_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_sites_api_v1_sites_post: {
+    create_site: {
         parameters: {
             query?: never;
             header?: never;
@@ -3458,7 +4944,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3466,21 +4952,23 @@ export interface operations {
                     "application/json": components["schemas"]["Site"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_tokens_api_v1_tokens_get: {
+    list_tokens: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -3498,18 +4986,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Token_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_tokens_api_v1_tokens_post: {
+    create_token: {
         parameters: {
             query?: never;
             header?: never;
@@ -3523,7 +5011,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3531,18 +5019,18 @@ export interface operations {
                     "application/json": components["schemas"]["NewToken"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_tokens_token__api_v1_tokens__token__delete: {
+    delete_token: {
         parameters: {
             query?: never;
             header?: never;
@@ -3560,21 +5048,23 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_users_api_v1_users_get: {
+    list_users: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -3592,18 +5082,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_User_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_users_api_v1_users_post: {
+    create_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -3617,7 +5107,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3625,18 +5115,18 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_users_user__api_v1_users__user__get: {
+    get_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -3656,18 +5146,18 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_users_user__api_v1_users__user__delete: {
+    delete_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -3685,18 +5175,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    PATCH_users_user__api_v1_users__user__patch: {
+    change_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -3720,21 +5210,23 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_volumes_api_v1_volumes_get: {
+    list_volumes: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description The most items in one answer. */
                 limit?: number;
             };
             header?: never;
@@ -3752,18 +5244,18 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Volume_"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    POST_volumes_api_v1_volumes_post: {
+    create_volume: {
         parameters: {
             query?: never;
             header?: never;
@@ -3777,7 +5269,7 @@ export interface operations {
         };
         responses: {
             /** @description Successful Response */
-            200: {
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3785,18 +5277,18 @@ export interface operations {
                     "application/json": components["schemas"]["Volume"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    GET_volumes_volume__api_v1_volumes__volume__get: {
+    get_volume: {
         parameters: {
             query?: never;
             header?: never;
@@ -3816,21 +5308,22 @@ export interface operations {
                     "application/json": components["schemas"]["Volume"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    DELETE_volumes_volume__api_v1_volumes__volume__delete: {
+    delete_volume: {
         parameters: {
             query?: {
-                force?: number;
+                /** @description Clear what is neither leased nor pinned first. */
+                force?: boolean;
             };
             header?: never;
             path: {
@@ -3847,18 +5340,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    PATCH_volumes_volume__api_v1_volumes__volume__patch: {
+    change_volume: {
         parameters: {
             query?: never;
             header?: never;
@@ -3882,13 +5375,13 @@ export interface operations {
                     "application/json": components["schemas"]["Volume"];
                 };
             };
-            /** @description Default Response */
+            /** @description A problem */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -32,6 +32,7 @@ function PlaceLink({ place, onNavigate }: { place: Place; onNavigate: () => void
     <NavLink
       component={Link}
       to={place.to}
+      activeOptions={{ exact: true }}
       label={place.label}
       leftSection={<place.icon size={18} aria-hidden />}
       active={active}

@@ -9,7 +9,9 @@ import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
-import { RunRecord } from "../Run/parts/RunRecord";
+import { useTopic } from "../../hooks/useLive";
+import { MetricCharts } from "../Run/parts/MetricCharts";
+import { RunValues } from "../Run/parts/RunValues";
 import { JobActions } from "./parts/JobActions";
 import { JobFacts } from "./parts/JobFacts";
 import { LedgerBar } from "./parts/LedgerBar";
@@ -42,12 +44,14 @@ export function JobDetails() {
 }
 
 function JobRecord({ job }: { job: Job }) {
+  const run = { project: job.project, run: job.run_id };
+  useTopic(isFinished(job.state) ? null : `run:${job.run_id}`);
   return (
     <Stack gap="lg">
       <Reasons job={job} />
       <JobFacts job={job} />
       <LedgerBar ledger={job.ledger} />
-      <RunRecord place={{ project: job.project, run: job.run_id }} isRunning={!isFinished(job.state)} />
+      <MetricCharts place={run} />
       <UsageCharts job={job} />
       <section>
         <Title order={2} size="h4" mb="xs">
@@ -55,6 +59,7 @@ function JobRecord({ job }: { job: Job }) {
         </Title>
         <LogView key={job.id} job={job} />
       </section>
+      <RunValues place={run} />
     </Stack>
   );
 }

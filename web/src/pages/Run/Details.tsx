@@ -12,14 +12,17 @@ import { PageHeader } from "../../components/PageHeader";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
+import { useTopic } from "../../hooks/useLive";
+import { MetricCharts } from "./parts/MetricCharts";
 import { RunActions } from "./parts/RunActions";
-import { RunRecord } from "./parts/RunRecord";
+import { RunValues } from "./parts/RunValues";
 
 const route = getRouteApi("/in/projects/$project/runs/$run");
 
 export function RunDetails() {
   const place = route.useParams();
   const result = useQuery(runQuery(place));
+  useTopic(result.data?.state === "running" ? `run:${place.run}` : null);
   if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
   const run = result.data;
   return (
@@ -50,7 +53,8 @@ export function RunDetails() {
         {(found) => (
           <Stack gap="lg">
             <RunFacts run={found} />
-            <RunRecord place={place} isRunning={found.state === "running"} />
+            <MetricCharts place={place} />
+            <RunValues place={place} />
           </Stack>
         )}
       </Loaded>

@@ -9,7 +9,7 @@ export function Leases({ cached }: { cached: CachedCommit }) {
   if (cached.leased_by.length === 0) return <>–</>;
   return cached.leased_by.map((holder) => (
     <Text key={holder.job ?? holder.user} size="sm" component="div">
-      {holder.job ? <JobName written={holder.job} /> : holder.user} <Time at={holder.since} prefix="since " />
+      {holder.job ? <JobName written={holder.job} /> : holder.user}, <Time at={holder.since} />
     </Text>
   ));
 }

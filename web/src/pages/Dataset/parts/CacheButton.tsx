@@ -40,7 +40,7 @@ export function CacheButton({ commit, place }: Props) {
         loading={cache.isPending}
         onClick={() => start(left[0]?.name)}
       >
-        Cache
+        {volumes.length > 1 ? `Cache on ${left[0]?.name}` : "Cache"}
       </Button>
     );
   }

@@ -37,7 +37,9 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
         </Grid.Col>
         {file && (
           <Grid.Col span={{ base: 12, md: 6 }}>
-            <FilePreview key={file} file={{ ...place, ref, path: file }} />
+            <div className="beside">
+              <FilePreview key={file} file={{ ...place, ref, path: file }} />
+            </div>
           </Grid.Col>
         )}
       </Grid>
