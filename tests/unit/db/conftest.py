@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.testing.postgres import Postgres
 
-_TEMPLATE = "millpond_template"
-
 
 @pytest.fixture(scope="session")
-def template(postgres: Postgres) -> str:
-    """The name of a database with all tables, to be copied."""
-    postgres.make_template(_TEMPLATE, lambda db: metadata.create_all(db.engine))
-    return _TEMPLATE
+def postgres_db(postgres: Postgres) -> Iterator[Database]:
+    """One database with all tables for all tests: emptying it is ten times as fast as making one."""
+    with postgres.database() as url, closing(Database(url)) as database:
+        metadata.create_all(database.engine)
+        yield database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -36,13 +37,11 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A database with all tables and no rows."""
     if request.param == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'millpond.db'}")
-        metadata.create_all(database.engine)
-        yield database
-        database.close()
+        with closing(Database(f"sqlite:///{tmp_path / 'millpond.db'}")) as database:
+            metadata.create_all(database.engine)
+            yield database
         return
-    server: Postgres = request.getfixturevalue("postgres")
-    with server.database(request.getfixturevalue("template")) as url:
-        database = Database(url)
-        yield database
-        database.close()
+    database = request.getfixturevalue("postgres_db")
+    yield database
+    with database.write() as tx:
+        tx.execute(text("; ".join(f'DELETE FROM "{table.name}"' for table in reversed(metadata.sorted_tables))))
