@@ -160,7 +160,7 @@ class EventHub:
             stream.ended = self._closed
             self._streams.add(stream)
         try:
-            yield self._hello(now) if missed is not None else self._reset(now)
+            yield self._reset(now) if missed is None else self._hello(last_id or f"{self.start}-{now}")
             while True:
                 for event in self._take(stream):
                     yield event
@@ -201,9 +201,9 @@ class EventHub:
     def _reset(self, number: int) -> str:
         return f"id: {self.start}-{number}\nevent: reset\ndata: {{}}\n\n"
 
-    def _hello(self, number: int) -> str:
-        # A comment, so that proxies and browsers know at once that the stream is open.
-        return f": {self.start}-{number}\n\n"
+    def _hello(self, last_id: str) -> str:
+        # No event, but the browser remembers the id: if it must come back before the first event, it misses nothing.
+        return f"retry: 1000\nid: {last_id}\n\n"
 
 
 def _end(stream: _Stream) -> None:

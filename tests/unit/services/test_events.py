@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
@@ -70,7 +71,7 @@ def test_replay_after_last_id() -> None:
     async def test() -> None:
         stream = hub.stream(["jobs"], sees=everything, last_id=f"{hub.start}-3")
         texts = await take(stream, 3)
-        assert texts[0].startswith(":")
+        assert texts[0] == f"retry: 1000\nid: {hub.start}-3\n\n"
         assert [parsed(text) for text in texts[1:]] == [
             (f"{hub.start}-4", "jobs", {"n": 3}),
             (f"{hub.start}-5", "jobs", {"n": 4}),
@@ -128,7 +129,7 @@ def test_a_stream_does_not_live_for_ever() -> None:
 
     async def test() -> None:
         stream = hub.stream(["jobs"], sees=everything, heartbeat=0.01, lifetime=0.02)
-        assert all([text.startswith(":") async for text in stream])
+        assert [text async for text in stream if not text.startswith((":", "retry"))] == []
 
     run(test())
 
@@ -171,5 +172,20 @@ def test_close_ends_long_polls() -> None:
         threading.Timer(0.01, hub.close).start()
         assert not await hub.wait("agents", since=hub.mark("agents"), timeout=SECONDS)
         assert not await hub.wait("agents", since=0, timeout=SECONDS)
+
+    run(test())
+
+
+def test_coming_back_before_the_first_event_misses_nothing() -> None:
+    hub = EventHub()
+    hub.publish("jobs", project_id=None, data={"n": 0})
+
+    async def test() -> None:
+        hello = await anext(hub.stream(["jobs"], sees=everything))
+        last_id = re.search(r"^id: (.*)$", hello, re.MULTILINE)
+        assert last_id
+        hub.publish("jobs", project_id=None, data={"n": 1})
+        again = hub.stream(["jobs"], sees=everything, last_id=last_id[1])
+        assert parsed((await take(again, 2))[1])[2] == {"n": 1}
 
     run(test())
