@@ -7,6 +7,7 @@ that is damaged, or a file of another version, is as good as absent.
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from typing import BinaryIO
 from millpond.lake.digests import DIGEST_SIZE, digest_of
 from millpond.lake.scan import Found
 from millpond.model.tree import Content, Entry, Kind
+
+logger = logging.getLogger(__name__)
 
 # Git's "racy" rule: a file changed this shortly before it was read may change again without a new timestamp.
 # Two seconds are the coarsest clock of a file system in use.
@@ -57,26 +60,30 @@ class StatCache:
         self._now = 0
 
     def __enter__(self) -> StatCache:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._out = open(self._aside, "wb")
-        self._out.write(_MAGIC)
-        # The clock of the file system that also stamps the files: it may be another machine's.
-        self._now = os.fstat(self._out.fileno()).st_mtime_ns
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._out = open(self._aside, "wb")
+            self._out.write(_MAGIC)
+            # The clock of the file system that also stamps the files: it may be another machine's.
+            self._now = os.fstat(self._out.fileno()).st_mtime_ns
+        except OSError as error:
+            self._give_up(error)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._out is not None
+        if error is not None:
+            self._keep_the_rest()
+        self._write_block()
         try:
-            if error is not None:
-                self._keep_the_rest()
-            self._write_block()
-            self._out.close()
-            self._aside.replace(self._path)
-        finally:
-            self._out.close()
-            with suppress(FileNotFoundError):
+            if self._out is not None:
+                self._out.close()
+                self._aside.replace(self._path)
+        except OSError as problem:
+            self._give_up(problem)
+        if self._out is None:
+            with suppress(OSError):  # nothing was written, or it could not be: then it cannot be removed either
                 self._aside.unlink()
 
     def lookup(self, found: Found) -> Entry | None:
@@ -106,11 +113,21 @@ class StatCache:
             self._next = next(self._known, None)
 
     def _write_block(self) -> None:
-        assert self._out is not None
-        if self._pending:
+        if self._pending and self._out is not None:
             payload = _encode(self._pending)
-            self._out.write(_BLOCK.pack(len(self._pending), len(payload), digest_of(payload)) + payload)
-            self._pending = []
+            try:
+                self._out.write(_BLOCK.pack(len(self._pending), len(payload), digest_of(payload)) + payload)
+            except OSError as error:
+                self._give_up(error)
+        self._pending = []
+
+    def _give_up(self, error: OSError) -> None:
+        """A full disk or a read-only directory costs time at the next scan, and nothing else."""
+        logger.warning("stat_cache_not_written path=%s reason=%s", self._path, error.strerror)
+        if self._out is not None:
+            with suppress(OSError):
+                self._out.close()
+        self._out = None
 
 
 def _numbers(status: os.stat_result) -> bytes:
@@ -133,7 +150,7 @@ def _encode(records: list[_Record]) -> bytes:
 def _read(path: Path) -> Iterator[_Record]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     with file:
         if file.read(len(_MAGIC)) != _MAGIC:

@@ -117,3 +117,18 @@ def test_rehash_forgets(path: Path) -> None:
 def test_leaves_no_other_files(path: Path) -> None:
     recorded(path, b"a")
     assert [name.name for name in path.parent.iterdir()] == ["stat-cache"]
+
+
+def test_a_directory_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    recorded(tmp_path / "file" / "stat-cache", b"a")
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
+    recorded(path, b"a")
+    old = path.read_bytes()
+    path.with_name(f"stat-cache.{os.getpid()}").symlink_to("/dev/full")
+    recorded(path, b"b")
+    assert path.read_bytes() == old
+    assert [name.name for name in path.parent.iterdir()] == ["stat-cache"]
