@@ -223,18 +223,18 @@ def test_a_new_agent_adopts_what_runs(run: Run) -> None:
 
     async def scenario(site: Site) -> None:
         script = (
-            "for i in $(seq 400); do echo line $i; sleep 0.005; done; while ! test -e go; do sleep 0.02; done; exit 9"
+            "for i in $(seq 150); do echo line $i; sleep 0.005; done; while ! test -e go; do sleep 0.02; done; exit 9"
         )
         job = a_placement(command=("sh", "-c", script))
         site.server.want(job)
         async with site.agent():
-            await site.server.until(lambda: b"line 20\n" in site.server.logs["p1"])
+            await site.server.until(lambda: b"line 10\n" in site.server.logs["p1"])
         async with site.agent():
-            await site.server.until(lambda: b"line 200\n" in site.server.logs["p1"])
+            await site.server.until(lambda: b"line 80\n" in site.server.logs["p1"])
         (site.directory(job) / "work" / "go").touch()
         async with site.agent():
             assert (await site.server.until_placement("p1", "finished")).exit_code == 9
-        assert site.server.logs["p1"].decode().splitlines() == [f"line {n}" for n in range(1, 401)]
+        assert site.server.logs["p1"].decode().splitlines() == [f"line {n}" for n in range(1, 151)]
 
     run(scenario)
 
@@ -306,7 +306,7 @@ def test_jobs_go_on_while_the_server_is_away(run: Run) -> None:
 
 def test_without_the_server_a_job_ends_by_its_validity(run: Run) -> None:
     async def scenario(site: Site) -> None:
-        site.server.want(a_placement(command=("sleep", "600"), valid_seconds=2))
+        site.server.want(a_placement(command=("sleep", "600"), valid_seconds=1))
         async with site.agent():
             await site.server.until_placement("p1", "running")
             site.server.away = True
@@ -323,12 +323,13 @@ def test_without_the_server_a_job_ends_by_its_validity(run: Run) -> None:
 
 def test_heard_by_the_server_a_job_is_renewed(run: Run) -> None:
     async def scenario(site: Site) -> None:
-        site.server.want(a_placement(command=("sleep", "4"), valid_seconds=3))
+        job = a_placement(command=("sleep", "2.5"), valid_seconds=2)
+        site.server.want(job)
         async with site.agent():
             await site.server.until_placement("p1", "running")
-            for number in range(20):
+            for number in range(10):
                 await asyncio.sleep(0.2)
-                site.server.want(a_placement("p1", ("sleep", "4"), valid_seconds=3, env={"n": str(number)}))
+                site.server.want(job.model_copy(update={"env": {"n": str(number)}}))
             assert (await site.server.until_placement("p1", "finished")).exit_code == 0
 
     run(scenario)

@@ -308,7 +308,8 @@ def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
             os.setsid()
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+            # The first two are ignored by the keeper, the others by Python itself.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log, 1)

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 OUTCOME = "outcome.json"
 # A renewal is written at most this often.
-RENEW_SECONDS = 2.0
+RENEW_SECONDS = 1.0
 # How long a keeper may take to claim its placement before it is started again, and how often that is tried.
 CLAIM_SECONDS = 10.0
 CLAIM_TRIES = 3

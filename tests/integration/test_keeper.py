@@ -1,0 +1,154 @@
+"""The keeper alone, started as it is in a job: nothing of Millpond is needed to run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.agent import keeper
+from millpond.agent.spec import Spec, read_spec, renew
+from millpond.testing.waiting import wait_until
+
+
+class Kept:
+    """A placement directory and the keeper started in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *command: str, directory: str | None = None, grace: float = 5) -> subprocess.Popen[bytes]:
+        if read_spec(self.directory) is None:
+            env = {"PATH": os.environ["PATH"], "MILL_PLACEMENT": self.directory.name}
+            spec = Spec(
+                placement=self.directory.name,
+                job="j",
+                project="p",
+                command=command,
+                env=env,
+                directory=directory or str(self.directory),
+                valid_seconds=600,
+                grace_seconds=grace,
+            )
+            spec.write(self.directory)
+            renew(self.directory, keeper.boot_time())
+        script = Path(keeper.__file__)
+        process = subprocess.Popen([sys.executable, "-I", "-S", str(script), str(self.directory)], env={}, cwd="/")
+        self.started.append(process)
+        return process
+
+    def exit(self) -> dict[str, Any]:
+        wait_until((self.directory / "exit.json").exists, what="exit.json")
+        return dict(json.loads((self.directory / "exit.json").read_text()))
+
+    def log(self) -> bytes:
+        path = self.directory / "log"
+        return path.read_bytes() if path.exists() else b""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    directory = tmp_path / f"placement-{os.getpid()}"
+    directory.mkdir()
+    found = Kept(directory)
+    yield found
+    (directory / "stop").touch()
+    for process in found.started:
+        process.wait(timeout=20)
+    assert keeper.marked(directory.name) == []
+
+
+def test_of_two_keepers_one_leaves(kept: Kept) -> None:
+    first, second = kept.start("sh", "-c", "echo once; sleep 0.3"), kept.start()
+    assert (first.wait(timeout=20), second.wait(timeout=20)) == (0, 0)
+    assert kept.log() == b"once\n"
+
+
+def test_it_knows_its_command_by_more_than_a_number(kept: Kept) -> None:
+    process = kept.start("sleep", "600")
+    running = wait_until(lambda: keeper.read_json(str(kept.directory / "keeper.json")))
+    assert running["keeper"]["pid"] == process.pid
+    assert keeper.is_running(running["command"]) and keeper.is_running(running["keeper"])
+    assert not keeper.is_running({**running["command"], "start": running["command"]["start"] + 1})
+    assert not keeper.is_running({**running["command"], "boot": "another"})
+
+
+def test_hangup_and_interrupt_do_not_reach_the_job(kept: Kept) -> None:
+    process = kept.start("sh", "-c", "trap 'echo hangup' HUP; echo ready; while ! test -e go; do sleep 0.02; done")
+    wait_until(lambda: kept.log() == b"ready\n")
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGINT)
+    (kept.directory / "go").touch()
+    assert kept.exit()["exit_code"] == 0
+    assert kept.log() == b"ready\n"
+
+
+def test_told_to_end_it_ends_the_command_first(kept: Kept) -> None:
+    process = kept.start("sleep", "600")
+    wait_until((kept.directory / "keeper.json").exists)
+    process.send_signal(signal.SIGTERM)
+    found = kept.exit()
+    assert (found["signal"], found["reason"]) == (signal.SIGTERM, "terminated")
+
+
+def test_a_stopped_command_hears_of_its_end(kept: Kept) -> None:
+    kept.start("sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.02; done")
+    wait_until(lambda: kept.log() == b"ready\n")
+    command = keeper.read_json(str(kept.directory / "keeper.json"))["command"]["pid"]
+    os.kill(command, signal.SIGSTOP)
+    (kept.directory / "stop").touch()
+    assert kept.exit()["exit_code"] == 3
+    assert kept.log().endswith(b"bye\n")
+
+
+def test_a_command_that_keeps_forking_is_ended(kept: Kept) -> None:
+    kept.start(
+        "sh", "-c", "trap '' TERM; while :; do (trap '' TERM; sleep 0.05; sleep 600) & sleep 0.05; done", grace=0.3
+    )
+    wait_until(lambda: len(keeper.marked(kept.directory.name)) > 5)
+    (kept.directory / "stop").touch()
+    assert kept.exit()["signal"] == signal.SIGKILL
+    assert keeper.marked(kept.directory.name) == []
+
+
+def test_a_working_directory_that_is_not_there(kept: Kept) -> None:
+    kept.start("true", directory="/no/such/directory")
+    found = kept.exit()
+    assert found["exit_code"] == 126
+    assert found["problem"] == "The working directory cannot be entered: No such file or directory."
+
+
+def test_input_is_empty_and_nothing_is_inherited(kept: Kept) -> None:
+    kept.start("sh", "-c", "cat; ls /proc/self/fd | wc -l; cat /proc/$$/status | grep -E '^(SigBlk|SigIgn)'")
+    kept.exit()
+    lines = kept.log().decode().splitlines()
+    # 0, 1, 2 and the directory that ls itself has open.
+    assert lines[0].strip() == "4"
+    assert {line.split()[1] for line in lines[1:]} == {"0" * 16}
+
+
+def test_it_is_small(kept: Kept) -> None:
+    process = kept.start("sleep", "600")
+    wait_until(lambda: (kept.directory / "usage.jsonl").exists())
+    status = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+    private = sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("Private_"))
+    assert private < 10_000, "kilobytes of its own"
+
+
+def test_usage_adds_up_over_children_that_came_and_went(kept: Kept) -> None:
+    write = "dd if=/dev/zero of=f bs=100k count=10 conv=fsync 2>/dev/null"
+    script = f"for i in 1 2 3 4 5 6; do {write}; sleep 0.1; done; sleep 600"
+    kept.start("sh", "-c", script)
+    samples = kept.directory / "usage.jsonl"
+    wait_until(lambda: samples.exists() and samples.read_text().count("\n") >= 2)
+    found = [json.loads(line) for line in samples.read_text().splitlines()]
+    assert found[-1]["write_bytes"] >= found[0]["write_bytes"]
+    assert found[-1]["memory_bytes"] > 0

@@ -1,0 +1,85 @@
+"""What a job finds: its environment, its own copy of the code, directories nobody else may read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from millpond.agent.prepare import environment, prepare
+from millpond.agent.spec import read_spec
+from millpond.testing.agents import a_placement
+from millpond.wire.agent import DesiredPlacement
+
+
+def env_of(desired: DesiredPlacement, **environ: str) -> dict[str, str]:
+    inputs = {"MILL_DATA_X_RAY": Path("/volume/commits/p/d/c")}
+    return environment(desired, Path("/state/p1"), server="http://mill", inputs=inputs, environ=environ)
+
+
+def test_millpond_says_where_everything_is() -> None:
+    said = env_of(a_placement(cpu=4, memory_bytes=8_000, gpu_hundredths=200, gpu_indices=[0, 3]))
+    assert said["MILL_DATA_X_RAY"] == "/volume/commits/p/d/c"
+    assert said["MILL_OUTPUT"] == "/state/p1/output"
+    assert said["MILL_SERVER"] == said["MLFLOW_TRACKING_URI"] == "http://mill"
+    assert (said["MILL_JOB_ID"], said["MILL_RUN_ID"], said["MILL_PROJECT"]) == ("job-p1", "run-p1", "default")
+    assert (said["MILL_CPUS"], said["MILL_MEMORY_BYTES"]) == ("4", "8000")
+    assert said["CUDA_VISIBLE_DEVICES"] == "0,3"
+
+
+def test_a_share_of_a_gpu_is_told() -> None:
+    assert env_of(a_placement(gpu_hundredths=25, gpu_indices=[1]))["MILL_GPU_FRACTION"] == "0.25"
+    assert "MILL_GPU_FRACTION" not in env_of(a_placement(gpu_hundredths=100, gpu_indices=[1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("EPOCHS", True), ("LANG", True), ("PATH", True), ("MILL_TOKEN", False), ("CUDA_VISIBLE_DEVICES", False)],
+)
+def test_users_variables_win_except_over_what_millpond_says(name: str, kept: bool) -> None:
+    assert (env_of(a_placement(env={name: "chosen"}))[name] == "chosen") is kept
+
+
+def test_the_agents_own_secrets_are_not_inherited() -> None:
+    said = env_of(a_placement(), HOME="/home/maria", AWS_SECRET_ACCESS_KEY="secret", https_proxy="http://proxy")
+    assert said["HOME"] == "/home/maria" and said["https_proxy"] == "http://proxy"
+    assert "AWS_SECRET_ACCESS_KEY" not in said
+
+
+def test_python_is_the_one_millpond_runs_in() -> None:
+    assert env_of(a_placement(), PATH="/usr/bin")["PATH"] == f"{Path(sys.executable).parent}{os.pathsep}/usr/bin"
+
+
+def test_the_code_is_a_copy_the_job_may_change(tmp_path: Path) -> None:
+    code = tmp_path / "commit"
+    (code / "package").mkdir(parents=True)
+    for name, mode in (("package/module.py", 0o444), ("run.sh", 0o555)):
+        (code / name).write_text(name)
+        (code / name).chmod(mode)
+    (code / "link").symlink_to("package/module.py")
+    directory = tmp_path / "p1"
+    prepare(directory, a_placement(), server="http://mill", code=code, inputs={}, renewed=1.5)
+    work = directory / "work"
+    assert stat.S_IMODE((work / "package/module.py").stat().st_mode) == 0o644
+    assert stat.S_IMODE((work / "run.sh").stat().st_mode) == 0o755
+    assert (work / "link").readlink() == Path("package/module.py")
+    assert (directory / "renewal").read_text() == "1.5"
+
+
+def test_the_token_is_for_nobody_else(tmp_path: Path) -> None:
+    directory = tmp_path / "p1"
+    prepare(directory, a_placement(), server="http://mill", code=None, inputs={}, renewed=0.0)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert stat.S_IMODE((directory / "spec.json").stat().st_mode) == 0o600
+    spec = read_spec(directory)
+    assert spec is not None and spec.env["MILL_TOKEN"] == "mill_secret" and spec.job == "job-p1"
+
+
+def test_an_interrupted_preparation_is_begun_anew(tmp_path: Path) -> None:
+    directory = tmp_path / "p1"
+    (directory / "work" / "half").mkdir(parents=True)
+    prepare(directory, a_placement(), server="http://mill", code=None, inputs={}, renewed=0.0)
+    assert list((directory / "work").iterdir()) == []
