@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from millpond.loops.runner import Loop
-from millpond.services import bin, evict, records, runs, sessions, verify
+from millpond.services import bin, evict, placements, records, runs, sessions, verify
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
@@ -19,6 +19,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
+        Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
         Loop("verify", "verify", 60.0, lambda now: verify.verify_some(deps)),
     ]

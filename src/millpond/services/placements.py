@@ -31,6 +31,7 @@ GRACE_SECONDS = 10
 # The answer that renews a placement may be under way for the longest wait of a long poll (60 s), and as long again on
 # a bad network.
 MARGIN_SECONDS = 120
+_TOKENS_KEPT = timedelta(days=7)
 
 
 def secret_of(server_secret: bytes, placement_id: str) -> str:
@@ -73,6 +74,12 @@ def expire(deps: Deps, now: datetime) -> None:
             changed.append(after)
             logger.warning("placement_ran_out job=%s placement=%s", placement.job_id, placement.id)
     job_changes.announce(deps, changed)
+
+
+def forget_tokens(deps: Deps, now: datetime) -> int:
+    """Housekeeping: remove tokens of placements that ended long ago; until then whoever uses one is told why not."""
+    with deps.db.write() as tx:
+        return placements.forget_tokens(tx, now - _TOKENS_KEPT)
 
 
 def _is_free(tx: Connection, chosen: Start, job: Job, now: datetime) -> bool:

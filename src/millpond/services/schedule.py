@@ -76,14 +76,16 @@ def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
 
 def _note_waits(deps: Deps, world: World, plan: Plan, now: datetime) -> None:
     """Keep the newest reasons where `mill why` finds them; only what changed is written."""
+    known = world.jobs
+    news = [job_id for job_id, reasons in plan.waits.items() if job_life.wait(known[job_id], reasons) != known[job_id]]
+    if not news:
+        return
     changed: list[Job] = []
-    for job_id, reasons in plan.waits.items():
-        if job_life.wait(world.jobs[job_id], reasons) == world.jobs[job_id]:
-            continue
-        with deps.db.write() as tx:
+    with deps.db.write() as tx:
+        for job_id in sorted(news):  # in one order, so that two servers do not wait for each other
             job = jobs.lock(tx, job_id)
             if job is not None and job.state is JobState.QUEUED:
-                after = job_life.wait(job, reasons)
+                after = job_life.wait(job, plan.waits[job_id])
                 changed += [after] if job_changes.save(tx, job, after, now) else []
     for job in changed:
         job_changes.publish(deps, job)
