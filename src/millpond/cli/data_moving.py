@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from millpond.cli.naming import named, two_refs
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.client.clone import clone as clone_commit
-from millpond.client.datasets import branch_head, diff
+from millpond.client.datasets import branch_head, diff, get_dataset
 from millpond.client.http import Api
 from millpond.client.sync import Status, compare, sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
@@ -48,15 +49,14 @@ def sync_folder(
 
     Only what the project lacks is sent. Interrupted at any moment, running it again goes on.
     """
-    copy = require_working_copy(Path.cwd())
-    api = _api_of(mill, copy)
+    copy = _here(mill)
     if branch and branch != copy.branch:
-        copy = _on_branch(api, copy, check_ref_name(branch))
+        copy = _on_branch(mill.api, copy, check_ref_name(branch))
     if dry_run:
-        _show_status(mill, copy, _compare(mill, api, copy, rehash))
+        _show_status(mill, copy, _compare(mill, copy, rehash))
         return
     with Meter(mill.out, f"Syncing {copy.written}") as meter:
-        done = sync(api, copy, message=message, rehash=rehash, progress=tell(meter), warn=_warn(mill))
+        done = sync(mill.api, copy, message=message, rehash=rehash, progress=tell(meter), warn=_warn(mill))
     assert done.commit is not None
     where = f"{copy.dataset}@{copy.branch}"
     size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
@@ -75,8 +75,8 @@ def status(
     rehash: Annotated[bool, typer.Option("--rehash", help="Read every file again.")] = False,
 ) -> None:
     """Show how this folder differs from the newest commit of its branch."""
-    copy = require_working_copy(Path.cwd())
-    _show_status(mill, copy, _compare(mill, _api_of(mill, copy), copy, rehash))
+    copy = _here(mill)
+    _show_status(mill, copy, _compare(mill, copy, rehash))
 
 
 def show_diff(
@@ -110,14 +110,19 @@ def clone(
         mill.out.shape(done.commit, [])
 
 
-def _api_of(mill: Session, copy: WorkingCopy) -> Api:
-    """The server of the working copy: what a folder was made from is where it goes back to."""
-    if mill.target.server != copy.server and mill.flags.server is not None:
+def _here(mill: Session) -> WorkingCopy:
+    """The working copy around us, after a look whether its dataset is still the one it was made from.
+
+    A server may have moved to another address: what counts is the dataset's id.
+    """
+    copy = require_working_copy(Path.cwd())
+    dataset = get_dataset(mill.api, copy.project, copy.dataset)
+    if dataset.id != copy.dataset_id:
         raise Conflict(
-            f"This folder belongs to {copy.written} at {copy.server}, not at {mill.target.server}.",
-            hint="Leave --server out.",
+            f"{copy.written} at {mill.target.server} is not the dataset this folder was made from.",
+            hint=f"Remove {copy.folder} and run mill data init or clone again, or name the right --server.",
         )
-    return mill.api
+    return replace(copy, server=mill.target.server)
 
 
 def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
@@ -126,9 +131,9 @@ def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
     return copy.at(copy.head if head else None, branch)
 
 
-def _compare(mill: Session, api: Api, copy: WorkingCopy, rehash: bool) -> Status:
+def _compare(mill: Session, copy: WorkingCopy, rehash: bool) -> Status:
     with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
-        return compare(api, copy, rehash=rehash, progress=tell(meter), warn=_warn(mill))
+        return compare(mill.api, copy, rehash=rehash, progress=tell(meter), warn=_warn(mill))
 
 
 def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:

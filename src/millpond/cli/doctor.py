@@ -150,10 +150,12 @@ def _clock(date: str | None) -> Check:
     if not date:
         return Check(name="clock", ok=True, message="the server does not tell its time")
     skew = (datetime.now(UTC) - email.utils.parsedate_to_datetime(date)).total_seconds()
+    # The header has whole seconds, and came a moment ago.
+    away = f"{format_seconds(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the server's"
     return Check(
         name="clock",
         ok=abs(skew) <= MOST_SKEW,
-        message=f"{format_seconds(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the server's",
+        message="agrees with the server's" if abs(skew) < 3 else away,
         hint="Set this machine's clock (NTP): signed URLs and tokens depend on it.",
     )
 

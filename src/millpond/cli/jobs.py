@@ -138,7 +138,10 @@ def delete(
 @command(app, "undelete")
 def undelete(mill: Session, job: Name) -> None:
     """Bring a job and its run back from the bin."""
-    back = undelete_job(mill.api, mill.project, job)
+    # A name means the newest job that is not in the bin; here it means the newest that is.
+    binned = list_jobs(mill.api, project=mill.project, deleted=True)
+    found = next((j for j in binned if job in (j.id, j.name, j.written, f"{j.name}#{j.number}")), None)
+    back = undelete_job(mill.api, mill.project, found.id if found else job)
     mill.out.note(f"{back.written} ({back.id}) is back.")
     if mill.out.as_json:
         mill.out.shape(back, [])

@@ -43,9 +43,15 @@ ENTRIES = (
     Entry("login", "millpond.cli.account", "Sign in to a server and keep a token for it.", _PEOPLE, verb=True),
     Entry("logout", "millpond.cli.account", "Give the token back and forget the server.", _PEOPLE, verb=True),
     Entry("whoami", "millpond.cli.account", "Show who you are, where, and in which projects.", _PEOPLE, verb=True),
-    Entry("up", "millpond.cli.up", "Start the server, with an agent for this machine.", _SERVER, verb=True),
+    Entry(
+        "up",
+        "millpond.cli.up",
+        "Start the server and its page, with an agent for this machine, until Ctrl-C.",
+        _SERVER,
+        verb=True,
+    ),
     Entry("lake", "millpond.cli.lake", "The object store of this machine's server.", _SERVER),
-    Entry("agent", "millpond.cli.agent", "Run the agent of a site.", _SERVER, verb=True),
+    Entry("agent", "millpond.cli.agent", "Fill the volumes of a site and run jobs there.", _SERVER, verb=True),
     Entry(
         "doctor", "millpond.cli.doctor", "Check this machine and the server, and say what to do.", _SERVER, verb=True
     ),

@@ -11,7 +11,6 @@ from enum import Enum
 from typing import Any, TextIO, TypeVar
 
 from pydantic import BaseModel
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,8 @@ from millpond.model.quantity import format_bytes, format_seconds
 
 Item = TypeVar("Item")
 Column = tuple[str, Callable[[Item], Any]]
+
+_AGO = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,12 @@ class Output:
         self.stderr.flush()
 
     def _table(self, items: Sequence[Item], columns: Sequence[Column[Item]]) -> None:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         for title, value in columns:
-            number = isinstance(value(items[0]), (int, float, Bytes, Seconds)) and not isinstance(value(items[0]), bool)
-            table.add_column(title, justify="right" if number else "left", overflow="fold")
+            first = value(items[0])
+            number = isinstance(first, (int, float, Bytes, Seconds)) and not isinstance(first, bool)
+            # Words may be folded on a narrow terminal; half a number or half an id helps nobody.
+            table.add_column(title, justify="right" if number else "left", no_wrap=not isinstance(first, str))
         for item in items:
             # Text, not str: a name like "[bold]" is a name and no markup.
             table.add_row(*(Text(_human(value(item))) for _, value in columns))
@@ -124,13 +127,14 @@ class Output:
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
-    """`5 m 10 s ago`, or the date once that is easier to grasp."""
+    """`5 m ago`, `in 3 h`, or the date in the viewer's zone once that is easier to grasp."""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
-    if seconds < 0:
-        return f"in {format_seconds(-seconds)}" if seconds < -1 else "now"
-    if seconds < 1:
+    if abs(seconds) < 1:
         return "now"
-    return f"{format_seconds(seconds)} ago" if seconds < 14 * 86_400 else f"{moment.astimezone():%Y-%m-%d}"
+    if abs(seconds) >= 14 * 86_400:
+        return f"{moment.astimezone():%Y-%m-%d}"
+    size, unit = next((size, unit) for size, unit in _AGO if abs(seconds) >= size)
+    return f"{int(seconds // size)} {unit} ago" if seconds > 0 else f"in {int(-seconds // size)} {unit}"
 
 
 def _document(item: Any) -> Any:

@@ -81,7 +81,9 @@ def tell(meter: Meter) -> transfer.Progress:
     """What a transfer calls to tell `meter` how far it is."""
 
     def moved(now: transfer.Moved) -> None:
-        meter.update(done=now.bytes, total=now.bytes_total, files=now.files, total_files=now.files_total)
+        # The bytes of a large file count when all of it is read, those sent at once: the greater one moves.
+        done = min(max(now.bytes, now.sent), now.bytes_total)
+        meter.update(done=done, total=now.bytes_total, files=now.files, total_files=now.files_total)
 
     return moved
 

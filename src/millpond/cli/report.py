@@ -17,8 +17,6 @@ def report(error: MillError, *, as_json: bool, color: bool = False, stream: Text
         out.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
         return
     out.write(f"{_red('error:', color)} {printable(error.message)}\n")
-    for name in _near(error.details):
-        out.write(f"  near: {printable(name)}\n")
     if error.hint:
         out.write(f"  hint: {printable(error.hint)}\n")
 
@@ -46,12 +44,6 @@ def printable(text: str) -> str:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
-
-
-def _near(details: dict[str, Any]) -> list[str]:
-    """Names that come near, unless the hint already says them."""
-    near = details.get("near")
-    return [str(name) for name in near] if isinstance(near, list) else []
 
 
 def _red(text: str, color: bool) -> str:

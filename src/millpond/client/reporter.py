@@ -12,7 +12,7 @@ from typing import Any
 
 from millpond.client.http import Api
 from millpond.client.sending import Sender
-from millpond.client.spool import ArtifactLine, BatchLine, Spool
+from millpond.client.spool import TOUCH_SECONDS, ArtifactLine, BatchLine, Spool
 from millpond.errors import MillError
 from millpond.model.job import RunState
 
@@ -136,11 +136,15 @@ class Reporter:
             self._changed.notify_all()
 
     def _write_loop(self) -> None:
+        touched = time.monotonic()
         while not self._closed.is_set():
             self._full.wait(BATCH_SECONDS)
             self._full.clear()
             try:
                 self.write_out()
+                if time.monotonic() - touched >= TOUCH_SECONDS:
+                    self._spool.touch()
+                    touched = time.monotonic()
             except Exception as error:
                 # The edge of the thread: whatever happens here must never reach the training script.
                 log.exception("run_write_failed")

@@ -80,8 +80,9 @@ def send_spool(api: Api, path: Path) -> list[str]:
 
 def abandoned_spools(directory: Path, server: str) -> list[Path]:
     """Spools for `server` whose process has ended, oldest first."""
-    headers = ((path, read_header(path)) for path in sorted(directory.glob("*.jsonl"), key=_written_at))
-    return [path for path, header in headers if header and header.server == server and not header.is_alive]
+    found = sorted((_written_at(path), path) for path in directory.glob("*.jsonl"))
+    headers = ((at, path, read_header(path)) for at, path in found)
+    return [path for at, path, header in headers if header and header.server == server and not header.is_alive(at)]
 
 
 def send_abandoned(api: Api, directory: Path) -> tuple[int, list[str]]:

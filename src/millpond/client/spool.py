@@ -14,12 +14,11 @@ import os
 import platform
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from millpond.wire.work import RunCreate
 
@@ -27,6 +26,9 @@ log = logging.getLogger(__name__)
 
 # Once everything is sent and the file is this long, it starts anew: a run of weeks must not fill the disk.
 TRIM_BYTES = 1 << 20
+TOUCH_SECONDS = 60.0
+# Of a process on another machine nothing is known but when it last wrote.
+ABANDONED_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,13 @@ class Header:
     create: RunCreate | None
     host: str
     process: int
-    process_started: float
+    # What tells this process from a later one with its number, where the platform says; else empty.
+    started: str
 
     @classmethod
     def of_this_process(cls, server: str, project: str, run: str, create: RunCreate | None) -> Header:
         pid = os.getpid()
-        return cls(server, project, run, create, platform.node(), pid, psutil.Process(pid).create_time())
+        return cls(server, project, run, create, platform.node(), pid, _started(pid))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -54,7 +57,7 @@ class Header:
             "create": self.create.model_dump(mode="json") if self.create else None,
             "host": self.host,
             "process": self.process,
-            "process_started": self.process_started,
+            "started": self.started,
         }
 
     @classmethod
@@ -62,16 +65,11 @@ class Header:
         create = document["create"]
         return cls(**{**document, "create": RunCreate.model_validate(create) if create else None})
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process that writes here still runs, as far as this machine can tell."""
-        if self.host != platform.node():
-            return False
-        try:
-            started: float = psutil.Process(self.process).create_time()
-            return abs(started - self.process_started) < 1.0
-        except psutil.Error:
-            return False
+    def is_alive(self, written_at: float) -> bool:
+        """Whether the process still runs that wrote here last at `written_at`; it does so every minute."""
+        if self.host == platform.node() and os.name == "posix":
+            return _exists(self.process) and _started(self.process) == self.started
+        return time.time() - written_at < ABANDONED_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +148,10 @@ class Spool:
                 self._file.truncate(len(self._first))
                 self._size = self._sent = len(self._first)
 
+    def touch(self) -> None:
+        """Show that this process is still there."""
+        os.utime(self.path)
+
     def close(self) -> None:
         """Stop writing; the file goes when nothing in it is left to send."""
         with self._lock:
@@ -183,6 +185,24 @@ def remove(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     shutil.rmtree(path.with_suffix(".artifacts"), ignore_errors=True)
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _started(process: int) -> str:
+    try:
+        # The 22nd field; the second may hold blanks and brackets, but ends with the last bracket.
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+    except OSError:
+        return ""
 
 
 def _read_lines(path: Path, start: int, end: int) -> Iterator[tuple[Line, int]]:

@@ -162,7 +162,7 @@ def test_a_run_without_a_server_is_sent_by_the_next_one(
     assert "mill run upload" in said
     server.start()
     # The spool of a process that lives is its own: pretend that one has ended.
-    monkeypatch.setattr("millpond.client.spool.Header.is_alive", property(lambda self: False))
+    monkeypatch.setattr("millpond.client.spool.Header.is_alive", lambda self, at: False)
     with Api(server.url, "mill_token") as api:
         assert send_abandoned(api, spool_dir()) == (1, [])
         assert send_abandoned(api, spool_dir()) == (0, [])
