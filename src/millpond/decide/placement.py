@@ -269,7 +269,7 @@ def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
     if not job.needs:
         return f"Placed on {node.written}."
     missing = _missing_bytes(job, node, snapshot)
-    data = f"{format_bytes(missing)} of its data must be fetched" if missing else "its data is there already"
+    data = f"{format_bytes(missing)} of its data must be fetched" if missing else "its data is there or on its way"
     return f"Placed on {node.written}: {data}."
 
 

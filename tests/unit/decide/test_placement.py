@@ -90,7 +90,7 @@ def test_the_start_says_how_much_must_be_fetched() -> None:
     jobs = (a_queued_job("a", needs={"here": GB, "away": 2 * GB}), a_queued_job("b", needs={"here": GB}))
     first, second = plan_starts(Snapshot((a_node(),), jobs, sites)).starts
     assert first.reasons == ("Placed on local: 2.0 GB of its data must be fetched.",)
-    assert second.reasons == ("Placed on local: its data is there already.",)
+    assert second.reasons == ("Placed on local: its data is there or on its way.",)
 
 
 def test_the_likely_node_is_asked_as_if_nothing_ran() -> None:
