@@ -52,7 +52,8 @@ class Listener(uvicorn.Server):
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket; OSError when the port is taken. Port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio turns Nagle's algorithm off only for sockets that name TCP; with it, every answer takes 40 ms longer.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
