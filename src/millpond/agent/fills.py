@@ -8,7 +8,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Literal
 
@@ -36,6 +36,7 @@ class Work:
     def __init__(self, desired: DesiredFill) -> None:
         self.desired = desired
         self.cancelled = threading.Event()
+        self._woken = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.seen = FillSeen(cached_id=desired.cached_id, attempt=desired.attempt, state="filling")
 
@@ -47,6 +48,15 @@ class Work:
     def place(self) -> CommitPlace:
         wanted = self.desired
         return CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+        self._woken.set()
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, but no longer than it is wanted."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), seconds)
 
     @property
     def is_going_on(self) -> bool:
@@ -93,7 +103,7 @@ class Fills:
 
     def end(self) -> None:
         for work in self._works.values():
-            work.cancelled.set()
+            work.cancel()
         for task in self._tidiers.values():
             task.cancel()
 
@@ -106,7 +116,7 @@ class Fills:
         return work
 
     def _cancel(self, work: Work) -> None:
-        work.cancelled.set()
+        work.cancel()
         if work.is_going_on:
             self._ending.append(work)
 
@@ -124,7 +134,7 @@ class Fills:
             volume = self._volumes.healthy(work.desired.volume_id)
             if volume is not None and await self._try(work, partial(carry_out, work, volume)):
                 return
-            await asyncio.sleep(backoff.next() if volume else 0.1)
+            await work.rest(backoff.next() if volume else 0.1)
 
     async def _try(self, work: Work, carry_out: Callable[[], Awaitable[None]]) -> bool:
         """True when there is nothing more to try."""

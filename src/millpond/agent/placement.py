@@ -34,6 +34,8 @@ RENEW_SECONDS = 1.0
 # How long a keeper may take to claim its placement before it is started again, and how often that is tried.
 CLAIM_SECONDS = 10.0
 CLAIM_TRIES = 3
+# After an error nobody expected.
+AGAIN_SECONDS = 5.0
 
 _ENDED_BY = {
     Reason.EXPIRED: "The server was not heard of for longer than the placement was valid, so the job was ended.",
@@ -67,8 +69,7 @@ class Placement:
         self.id = placement_id
         self.directory = directory
         self._world = world
-        self._prepared = (directory / SPEC).exists()
-        self._shipper = Shipper(world.server, placement_id, directory, adopted=self._prepared)
+        self._shipper = Shipper(world.server, placement_id, directory, adopted=(directory / SPEC).exists())
         self._desired: DesiredPlacement | None = None
         self._stop = False
         self._dropped = False
@@ -107,21 +108,32 @@ class Placement:
     # Its life
 
     async def _live(self) -> None:
-        try:
-            if not self._prepared and not await self._prepare():
-                self._report("finished")
+        """Go through its life; from the beginning again after an error, as a new agent would."""
+        while True:
+            try:
+                await self._go_through()
                 return
-            status = await self._run()
-            outcome = await self._save(status)
-            if not self._dropped:
-                await self._shipper.finish()
-            self._report("finished", problem=_problem(status) or outcome.problem, output_commit=outcome.output_commit)
-        except (MillError, OSError) as error:
-            log.warning("placement failed: placement=%s %s", self.id, error)
-            self._report("finished", problem=f"The job could not be run: {sentence(error)}")
-        except Exception:
-            log.exception("placement failed: placement=%s", self.id)
-            self._report("finished", problem="The agent met an error it does not know; its log tells more.")
+            except (MillError, OSError) as error:
+                problem = f"The job could not be run: {sentence(error)}"
+                log.warning("placement failed: placement=%s %s", self.id, error)
+            except Exception:
+                problem = "The agent met an error it does not know; its log tells more."
+                log.exception("placement failed: placement=%s", self.id)
+            if not (self.directory / "claim").exists():
+                self._report("finished", problem=problem)
+                return
+            # Its command may be running: nothing is reported as finished that is not known to have ended.
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _go_through(self) -> None:
+        if not (self.directory / SPEC).exists() and not await self._prepare():
+            self._report("finished")
+            return
+        status = await self._run()
+        outcome = await self._save()
+        if not self._dropped:
+            await self._shipper.finish()
+        self._report("finished", problem=_problem(status) or outcome.problem, output_commit=outcome.output_commit)
 
     async def _prepare(self) -> bool:
         """Wait for the data, then make the directory. False when it was stopped before."""
@@ -186,6 +198,7 @@ class Placement:
             # One that was left prepared by an earlier agent starts only when the server still wants it.
             if isinstance(status, NotStarted) and self._desired and clock() >= begin + tries * CLAIM_SECONDS:
                 if tries == CLAIM_TRIES:
+                    driver.stop(self.directory)  # should one of them come after all, it leaves at once
                     raise OSError(f"its keeper does not start ({_last_line(self.directory / 'keeper.log')})")
                 driver.start(self.directory)
                 tries += 1
@@ -194,7 +207,7 @@ class Placement:
             # Most waits are short at first: starting, and commands that end at once.
             await asyncio.sleep(0.02 if clock() < begin + 1 else 0.1)
 
-    async def _save(self, status: Exited | Lost) -> Outcome:
+    async def _save(self) -> Outcome:
         """Commit the outputs, once, waiting for a server or store that is away."""
         record = self.directory / OUTCOME
         if record.exists():
@@ -236,9 +249,13 @@ class Placement:
         """Validity counts from when the request was sent that the server answered: never later than it believes."""
         if moment < self._renewed + RENEW_SECONDS:
             return
-        self._renewed = moment
-        if (self.directory / SPEC).exists():
-            renew(self.directory, moment)
+        try:
+            if (self.directory / SPEC).exists():
+                renew(self.directory, moment)
+        except OSError as error:
+            log.warning("renewal failed, to be tried again: placement=%s %s", self.id, error)
+        else:
+            self._renewed = moment
 
     async def _hear_news(self, *, within: float) -> None:
         with contextlib.suppress(TimeoutError):

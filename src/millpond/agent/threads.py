@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -34,7 +35,7 @@ async def in_thread(function: Callable[[], T]) -> T:
             result = function()
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             failure = error
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
             loop.call_soon_threadsafe(deliver, result, failure)
 
     threading.Thread(target=work, name=getattr(function, "__name__", "work"), daemon=True).start()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.agent.threads import in_thread
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
+from millpond.cache.volume import CacheVolume, adopt, check
 from millpond.errors import MillError
 from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeSeen
 
@@ -84,7 +84,10 @@ class VolumeWatch:
 
     async def _watch(self) -> None:
         while True:
-            await self.look()
+            try:
+                await self.look()
+            except Exception:
+                log.exception("looking failed: volume=%s", self.volume.id)
             await asyncio.sleep(LOOK_SECONDS)
 
     def _look(self) -> VolumeSeen:
@@ -121,7 +124,3 @@ def sentence(error: MillError | OSError) -> str:
     if isinstance(error, MillError):
         return f"{error.message} {error.hint}" if error.hint else error.message
     return str(error)
-
-
-def place_of(project_id: str, dataset_id: str, commit_id: str) -> CommitPlace:
-    return CommitPlace(project_id=project_id, dataset_id=dataset_id, commit_id=commit_id)

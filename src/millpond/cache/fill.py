@@ -44,19 +44,21 @@ def fill(volume: CacheVolume, order: FillOrder, source: Downloader, *, progress:
 
     Call `begin_attempt` first. `progress` may raise FillCancelled to end it. Filling what is published already does
     nothing. Raises VolumeProblem and DiskFull for what the volume refuses, StoreUnavailable while the lake is away,
-    Corrupt for bytes that are not what the tree names; whatever the attempt has made by then is for the trash.
+    Corrupt for bytes that are not what the tree names. However it ends, nothing of the attempt is left.
     """
     check(volume)
     attempt = volume.attempt(order.attempt)
     with explained(volume):
-        if not volume.commit(order.place).is_dir():
-            try:
+        try:
+            if not volume.commit(order.place).is_dir():
                 options = FetchOptions(read_only=True)
                 fetch_tree(source, order.tree, attempt / "tree", options=options, progress=progress)
-            except (ConnectionError, TimeoutError) as error:
-                raise StoreUnavailable(f"The lake does not answer: {error}.") from error
-            publish(volume, order)
-        remove_tree(attempt)
+                publish(volume, order)
+        except (ConnectionError, TimeoutError) as error:
+            raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+        finally:
+            # After a full disk above all: what is there of the tree must not stand in its own way.
+            remove_tree(attempt)
 
 
 def publish(volume: CacheVolume, order: FillOrder) -> None:
