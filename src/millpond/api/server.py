@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from millpond import __version__
-from millpond.api import health, metrics, problems, static
+from millpond.api import health, metrics, problems, static, storage_errors
 from millpond.api.access import requirements_of
 from millpond.api.limits import BodyLimit
 from millpond.api.requests import RequestEdge
@@ -90,6 +90,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     for router in (health.router, metrics.router, lake.router, static.page_router()):
         app.include_router(router)
     problems.install(app)
+    storage_errors.install(app)
     app.add_middleware(BodyLimit, settings=deps.settings)
     app.add_middleware(RequestEdge, metrics=metrics.RequestMetrics(registry))
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]

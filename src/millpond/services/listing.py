@@ -57,7 +57,7 @@ def text_of(cursor: str | None) -> str:
 
 def number_of(cursor: str | None) -> int | None:
     key = None if cursor is None else decode(cursor)
-    if key is not None and not isinstance(key, int):
+    if key is not None and not (isinstance(key, int) and 0 <= key < 1 << 63):
         raise _bad(str(cursor))
     return key
 

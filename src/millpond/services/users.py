@@ -44,7 +44,7 @@ def get(deps: Deps, actor: Actor, name: str) -> User:
 
 def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str = "", is_admin: bool = False) -> User:
     now = deps.clock.now()
-    user = User(new_id(), check_name(name, "user"), full_name[:200], is_admin, now)
+    user = User(new_id(), check_name(name, "user"), full_name, is_admin, now)
     password_hash = hash_password(password)
     try:
         with deps.db.write() as tx:
@@ -66,8 +66,7 @@ def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session:
     with deps.db.write() as tx:
         if (wanted.is_admin is False or wanted.disabled) and user.is_admin:
             _check_not_last_administrator(tx, user)
-        full_name = None if wanted.full_name is None else wanted.full_name[:200]
-        users.change(tx, user.id, full_name=full_name, password_hash=password_hash, is_admin=wanted.is_admin)
+        users.change(tx, user.id, full_name=wanted.full_name, password_hash=password_hash, is_admin=wanted.is_admin)
         if wanted.disabled is not None:
             users.set_disabled(tx, user.id, now if wanted.disabled else None)
         if password_hash is not None or wanted.disabled:

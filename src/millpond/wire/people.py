@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from millpond.model.people import Role
 from millpond.wire.base import Request, Response, Time
 
@@ -36,13 +38,13 @@ class Session(Response):
 
 class UserCreate(Request):
     name: str
-    full_name: str = ""
+    full_name: str = Field(default="", max_length=200)
     password: str
     is_admin: bool = False
 
 
 class UserChange(Request):
-    full_name: str | None = None
+    full_name: str | None = Field(default=None, max_length=200)
     password: str | None = None
     old_password: str | None = None
     is_admin: bool | None = None

@@ -1,0 +1,47 @@
+"""Errors of database and disk that no service can do anything about, in words for whoever asked."""
+
+from __future__ import annotations
+
+import errno
+from logging import getLogger
+
+from fastapi import FastAPI, Request
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError
+from starlette.responses import Response
+
+from millpond.api import problems
+from millpond.errors import Conflict, DiskFull, Invalid, MillError, Unavailable
+
+logger = getLogger(__name__)
+
+_FULL = ("disk is full", "No space left on device", "could not extend file")
+
+
+def install(app: FastAPI) -> None:
+    for cls in (OperationalError, TimeoutError, DataError, IntegrityError, OverflowError, OSError):
+        app.add_exception_handler(cls, _answer)
+
+
+def translated(error: Exception) -> MillError | None:
+    """What the error means for whoever asked; None for one that is simply a mistake of ours."""
+    if isinstance(error, OSError):
+        return _full() if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    if isinstance(error, OperationalError) and any(words in str(error) for words in _FULL):
+        return _full()
+    if isinstance(error, OperationalError | TimeoutError):
+        return Unavailable("The database does not answer at the moment.", hint="Try again in a while.")
+    if isinstance(error, IntegrityError):
+        return Conflict("Somebody changed the same thing at the same moment.", hint="Look at it, then try again.")
+    return Invalid("A number or a text in the request cannot be stored.", hint="Numbers have at most 64 bits.")
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    answer = translated(error)
+    if answer is None:
+        raise error
+    logger.error("storage_error request=%s", problems.request_id_of(request), exc_info=error)
+    return problems.respond(problems.request_id_of(request), answer)
+
+
+def _full() -> DiskFull:
+    return DiskFull("The disk of the server is full.", hint="Make room in its data directory; nothing was changed.")
