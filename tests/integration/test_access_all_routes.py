@@ -28,6 +28,9 @@ from millpond.testing.builders_work import add_agent, add_commit, add_job, add_v
 from millpond.testing.clock import NOON, FakeClock
 from millpond.testing.server import RunningServer, running_server
 
+# One world for all of them, and the last one changes it.
+pytestmark = pytest.mark.xdist_group("access")
+
 PROJECT = "walled"
 ROLES = {"viewer": Role.VIEWER, "member": Role.MEMBER, "boss": Role.ADMIN}
 # What the path's parameters stand for: things that exist in the project once the world is made.
