@@ -70,9 +70,7 @@ class Target:
     def make_parents(self, path: bytes) -> None:
         """Make the directories above `path`. Paths come in order, so each directory is made once."""
         parent = path.rpartition(b"/")[0]
-        if not parent or (self._above and self._above[-1] == parent):
-            return
-        while self._above and not parent.startswith(self._above[-1] + b"/"):
+        while self._above and not (parent + b"/").startswith(self._above[-1] + b"/"):
             self._above.pop()
         at = len(self._above[-1]) if self._above else 0
         while at < len(parent):

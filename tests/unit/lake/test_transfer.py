@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Conflict, Corrupt, Forbidden, Incomplete, StoreUnavailable
@@ -32,6 +32,7 @@ def push(lake: DirectLake, root: Path, **options: object) -> Pushed:
 
 
 @given(things())
+@example([Thing(b"a/A/a", b""), Thing(b"a/a", b""), Thing(b"a/b/c/d", b""), Thing(b"a/b/e", b""), Thing(b"ab/f", b"")])
 def test_a_directory_comes_back_exactly(before: list[Thing]) -> None:
     with tempfile.TemporaryDirectory() as name:
         source, target = Path(name) / "source", Path(name) / "target"

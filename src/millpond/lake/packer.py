@@ -1,0 +1,110 @@
+"""Sending blobs: ask which are missing, fill packs with those, and upload a bounded number of packs at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from millpond.blobs.store import Buffer
+from millpond.errors import Forbidden
+from millpond.lake.packs import PackWriter
+from millpond.lake.transfer import Meter, Slot, Uploader
+
+_SENDERS = 3
+# Blobs whose presence is asked for at once.
+_ASK_DIGESTS = 2000
+_ASK_BYTES = 16 << 20
+
+
+class Packer:
+    """Collects blobs, asks which are missing, and sends those in packs. `with` waits for what is under way."""
+
+    def __init__(self, uploader: Uploader, meter: Meter, target: int) -> None:
+        self.uploader = uploader
+        self.packs = 0
+        self._meter = meter
+        self._target = target
+        self._writer = PackWriter(target)
+        self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
+        self._sending: deque[Future[None]] = deque()
+        self._asked: set[bytes] = set()
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._waiting_bytes = 0
+
+    def __enter__(self) -> Packer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._senders.shutdown(wait=True, cancel_futures=True)
+
+    def knows(self, digest: bytes) -> bool:
+        """Whether this push has already seen to it that the blob will be there."""
+        return digest in self._asked
+
+    def add(self, digest: bytes, data: Buffer) -> None:
+        """Send the blob unless it is there. `data` is copied if it is not `bytes`."""
+        if digest in self._asked:
+            return
+        self._asked.add(digest)
+        self._waiting.append((digest, data if isinstance(data, bytes) else bytes(data)))
+        self._waiting_bytes += len(data)
+        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= _ASK_BYTES:
+            self._pack_missing()
+
+    def finish(self) -> None:
+        """Send what is left and wait until all of it is written and the server knows."""
+        self._pack_missing()
+        self._send_pack()
+        self._wait(0)
+
+    def put_all(self, slots: Iterable[Slot], objects: dict[str, bytes]) -> int:
+        """Write small objects, several at once; the number written."""
+        written = [self._senders.submit(self._put_page, slot, objects[slot.id]) for slot in slots]
+        for future in written:
+            future.result()
+        return len(written)
+
+    def _pack_missing(self) -> None:
+        if not self._waiting:
+            return
+        missing = self.uploader.missing([digest for digest, _ in self._waiting])
+        for (digest, data), is_missing in zip(self._waiting, missing, strict=True):
+            if is_missing:
+                if not self._writer.fits(len(data)):
+                    self._send_pack()
+                self._writer.add(digest, data)
+        self._waiting = []
+        self._waiting_bytes = 0
+
+    def _send_pack(self) -> None:
+        if not len(self._writer):
+            return
+        pack = self._writer.finish()
+        self._writer = PackWriter(self._target)
+        self._wait(_SENDERS - 1)
+        self._sending.append(self._senders.submit(self._put_pack, pack))
+        self.packs += 1
+
+    def _wait(self, most: int) -> None:
+        """Until at most `most` packs are under way; an error of any of them is raised here."""
+        while len(self._sending) > most:
+            self._sending.popleft().result()
+
+    def _put_pack(self, pack: bytearray) -> None:
+        slot = self.uploader.pack_slots(1)[0]
+        try:
+            self.uploader.put(slot, pack)
+        except Forbidden:  # it took longer to get here than the slot lives
+            slot = self.uploader.pack_slots(1)[0]
+            self.uploader.put(slot, pack)
+        self.uploader.packs_written([(slot.id, len(pack))])
+        self._meter.add(sent=len(pack))
+
+    def _put_page(self, slot: Slot, data: bytes) -> None:
+        try:
+            self.uploader.put(slot, data)
+        except Forbidden:
+            for renewed in self.uploader.page_slots([slot.id]):
+                self.uploader.put(renewed, data)
+        self._meter.add(sent=len(data))
