@@ -17,7 +17,7 @@ from millpond.errors import MillError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PANEL = "Every command"
-_COMMON = {
+COMMON_OPTIONS = {
     "server": Annotated[
         str | None,
         typer.Option("--server", metavar="URL", help="The server to talk to (MILL_SERVER).", rich_help_panel=_PANEL),
@@ -51,11 +51,11 @@ def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[Function]
                 default=None if key in ("server", "project") else False,
                 annotation=annotation,
             )
-            for key, annotation in _COMMON.items()
+            for key, annotation in COMMON_OPTIONS.items()
         ]
 
         def run(**values: Any) -> None:
-            flags = Flags(**{key: values.pop(key) for key in _COMMON})
+            flags = Flags(**{key: values.pop(key) for key in COMMON_OPTIONS})
             run_command(Session(flags), lambda session: function(session, **values))
 
         run.__doc__ = function.__doc__

@@ -174,6 +174,7 @@ def show_job(mill: Session, job: Job) -> None:
             ("queued", job.queued_at),
             ("started", job.started_at),
             ("ended", job.ended_at),
+            ("in the bin", job.deleted_at),
             ("time", ", ".join(f"{name} {format_seconds(s)}" for name, s in parts if s is not None)),
             ("total", Seconds(ledger.total)),
         ],

@@ -1,0 +1,191 @@
+"""`mill submit` and the verbs of jobs, people and health, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millpond.testing.up import MillUp, mill_up
+from millpond.testing.waiting import wait_until
+from tests.integration.cli import Mill
+
+TRAIN = """
+import os, pathlib
+import millpond
+data = pathlib.Path(os.environ["MILL_DATA_NUMBERS"])
+print("read", (data / "a.txt").read_text(), sorted(p.name for p in pathlib.Path().iterdir()), flush=True)
+millpond.log_params(lr=0.1)
+for step in range(3):
+    millpond.log_metric("loss", 1 / (step + 1), step)
+pathlib.Path(os.environ["MILL_OUTPUT"], "model.txt").write_text("weights")
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
+    with mill_up(tmp_path_factory.mktemp("cli-jobs") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+    return Mill(server, capfd, tmp_path)
+
+
+def test_the_whole_story(mill: Mill, tmp_path: Path) -> None:
+    data, code = tmp_path / "numbers", tmp_path / "code"
+    for folder in (data, code / ".git", code / "ignored"):
+        folder.mkdir(parents=True)
+    (data / "a.txt").write_text("one")
+    (code / "train.py").write_text(TRAIN)
+    (code / ".git/HEAD").write_text("ref")
+    (code / "ignored/x").write_text("x")
+    (code / ".gitignore").write_text("ignored/\n")
+    mill.ok("data", "init", cwd=data)
+    mill.ok("data", "sync", cwd=data)
+    done = mill.ok("submit", "train", "--data", "numbers", "--follow", "--", "python", "train.py", cwd=code)
+    assert done.out.strip() == "read one ['.gitignore', 'train.py']"
+    assert "succeeded after" in done.err
+    job = mill.ok("get", "train", "--json").json
+    assert (job["state"], job["exit_code"]) == ("succeeded", 0)
+    assert job["ledger"]["run"] > 0
+    run = mill.ok("run", "show", job["run_id"], "--json").json
+    assert run["params"] == {"lr": 0.1}
+    assert run["metrics"]["loss"] == pytest.approx(1 / 3)
+    points = mill.ok("run", "metrics", job["run_id"], "loss", "--json").json["items"][0]
+    assert points["steps"] == [0, 1, 2]
+    assert mill.ok("data", "cat", f".outputs@{job['output_commit'][:12]}:model.txt").out == "weights"
+    again = mill.ok("submit", "train", "--data", "numbers", "--wait", "--json", "--", "python", "train.py", cwd=code)
+    assert again.json["code_commit"] == job["code_commit"], "unchanged code is not committed again"
+    assert mill.ok("get", "train#1", "--json").json["id"] == job["id"]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("exit 3", 100), ("kill -9 $$", 100), ("exec no-such-command-here", 100)]
+)
+def test_a_job_that_fails_is_100(mill: Mill, command: str, code: int) -> None:
+    done = mill("submit", "--no-code", "--wait", "--", "sh", "-c", command)
+    assert done.code == code
+    assert "failed after" in done.err
+
+
+def test_a_command_that_does_not_exist_says_so(mill: Mill) -> None:
+    done = mill("submit", "--no-code", "--wait", "--", "no-such-command-here")
+    assert done.code == 100
+    assert "no-such-command-here" in done.err
+
+
+def test_a_name_is_held_until_the_job_has_ended(mill: Mill) -> None:
+    first = mill.ok("submit", "holder", "--no-code", "--", "sleep", "60").out.strip()
+    taken = mill("submit", "holder", "--no-code", "--", "true")
+    assert taken.code == 5
+    assert first in taken.err
+    assert mill("wait", "holder", "--timeout", "0").code == 101
+    mill.ok("stop", "holder")
+    assert mill("wait", "holder").code == 103
+    mill.ok("submit", "holder", "--no-code", "--wait", "--", "true")
+    assert mill.ok("get", "holder#1", "--json").json["id"] == first
+    assert "asked" in mill.ok("why", first).out
+
+
+def test_deleted_jobs_come_back(mill: Mill) -> None:
+    job = mill.ok("submit", "binned", "--no-code", "--wait", "--json", "--", "true").json["id"]
+    assert mill("delete", "binned").code == 2
+    mill.ok("delete", "binned", "--yes")
+    assert job not in mill.ok("list").out
+    assert job in mill.ok("list", "--deleted").out
+    mill.ok("undelete", "binned")
+    assert job in mill.ok("list").out
+    assert mill.ok("get", "binned", "--json").json["deleted_at"] is None
+
+
+def test_logs_are_bytes_and_can_be_cut(mill: Mill) -> None:
+    mill.ok("submit", "talker", "--no-code", "--wait", "--", "sh", "-c", "seq 1 5000; printf 'no newline'")
+    wait_until(lambda: mill("logs", "talker").out.endswith("no newline"), what="the whole log")
+    lines = mill.ok("logs", "talker").out.splitlines()
+    assert len(lines) == 5001
+    assert mill.ok("logs", "talker", "--tail", "2").out == "5000\nno newline"
+    assert mill.ok("logs", "talker", "-f").out.splitlines() == lines
+    assert mill("logs", "nobody").code == 3
+
+
+def test_bad_submissions_are_refused_before_anything_is_sent(mill: Mill, tmp_path: Path) -> None:
+    assert mill("submit", "x").code == 2
+    assert mill("submit", "Bad Name", "--", "true").code == 2
+    assert mill("submit", "-e", "=x", "--", "true").code == 2
+    assert mill("submit", "--memory", "lots", "--", "true").code == 2
+    assert mill("submit", "--no-code", "--data", "nothing-here", "--", "true").code == 3
+    gpu = mill("submit", "--no-code", "-g", "1", "--", "true")
+    assert gpu.code == 5
+    assert "hint" in gpu.err
+
+
+def test_much_code_needs_a_yes(mill: Mill, tmp_path: Path) -> None:
+    folder = tmp_path / "much"
+    folder.mkdir()
+    with (folder / "weights.bin").open("wb") as file:
+        file.truncate(600_000_000)
+    done = mill("submit", "--", "true", cwd=folder)
+    assert done.code == 2
+    assert "weights.bin (600.0 MB)" in done.err
+    assert ".millignore" in done.err
+
+
+def test_people_projects_and_tokens(mill: Mill, tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("correct horse battery\n")
+    mill.ok("user", "create", "maria", "--password-file", str(secret))
+    assert mill("user", "create", "maria", "--password-file", str(secret)).code == 5
+    mill.ok("project", "create", "vision")
+    home = str(tmp_path / "home-of-maria")
+    server = mill.server.url
+    mill.ok("login", server, "--user", "maria", "--password-file", str(secret), MILL_HOME=home)
+    assert mill.ok("whoami", "--json", MILL_HOME=home).json["user"]["name"] == "maria"
+    hidden = mill("project", "show", "vision", "--json", MILL_HOME=home)
+    absent = mill("project", "show", "absent", "--json", MILL_HOME=home)
+    assert (hidden.code, absent.code) == (3, 3)
+    mill.ok("project", "add-member", "vision", "maria", "--role", "viewer")
+    mill.ok("project", "use", "vision", MILL_HOME=home)
+    assert mill("data", "create", "x", MILL_HOME=home).code == 4
+    token = mill.ok("token", "create", "ci", "--expires", "1h", "--json", MILL_HOME=home).json
+    assert mill.ok("whoami", MILL_SERVER=server, MILL_TOKEN=token["secret"]).out.startswith("user\tmaria")
+    mill.ok("token", "revoke", token["id"], MILL_HOME=home)
+    assert mill("whoami", MILL_SERVER=server, MILL_TOKEN=token["secret"]).code == 4
+    assert "user.create" in mill.ok("audit").out
+    mill.ok("logout", MILL_HOME=home)
+    assert mill("whoami", MILL_HOME=home, MILL_SERVER=server).code == 4
+    wrong = tmp_path / "wrong"
+    wrong.write_text("nope")
+    assert mill("login", server, "-u", "maria", "--password-file", str(wrong), MILL_HOME=home).code == 4
+    new = mill.ok("user", "reset-password", "maria", "--data-dir", str(mill.server.data_dir)).out.strip()
+    secret.write_text(new)
+    mill.ok("login", server, "-u", "maria", "--password-file", str(secret), MILL_HOME=home)
+
+
+def test_doctor_is_content_and_says_what_is_not(mill: Mill) -> None:
+    wait_until(lambda: mill("doctor", "-q").code == 0, what="the agent's first word")
+    report = mill.ok("doctor", "--json").json
+    assert report["ok"] is True
+    names = {check["name"] for check in report["checks"]}
+    assert {"disk", "clock", "credentials", "proxies", "versions", "lake", "agent", "volume"} <= names
+    credentials = mill.server.home / "credentials.json"
+    credentials.chmod(0o644)
+    try:
+        done = mill("doctor", "--json")
+    finally:
+        credentials.chmod(0o600)
+    assert done.code == 1
+    assert [c["name"] for c in json.loads(done.out)["checks"] if not c["ok"]] == ["credentials"]
+    down = mill("doctor", "--server", "http://127.0.0.1:9")
+    assert down.code == 1
+    assert "wrong\tport" in down.out
+
+
+def test_a_proxy_in_the_environment_is_no_obstacle(mill: Mill) -> None:
+    assert "no_proxy" not in os.environ
+    mill.ok("whoami", http_proxy="http://127.0.0.1:9", https_proxy="http://127.0.0.1:9")
+    mill.ok("submit", "--no-code", "--wait", "--", "true", http_proxy="http://127.0.0.1:9")

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import millpond
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_reference_of_the_command_line_is_current() -> None:
+    command = [sys.executable, str(ROOT / "dev" / "make_cli_docs.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_environment_variable_is_explained() -> None:
+    page = (ROOT / "docs/reference/environment.md").read_text("utf-8")
+    used = {
+        name
+        for path in (ROOT / "src/millpond").rglob("*.py")
+        if "testing" not in path.parts
+        for name in re.findall(r'"(MILL_[A-Z_]+)"', path.read_text("utf-8"))
+    }
+    assert {name for name in used if f"`{name}" not in page} == set()
+
+
+def test_every_public_name_of_the_sdk_is_explained() -> None:
+    page = (ROOT / "docs/sdk.md").read_text("utf-8")
+    public = [name for name in millpond.__all__ if name not in ("__version__", "Run")]
+    assert [name for name in public if f"`{name}(" not in page] == []
+    assert all(hasattr(millpond, name) for name in millpond.__all__)
