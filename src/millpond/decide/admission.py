@@ -62,26 +62,25 @@ def admit(space: Space, held: Sequence[Held], name: str, needed: int) -> Admit |
     return Refuse((size, _most(space, usable, free)), tuple(_blocker(h) for h in held if not h.may_go and _counts(h)))
 
 
-def fills_to_start(usable: int, held: Sequence[Held]) -> frozenset[str]:
-    """The fills that may write now. A fill admitted against an eviction waits until those bytes are gone.
+def fills_to_start(usable: int, held: Sequence[Held]) -> tuple[str, ...]:
+    """The waiting fills that may write now, in the order they were asked for.
 
-    In order of attempt; one that has begun goes on, so a volume made smaller never tears a fill in two.
+    One that was admitted against an eviction waits until those bytes are gone, and none overtakes another: so what
+    has been begun never has to stop.
     """
-    used = sum(h.reserved_bytes for h in held if h.state in (CachedState.READY, CachedState.EVICTING))
-    fills = [h for h in held if h.state is CachedState.FILLING]
-    started: set[str] = set()
-    for fill in sorted(fills, key=lambda h: (h.done_bytes == 0, h.attempt)):
-        if fill.done_bytes > 0 or used + fill.reserved_bytes <= usable:
-            started.add(fill.id)
-            used += fill.reserved_bytes
-    return frozenset(started)
+    used = used_bytes(held)
+    started: list[str] = []
+    for fill in sorted((h for h in held if h.is_waiting), key=lambda h: (h.requested_at, h.id)):
+        used += fill.reserved_bytes
+        if used > usable:
+            break
+        started.append(fill.id)
+    return tuple(started)
 
 
-def used_bytes(usable: int, held: Sequence[Held]) -> int:
-    """What is on the volume or may be written there now; fills that wait for an eviction are not."""
-    started = fills_to_start(usable, held)
-    present = (CachedState.READY, CachedState.EVICTING)
-    return sum(h.reserved_bytes for h in held if h.state in present or h.id in started)
+def used_bytes(held: Sequence[Held]) -> int:
+    """What is on the volume or may be written there now; fills that wait are not."""
+    return sum(h.reserved_bytes for h in held if h.state is not CachedState.FAILED and not h.is_waiting)
 
 
 def _on_disk(held: Sequence[Held]) -> int:

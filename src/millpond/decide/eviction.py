@@ -17,9 +17,11 @@ class Held:
     id: str
     name: str  # project/dataset@commit, for reasons
     state: CachedState
+    # 0 while a fill waits for room: no agent knows of it yet, and nothing of it is on the disk.
     attempt: int
     reserved_bytes: int
     done_bytes: int
+    requested_at: datetime
     used_at: datetime
     idle_seconds: int | None = None
     pinned: bool = False
@@ -29,6 +31,10 @@ class Held:
     def may_go(self) -> bool:
         """Only what is whole and nobody needs; fills are stopped by people, not by this."""
         return self.state is CachedState.READY and not self.pinned and not self.leased_by
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.state is CachedState.FILLING and self.attempt == 0
 
 
 @dataclass(frozen=True, slots=True)

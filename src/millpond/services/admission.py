@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView, CommitSize
 from millpond.db.leases import Sees
-from millpond.decide.admission import Refuse, Space, admit
+from millpond.decide.admission import Refuse, Space, admit, fills_to_start, usable_bytes
 from millpond.decide.eviction import Evict, Held
 from millpond.errors import DoesNotFit, NotReady, VolumeProblem
 from millpond.model.ids import new_id
@@ -56,8 +56,11 @@ def begin_fill(
     if isinstance(answer, Refuse):
         raise _does_not_fit(volume, size, answer)
     evicting = mark_evictions(tx, volume, answer.evict)
-    row = _start(tx, volume, size, found, requested_by=requested_by, now=now, reason="; ".join(answer.reasons))
-    return Begun(row, True, answer.reasons, evicting)
+    _add(tx, volume, size, found, requested_by=requested_by, now=now, reason="; ".join(answer.reasons))
+    start_fills(tx, volume, now)
+    begun = caches.find(tx, volume.id, size.commit_id)
+    assert begun is not None  # written just above, in this transaction
+    return Begun(begun, True, answer.reasons, evicting)
 
 
 def check_usable(volume: Volume) -> None:
@@ -86,6 +89,7 @@ def held_on(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = _ever
             attempt=view.cached.attempt,
             reserved_bytes=view.cached.reserved_bytes,
             done_bytes=view.cached.done_bytes,
+            requested_at=view.cached.requested_at,
             used_at=view.cached.used_at,
             idle_seconds=view.cached.idle_seconds,
             pinned=view.cached.pinned,
@@ -99,25 +103,45 @@ def space_of(volume: Volume) -> Space:
     return Space(volume.name, volume.capacity_bytes, volume.reserve_bytes, volume.disk_free_bytes)
 
 
+def start_fills(tx: Connection, volume: Volume, now: datetime) -> bool:
+    """Give a number to the waiting fills for which there is room now; whether there were any.
+
+    To be called whenever room may have become free. From here on agents are told to fill.
+    """
+    held = held_on(tx, volume.id, now)
+    chosen = fills_to_start(usable_bytes(space_of(volume), held), held)
+    for cached_id in chosen:
+        caches.change(tx, cached_id, attempt=volumes.take_attempt(tx, volume.id))
+    return bool(chosen)
+
+
 def mark_evictions(tx: Connection, volume: Volume, plan: Sequence[Evict]) -> tuple[CachedView, ...]:
-    """Each gets a new attempt number: what an agent still does under the old one no longer counts."""
+    """Each gets a new attempt number: what an agent still does under the old one no longer counts.
+
+    A fill that was still waiting is nowhere yet, so it is simply forgotten.
+    """
     marked: list[CachedView] = []
     for evict in plan:
-        attempt = volumes.take_attempt(tx, volume.id)
-        caches.change(tx, evict.id, state=CachedState.EVICTING, attempt=attempt, reason=evict.reason, problem=None)
         view = caches.get(tx, evict.id)
-        if view is not None:
-            marked.append(view)
+        if view is None:
+            continue
+        if view.cached.state is CachedState.FILLING and view.cached.attempt == 0:
+            caches.delete(tx, evict.id)
+        else:
+            attempt = volumes.take_attempt(tx, volume.id)
+            caches.change(tx, evict.id, state=CachedState.EVICTING, attempt=attempt, reason=evict.reason, problem=None)
+            view = caches.get(tx, evict.id) or view
+        marked.append(view)
     return tuple(marked)
 
 
 def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> None:
-    """Fill again, in the space it already has, what should be on the volume and is not."""
+    """Fill again, in the space it already has, what should be on the volume and is not. `start_fills` begins it."""
     caches.change(
         tx,
         view.cached.id,
         state=CachedState.FILLING,
-        attempt=volumes.take_attempt(tx, view.cached.volume_id),
+        attempt=0,
         done_bytes=0,
         done_files=0,
         ready_at=None,
@@ -127,7 +151,7 @@ def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> N
     )
 
 
-def _start(
+def _add(
     tx: Connection,
     volume: Volume,
     size: CommitSize,
@@ -136,18 +160,15 @@ def _start(
     requested_by: str,
     now: datetime,
     reason: str,
-) -> CachedView:
+) -> None:
     if failed is not None:
         refill(tx, failed, reason=reason, now=now)
         caches.change(tx, failed.cached.id, reserved_bytes=size.allocated, requested_by=requested_by, used_at=now)
     else:
-        caches.insert(tx, _row(volume, size, volumes.take_attempt(tx, volume.id), requested_by, now, reason))
-    view = caches.find(tx, volume.id, size.commit_id)
-    assert view is not None  # written just above, in this transaction
-    return view
+        caches.insert(tx, _row(volume, size, requested_by, now, reason))
 
 
-def _row(volume: Volume, size: CommitSize, attempt: int, requested_by: str, now: datetime, reason: str) -> CachedCommit:
+def _row(volume: Volume, size: CommitSize, requested_by: str, now: datetime, reason: str) -> CachedCommit:
     return CachedCommit(
         id=new_id(),
         volume_id=volume.id,
@@ -155,7 +176,7 @@ def _row(volume: Volume, size: CommitSize, attempt: int, requested_by: str, now:
         dataset_id=size.dataset_id,
         commit_id=size.commit_id,
         state=CachedState.FILLING,
-        attempt=attempt,
+        attempt=0,
         reserved_bytes=size.allocated,
         bytes=size.bytes,
         files=size.files,

@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, leases, server, sites, volumes
 from millpond.db.caches import CachedView
-from millpond.decide.admission import fills_to_start, usable_bytes
 from millpond.errors import NotFound
 from millpond.model.job import Agent
 from millpond.model.volume import CachedState, Volume
-from millpond.services.admission import begin_fill, held_on, refill, space_of
+from millpond.services.admission import begin_fill, refill, start_fills
 from millpond.services.deps import Deps
 from millpond.wire.agent import CommitSeen, DesiredFill, DesiredVolume, FillSeen, VolumeSeen
 
@@ -57,16 +56,15 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
     """All volumes of the agent's site, and what is to be filled and evicted on those that are well.
 
     One agent of a site, the oldest, carries out fills: the others see volumes only. A fill that was admitted
-    against an eviction is held back until those bytes are gone.
+    against an eviction is not told before those bytes are gone.
     """
-    now = deps.clock.now()
     with deps.db.read() as tx:
         found = volumes.all_of(tx, agent.site_id)
         fills: list[DesiredFill] = []
         tended = sites.filling_agent(tx, agent.site_id) == agent.id
         if tended:
             for volume in found:
-                fills.extend(_desired_on(tx, volume, now))
+                fills.extend(_desired_on(tx, volume))
         row = server.get(tx)
     lake = (row.lake_id if row else None) or ""
     # A volume whose disk was never measured has not been seen well by any agent.
@@ -152,17 +150,15 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     return begun.cached
 
 
-def _desired_on(tx: Connection, volume: Volume, now: datetime) -> list[DesiredFill]:
+def _desired_on(tx: Connection, volume: Volume) -> list[DesiredFill]:
     if volume.problem is not None:
         return []
-    held = held_on(tx, volume.id, now)
-    started = fills_to_start(usable_bytes(space_of(volume), held), held)
     found: list[DesiredFill] = []
     for view in caches.of_volume(tx, volume.id):
-        if view.cached.id in started:
-            found.append(_desired(view, present=True))
-        elif view.cached.state is CachedState.EVICTING:
+        if view.cached.state is CachedState.EVICTING:
             found.append(_desired(view, present=False))
+        elif view.cached.state is CachedState.FILLING and view.cached.attempt > 0:
+            found.append(_desired(view, present=True))
     return found
 
 
@@ -195,6 +191,10 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         changed: list[tuple[CachedView, str]] = []
         if seen.problem is None and seen.commits is not None:
             changed = _reconcile(tx, volume, seen.commits, now)
+        measured_volume = volumes.get(tx, volume.id) or volume
+        started = seen.problem is None and start_fills(tx, measured_volume, now)
+    if started:
+        deps.events.wake("agents")
     if seen.problem != volume.problem or "capacity_bytes" in measured:
         data = {"id": volume.id, "what": "volume", "volume": volume.name, "problem": seen.problem}
         deps.events.publish("caches", project_id=None, data=data)
@@ -253,6 +253,8 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         if view is None or volume is None or volume.site_id != agent.site_id or view.cached.attempt != seen.attempt:
             return None
         what = _apply(tx, view, seen, now)
+        if what in ("evicted", "failed"):
+            start_fills(tx, volume, now)
         return (caches.get(tx, seen.cached_id) or view, what) if what else None
 
 

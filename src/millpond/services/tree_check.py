@@ -6,7 +6,7 @@ file of a million costs a few pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -28,6 +28,8 @@ _BATCH = 32
 _NAMED = 1000
 # Packs of others that are read for one commit; more of them wait for the loop that checks packs.
 _CHECKED_NOW = 32
+_WAITING = 100_000
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,17 @@ def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: s
     `settled` is the tree of the commit before: what both share was checked together. Incomplete names the pages and
     blobs that are missing, BadFormat what is wrong with the tree.
     """
-    walk = _Walk(deps, project_id, owner)
-    with ThreadPoolExecutor(_PARALLEL) as walk.pool:
-        row = walk.page(root, is_last=True)
-    if walk.missing_pages or walk.missing_blobs or row is None:
-        raise _incomplete(walk)
     pages = ProjectPages(deps.store, deps.pages, project_id)
-    check_directories(pages, root, settled)
-    _check_shared(deps, project_id, owner, pages, root, walk)
-    return CheckedTree(row, tuple(walk.rows), walk.packs)
+    for _ in range(_TRIES):
+        walk = _Walk(deps, project_id, owner)
+        with ThreadPoolExecutor(_PARALLEL) as walk.pool:
+            row = walk.page(root, is_last=True)
+        if walk.missing_pages or walk.missing_blobs or row is None:
+            raise _incomplete(walk)
+        check_directories(pages, root, settled)
+        if _may_share(deps, project_id, owner, leaf_ids(pages, root) - walk.packs.keys()):
+            return CheckedTree(row, tuple(walk.rows), walk.packs)
+    raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
 
 
 @dataclass
@@ -201,15 +205,14 @@ def _index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
     )
 
 
-def _check_shared(deps: Deps, project_id: str, owner: str, pages: ProjectPages, root: str, walk: _Walk) -> None:
-    """What the tree shares with earlier commits must not rest on packs of others that nobody has checked."""
+def _may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
+    """Whether these leaves of earlier commits rest on nothing bad; packs of others are checked before they are shared.
+
+    False once a pack was condemned: its leaves are new again, and their content must come from elsewhere.
+    """
     with deps.db.read() as tx:
-        waiting = {pack.id for pack in uploads.unverified(tx, limit=100_000, project_id=project_id, besides=owner)}
-    if not waiting:
-        return
-    shared = leaf_ids(pages, root) - walk.packs.keys()
-    with deps.db.read() as tx:
-        packs_of = blobs.packs_of_pages(tx, project_id, shared)
+        waiting = {pack.id for pack in uploads.unverified(tx, limit=_WAITING, project_id=project_id, besides=owner)}
+        packs_of = blobs.packs_of_pages(tx, project_id, leaves if waiting else ())
     needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting
     if len(needed) > _CHECKED_NOW:
         deps.events.wake("verify")
@@ -217,10 +220,7 @@ def _check_shared(deps: Deps, project_id: str, owner: str, pages: ProjectPages, 
             f"{len(needed)} packs that this commit shares with others are still being checked.",
             hint="Try again in a moment.",
         )
-    if not trusted(deps, project_id, owner, needed):
-        raise Incomplete(
-            "Content that this commit shares with others is damaged; send it again.", pages=sorted(shared)[:_NAMED]
-        )
+    return trusted(deps, project_id, owner, needed)
 
 
 def _incomplete(walk: _Walk) -> Incomplete:

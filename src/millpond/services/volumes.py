@@ -131,7 +131,7 @@ def _clearable(tx: Connection, volume: Volume, actor: Actor, now: datetime) -> l
 
 def _shape(tx: Connection, volume: Volume, now: datetime) -> wire.Volume:
     held = held_on(tx, volume.id, now)
-    used = used_bytes(usable_bytes(space_of(volume), held), held)
+    used = used_bytes(held)
     return wire.Volume(
         id=volume.id,
         name=volume.name,
