@@ -60,8 +60,9 @@ def serve(
     hub = EventHub()
     with ExitStack() as stack:
         stack.enter_context(data_dir.locked(settings.data_dir, clock.now()))
-        prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
+        # First what may be refused: a password that was made but never shown would be of no use.
         listening = stack.enter_context(_listening(settings, port_is_fixed=port_is_fixed))
+        prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
         deps = replace(prepared.deps, settings=replace(settings, port=listening.getsockname()[1]))
         url = local_url(deps.settings)
         ready = Ready(
@@ -95,21 +96,20 @@ class Prepared:
 def preparing(
     settings: Settings, hub: EventHub, clock: Clock, *, admin_password: str | None = None
 ) -> Iterator[Prepared]:
-    """Database migrated, first start done, lake opened and owned, records of a crash finished."""
+    """Database migrated, lake opened and owned, first people and places made, records of a crash finished."""
     with closing(Database(settings.database)) as db:
         copy = migrate.prepare(db, clock.now())
         if settings.database_url is None:
             # It holds the server's secret. The files SQLite puts beside it take the same mode.
             (settings.data_dir / "millpond.db").chmod(0o600)
-        volume = settings.data_dir / "volume"
-        first = setup.first_start(db, volume_path=volume, admin_password=admin_password, now=clock.now())
-        if first.is_first:
-            volume.mkdir(exist_ok=True)
-        store = open_store(settings.lake, LocalSigner(first.secret))
+        secret = setup.identify(db, clock.now()).secret
+        store = open_store(settings.lake, LocalSigner(secret))
         lake_owner.claim(db, store, clock.now())
-        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=first.secret)
+        volume = settings.data_dir / "volume"
+        password = setup.populate(db, volume_path=volume, admin_password=admin_password, now=clock.now())
+        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret)
         records.finish_pending(deps)
-        yield Prepared(deps, first.password, copy)
+        yield Prepared(deps, password, copy)
 
 
 def reset_password(settings: Settings, name: str, password: str) -> None:
@@ -125,8 +125,7 @@ def take_over_lake(settings: Settings) -> str | None:
     clock = SystemClock()
     with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
         migrate.prepare(db, clock.now())
-        volume = settings.data_dir / "volume"
-        secret = setup.first_start(db, volume_path=volume, admin_password=None, now=clock.now()).secret
+        secret = setup.identify(db, clock.now()).secret
         return lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
 
 
@@ -165,7 +164,11 @@ def _sign_in_command_line(deps: Deps, url: str) -> None:
     machine = f"{socket.gethostname()} in {deps.settings.data_dir}"
     token = setup.cli_token(deps.db, data_dir.read_private(file), machine=machine, now=deps.clock.now())
     write_atomically(file, token.encode() + b"\n", mode=0o600)
-    save_token(config_dir(), url, token)
+    try:
+        save_token(config_dir(), url, token)
+    except (OSError, SetupError) as error:
+        # A service account often has no home. The token is in the data directory, too.
+        logger.warning("command_line_not_signed_in reason=%s token=%s", error, file)
 
 
 def _local_agent(deps: Deps, url: str) -> Child:

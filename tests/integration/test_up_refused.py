@@ -25,9 +25,10 @@ def start(settings: Settings, *, port_is_fixed: bool = True) -> None:
     serve(settings, port_is_fixed=port_is_fixed, on_ready=lambda ready: pytest.fail("it started"))
 
 
-def prepare(settings: Settings) -> None:
-    with preparing(settings, EventHub(), SystemClock()):
-        pass
+def prepare(settings: Settings) -> str | None:
+    """Everything but listening; the password that was made."""
+    with preparing(settings, EventHub(), SystemClock()) as prepared:
+        return prepared.password
 
 
 def test_directory_of_a_running_server(tmp_path: Path) -> None:
@@ -49,6 +50,7 @@ def test_port_that_is_taken(tmp_path: Path) -> None:
         with pytest.raises(SetupError, match=f"port {port}") as refused:
             start(Settings(data_dir=tmp_path, port=port))
     assert "--port" in (refused.value.hint or "")
+    assert prepare(Settings(data_dir=tmp_path)), "the password is made, and shown, by the start that succeeds"
 
 
 def test_newer_database(tmp_path: Path) -> None:
@@ -75,7 +77,8 @@ def test_lake_of_another_database(tmp_path: Path) -> None:
     assert "mill lake take-over" in (refused.value.hint or "")
     assert take_over_lake(second) is not None
     assert take_over_lake(second) is None, "it is ours already"
-    prepare(second)
+    assert prepare(second), "the password is made, and shown, by the start that succeeds"
+    assert prepare(second) is None
     with pytest.raises(SetupError, match="belongs to another server"):
         prepare(first)
 

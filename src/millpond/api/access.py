@@ -1,12 +1,14 @@
 """Who may use a route. Every route declares exactly one requirement as a dependency; the app refuses one without.
 
-def list_tokens(actor: SignedIn, …)                                     anybody with an account
-def list_users(actor: SiteAdmin, …)
-def get_dataset(scope: Viewer, …)                                       /projects/{project}/…; also Member, Admin
-def create_upload(scope: Annotated[Scope, InProject(Role.MEMBER, placements=True)], …)
-def sync(actor: AgentOnly, …)
-def clear(actor: Annotated[Actor, ByObject(Role.MEMBER)], …)            the service finds the object's project
-@router.post("/session", dependencies=[PUBLIC])
+    def list_tokens(actor: SignedIn, …)                             anybody with an account
+    def list_users(actor: SiteAdmin, …)
+    def get_dataset(scope: Viewer, …)                               /projects/{project}/…; also Member, Admin
+    def create_upload(scope: Annotated[Scope, InProject(Role.MEMBER, placements=True)], …)
+    def sync(actor: AgentOnly, …)
+    def clear(actor: Annotated[Actor, ByObject(Role.MEMBER)], …)    the service finds the object's project
+    @router.post("/session", dependencies=[PUBLIC])
+
+The requirement authenticates, too: a route has an actor only by declaring who may call it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ Every function may be called again and changes nothing that is there.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -32,32 +31,37 @@ LOCAL = "local"
 _AGENT_TOKEN = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class FirstStart:
-    """`password` is the administrator's, to be shown this once, when it was made here."""
-
-    secret: bytes
-    is_first: bool
-    password: str | None = None
-
-
-def first_start(db: Database, *, volume_path: Path, admin_password: str | None, now: datetime) -> FirstStart:
-    """Everything a new database needs, in one transaction; nothing when it was done before."""
+def identify(db: Database, now: datetime) -> ServerRow:
+    """The row that says who this database is, made at the first start."""
     with db.read() as tx:
         row = server.get(tx)
     if row is not None:
-        return FirstStart(row.secret, is_first=False)
-    password = admin_password or secrets.token_urlsafe(12)
-    row = ServerRow(new_id(20), None, secrets.token_bytes(32), now)
+        return row
     try:
         with db.write() as tx:
-            server.insert(tx, row)
-            _add_people(tx, hash_password(password), now)
+            server.insert(tx, row := ServerRow(new_id(20), None, secrets.token_bytes(32), now))
+    except IntegrityError:
+        return identify(db, now)  # another server on the same database was quicker
+    return row
+
+
+def populate(db: Database, *, volume_path: Path, admin_password: str | None, now: datetime) -> str | None:
+    """The first people and places, if there is nobody yet; the administrator's password, if it was made here.
+
+    It is to be shown this once: only its hash is stored.
+    """
+    with db.read() as tx:
+        if users.page(tx, limit=1):
+            return None
+    password = admin_password or secrets.token_urlsafe(12)
+    password_hash = hash_password(password)
+    try:
+        with db.write() as tx:
+            _add_people(tx, password_hash, now)
             _add_site(tx, volume_path, now)
     except IntegrityError:
-        # Another server on the same database was quicker: there is only ever one such row.
-        return first_start(db, volume_path=volume_path, admin_password=admin_password, now=now)
-    return FirstStart(row.secret, is_first=True, password=None if admin_password else password)
+        return None  # another server on the same database was quicker
+    return None if admin_password else password
 
 
 def cli_token(db: Database, kept: str | None, *, machine: str, now: datetime) -> str:

@@ -1,8 +1,10 @@
 """A whole server for tests: the real application on a free port of this machine, in a thread of the test's process.
 
-with running_server(tmp_path) as server:
-    maria = server.user("maria", roles={"default": Role.MEMBER})
-    assert maria.get("/projects/default").status_code == 200
+    with running_server(tmp_path) as server:
+        maria = server.user("maria", roles={"default": Role.MEMBER})
+        assert maria.get("/projects/default").status_code == 200
+
+For tests of services alone, `making_deps` gives the same database and lake without HTTP.
 """
 
 from __future__ import annotations
