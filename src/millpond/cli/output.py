@@ -123,7 +123,7 @@ class Output:
         for item in items:
             # Text, not str: a name like "[bold]" is a name and no markup.
             table.add_row(*(Text(_human(value(item))) for _, value in columns))
-        Console(file=self.stdout, no_color=not self.color, highlight=False).print(table)
+        Console(file=self.stdout, force_terminal=self.color, highlight=False).print(table)
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
@@ -154,7 +154,7 @@ def _human(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return printable(_word(value))
+    return printable(" ".join(_word(value).split()))
 
 
 def _plain(value: Any) -> str:

@@ -92,8 +92,8 @@ def progress_words(done: int, total: int, files: int, total_files: int, elapsed:
     """`1,200/3,000 files · 12.0 MB/30.0 MB · 4.0 MB/s · 4.5 s left`."""
     parts = [f"{files:,}/{total_files:,} files" if total_files else f"{files:,} files"]
     parts.append(f"{format_bytes(done)}/{format_bytes(total)}" if total else format_bytes(done))
-    rate = done / elapsed
     if done and elapsed >= 0.5:
+        rate = done / elapsed
         parts.append(f"{format_bytes(int(rate))}/s")
         if total > done:
             parts.append(f"{format_seconds((total - done) / rate)} left")

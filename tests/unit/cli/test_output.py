@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from millpond.cli.output import Bytes, CommitId, Output, Seconds, ago
+from millpond.cli.progress import Meter, progress_words
+
+NOW = datetime(2026, 11, 15, 20, 0, tzinfo=UTC)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "now"), (5, "5 s ago"), (150, "2 m ago"), (7300, "2 h ago"), (200_000, "2 d ago"), (-7300, "in 2 h")],
+)
+def test_times_are_said_as_people_do(seconds: int, words: str) -> None:
+    assert ago(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+def test_long_ago_is_a_date() -> None:
+    assert ago(NOW - timedelta(days=40), NOW).startswith("2026-10-")
+
+
+def test_a_table_for_people_and_lines_for_programs() -> None:
+    rows = [("[bold]x", 1_500_000, "c" * 64), ("y\tz", 3, "d" * 64)]
+    columns = [
+        ("NAME", lambda row: row[0]),
+        ("SIZE", lambda row: Bytes(row[1])),
+        ("COMMIT", lambda row: CommitId(row[2])),
+        ("TOOK", lambda row: Seconds(90)),
+        ("NOTE", lambda row: None),
+    ]
+    people = Terminal()
+    Output(stdout=people, no_color=True).items(rows, columns, empty="")
+    head, first, _ = people.getvalue().splitlines()
+    assert head.split() == ["NAME", "SIZE", "COMMIT", "TOOK", "NOTE"]
+    assert first.split() == ["[bold]x", "1.5", "MB", "cccccccccccc", "1", "m", "30", "s", "-"]
+    piped = io.StringIO()
+    Output(stdout=piped).items(rows, columns, empty="")
+    assert piped.getvalue().splitlines()[1] == f"y\\tz\t3\t{'d' * 64}\t90\t-"
+
+
+def test_progress_says_files_bytes_rate_and_time_left() -> None:
+    assert progress_words(12_000_000, 30_000_000, 1200, 3000, 3.0) == (
+        "1,200/3,000 files · 12.0 MB/30.0 MB · 4.0 MB/s · 4.5 s left"
+    )
+    assert progress_words(0, 0, 0, 0, 0.0) == "0 files · 0 B"
+
+
+def test_without_a_terminal_a_line_every_ten_seconds() -> None:
+    now = [0.0]
+    words = io.StringIO()
+    with Meter(Output(stderr=words), "Syncing", clock=lambda: now[0]) as meter:
+        for second in range(25):
+            now[0] = float(second)
+            meter.update(done=second, total=100, files=1, total_files=2)
+    assert [line.split(":")[0] for line in words.getvalue().splitlines()] == ["Syncing", "Syncing"]
+
+
+def test_quiet_means_quiet() -> None:
+    words = Terminal()
+    with Meter(Output(stderr=words, quiet=True), "Syncing") as meter:
+        meter.update(done=1, total=2)
+    assert words.getvalue() == ""
