@@ -21,6 +21,7 @@ from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
+from millpond.agent.memory import return_large_buffers
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.cli.secret import read_secret
@@ -53,6 +54,7 @@ def agent(
     parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
 ) -> None:
     """Fill the volumes of a site and run jobs there. Connects outwards only; jobs outlive it."""
+    return_large_buffers()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
