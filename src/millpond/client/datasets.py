@@ -54,15 +54,21 @@ def branch_head(api: Api, project: str, name: str, branch: str) -> Commit | None
 
 
 def create_commit(api: Api, project: str, name: str, request: CommitCreate) -> Commit:
-    """Commit an upload. If the answer is lost on the way, the branch itself tells whether the commit was made."""
+    """Commit an upload. If the answer is lost on the way, the branch itself tells whether the commit was made.
+
+    Asking again is safe when it was not: the server refuses a commit on top of anything but `expected`.
+    """
     path = f"{dataset_path(project, name)}/commits"
-    try:
-        return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
-    except (Unavailable, RefMoved):
-        made = _made_before(api, project, name, request)
-        if made is None:
-            raise
-        return made
+    for is_last in (False, False, True):
+        try:
+            return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
+        except (Unavailable, RefMoved) as error:
+            made = _made_before(api, project, name, request)
+            if made is not None:
+                return made
+            if is_last or isinstance(error, RefMoved):
+                raise
+    raise AssertionError("unreachable")
 
 
 def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[TreeEntry]:

@@ -61,6 +61,8 @@ class Reporter:
         params: dict[str, Any] | None = None,
         tags: dict[str, str] | None = None,
     ) -> None:
+        if self._is_over():
+            return
         with self._lock:
             self._points.extend(points or ())
             self._params.update(params or {})
@@ -72,6 +74,8 @@ class Reporter:
             self._full.set()
 
     def add_artifact(self, source: Path, path: str) -> None:
+        if self._is_over():
+            return
         self.write_out()
         self._spool.append(ArtifactLine(path=path, file=self._spool.keep_artifact(source)))
         self._wake()
@@ -114,6 +118,11 @@ class Reporter:
         if text not in self._warned:
             self._warned.add(text)
             sys.stderr.write(f"millpond: {text}\n")
+
+    def _is_over(self) -> bool:
+        if self._closed.is_set():
+            self.warn(f"run {self._spool.header.run} is over; what is reported to it now is left out")
+        return self._closed.is_set()
 
     def _append(self, ended: RunState | None, ended_at: datetime | None) -> None:
         """One batch to disk; only then does it leave memory."""

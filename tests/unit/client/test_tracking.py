@@ -104,6 +104,19 @@ def test_running_a_cell_again_ends_the_run_before(runs: Runs) -> None:
     assert runs.ended() == ["succeeded"]
 
 
+def test_what_comes_after_the_end_is_left_out_and_said_once(
+    runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = millpond.init()
+    run.finish()
+    for _ in range(3):
+        run.log_metric("late", 1.0)
+        run.log_artifact(__file__)
+    run.finish()
+    assert runs.points("late") == []
+    assert capsys.readouterr().err.count("is over") == 1
+
+
 def test_a_block_that_raises_is_a_failed_run(runs: Runs) -> None:
     with pytest.raises(ZeroDivisionError), millpond.init():
         _ = 1 / 0
