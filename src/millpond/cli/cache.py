@@ -40,11 +40,9 @@ def add(
     for reason in added.reasons:
         mill.out.note(reason)
     cached = added.cached
-    if cached.state is CachedState.READY:
-        mill.out.note(f"{_name(cached)} is on volume {cached.volume} already.")
-    elif wait:
+    if cached.state is not CachedState.READY and wait:
         cached = _wait(mill, cached)
-    else:
+    elif cached.state is not CachedState.READY:
         mill.out.note(f"{_name(cached)} is on its way to volume {cached.volume}; see: mill cache list")
     _show(mill, cached)
 

@@ -122,7 +122,10 @@ def _here(mill: Session) -> WorkingCopy:
             f"{copy.written} at {mill.target.server} is not the dataset this folder was made from.",
             hint=f"Remove {copy.folder} and run mill data init or clone again, or name the right --server.",
         )
-    return replace(copy, server=mill.target.server)
+    found = replace(copy, server=mill.target.server)
+    if found != copy:
+        found.save()
+    return found
 
 
 def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
