@@ -75,11 +75,13 @@ class CacheMachine(RuleBasedStateMachine):
 
     # People and jobs -----------------------------------------------------------------------------
 
-    @rule(number=COMMITS)
-    def ask(self, number: int) -> None:
+    @rule(number=COMMITS, is_settled=st.booleans())
+    def ask(self, number: int, is_settled: bool) -> None:
         name = f"xray@{self.commits[number].id}"
         with suppress(DoesNotFit, NotReady):
             cache_requests.request(self.deps, the_admin(self.deps), CacheAdd(dataset=name, volume="nfs"))
+        if is_settled:
+            self.settle()
 
     @rule(number=COMMITS)
     def clear(self, number: int) -> None:
@@ -120,6 +122,7 @@ class CacheMachine(RuleBasedStateMachine):
             return
         live = {view.cached.commit_id for view in found if view.cached.state is not CachedState.FAILED}
         self.held[self.jobs[job].id] |= live
+        self.settle()
 
     @rule(job=JOBS)
     def let_go(self, job: int) -> None:
@@ -169,6 +172,12 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def tell_old_news(self, data: st.DataObject) -> None:
         caches.observe_fills(self.deps, self.agent, [data.draw(st.sampled_from(self.reports))])
+
+    def settle(self) -> None:
+        """The agent does all it is told, until nothing is left to do."""
+        while caches.desired_for(self.deps, self.agent)[1]:
+            self.remove(is_heard=True)
+            self.fill(is_finished=True)
 
     # What must always be true --------------------------------------------------------------------
 
