@@ -110,6 +110,8 @@ def _make_visible(
     now = deps.clock.now()
 
     def prepare(tx: Connection) -> PendingRecord:
+        # First of all: rows that refer to the dataset share a lock on it, and two who share it cannot both go on.
+        records.wait_for_lock(tx, dataset.id, branch)
         if datasets.get(tx, dataset.id) is None:
             raise access.not_found("dataset", dataset.name)
         _check_packs_live(tx, dataset.project_id, checked)

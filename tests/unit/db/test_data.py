@@ -1,0 +1,179 @@
+"""The main story of data on both databases: commit, share, cache, lease, evict, delete."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.signing import LocalSigner
+from millpond.db import blobs, datasets, leases, volumes
+from millpond.db.engine import Database
+from millpond.errors import InUse, NameTaken, RefMoved
+from millpond.lake.digests import digest_of
+from millpond.model.people import SYSTEM, Role
+from millpond.model.volume import DAY, CachedState
+from millpond.services import cache_requests, caches, commits, evict, projects, verify
+from millpond.services import datasets as dataset_service
+from millpond.services.cache_requests import CacheFilter
+from millpond.services.deps import Deps
+from millpond.settings import Settings
+from millpond.testing.builders_data import (
+    GB,
+    a_commit,
+    a_dataset,
+    a_sized_commit,
+    a_tree,
+    a_volume,
+    an_agent,
+    carry_out,
+    send,
+    the_admin,
+    the_project,
+    the_volume,
+)
+from millpond.testing.builders_work import add_job
+from millpond.testing.clock import FakeClock
+from millpond.testing.events import FakeEvents
+from millpond.testing.server import ADMIN, SECRET, add_user
+from millpond.wire.cache import CacheAdd
+from millpond.wire.data import CommitCreate
+
+
+@pytest.fixture
+def deps(db: Database, tmp_path: Path) -> Iterator[Deps]:
+    made = Deps(
+        db=db,
+        store=MemoryStore(LocalSigner(SECRET)),
+        clock=FakeClock(),
+        events=FakeEvents(),
+        settings=Settings(data_dir=tmp_path),
+        secret=SECRET,
+    )
+    projects.create(made, SYSTEM, name="default")
+    add_user(made, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
+    yield made
+
+
+def test_a_commit_is_counted_and_its_blobs_are_known(deps: Deps) -> None:
+    a_commit(deps, {"a": b"1", "b/c": b"22"})
+    a_commit(deps, {"a": b"1", "b/c": b"333"})
+    with deps.db.read() as tx:
+        (card,) = datasets.cards(tx, among=None, limit=9, search="XR")
+        assert (card.commits, card.files, card.bytes) == (2, 2, 4)
+        assert datasets.totals(tx, among=None) == (1, 4)
+        assert datasets.totals(tx, among=()) == (0, 0)
+        project_id = the_project(deps).id
+        wanted = [digest_of(b"1"), digest_of(b"333"), digest_of(b"other")]
+        assert blobs.known(tx, project_id, wanted, owner="user:nobody") == set()
+    assert verify.verify_some(deps) == 2
+    with deps.db.read() as tx:
+        assert blobs.known(tx, project_id, wanted, owner="user:nobody") == set(wanted[:2])
+        assert set(blobs.places(tx, project_id, wanted, owner="user:nobody")) == set(wanted[:2])
+
+
+def test_names_are_unique_among_the_living(deps: Deps) -> None:
+    first = a_dataset(deps)
+    with pytest.raises(NameTaken):
+        dataset_service.create(deps, the_admin(deps), the_project(deps), name="xray")
+    dataset_service.delete(deps, the_admin(deps), first)
+    assert a_dataset(deps).id != first.id
+
+
+def test_two_who_move_one_branch_at_once(deps: Deps) -> None:
+    """Exactly one wins each round, and the loser is told where the branch is now."""
+    head = a_commit(deps, {"a": b"0"})
+    project = the_project(deps)
+    admin = the_admin(deps)
+    trees = [a_tree({"a": b"%d" % number}) for number in range(1, 5)]
+    asked = [CommitCreate(upload=send(deps, admin, tree), tree=tree.root, expected=head.id) for tree in trees]
+    outcomes: list[str] = []
+
+    def commit(request: CommitCreate) -> None:
+        try:
+            outcomes.append(commits.create(deps, admin, project, "xray", request)[1].id)
+        except RefMoved as error:
+            outcomes.append(f"moved to {error.details['head']}")
+
+    threads = [threading.Thread(target=commit, args=(request,)) for request in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (won,) = [outcome for outcome in outcomes if not outcome.startswith("moved")]
+    assert outcomes.count(f"moved to {won}") == 3
+
+
+def test_many_requests_reserve_the_same_bytes_once(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent, capacity=10 * GB, reserve_bytes=0)
+    found = [a_sized_commit(deps, a_dataset(deps), size=6 * GB) for _ in range(2)]
+    admin = the_admin(deps)
+    outcomes: list[str] = []
+
+    def ask(number: int) -> None:
+        name = f"xray@{found[number % 2].id}"
+        try:
+            added = cache_requests.request(deps, admin, CacheAdd(dataset=name, volume="nfs"))
+            outcomes.append("started" if added.started else "there")
+        except Exception as error:
+            outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(set(outcomes)) == ["DoesNotFit", "started", "there"]
+    assert outcomes.count("started") == 1
+    assert outcomes.count("DoesNotFit") == 4
+
+
+def test_a_cached_commit_lives_is_leased_and_evicted(deps: Deps) -> None:
+    agent = an_agent(deps)
+    volume = a_volume(deps, agent)
+    commit = a_commit(deps, {"a": b"1"})
+    cached = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray")).cached
+    carry_out(deps, agent)
+    job = add_job(deps.db)
+    with deps.db.write() as tx:
+        (row,) = caches.ensure_cached_for_job(
+            tx, now=deps.clock.now(), job_id=job.id, requested_by="m", commits=[commit.id], volume_id=volume.id
+        )
+    assert row.cached.state is CachedState.READY
+    with deps.db.read() as tx:
+        (holder,) = leases.holders_on(tx, volume.id, deps.clock.now())[cached.id]
+    assert holder.job == "default/train"
+    with pytest.raises(InUse):
+        dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
+    with deps.db.write() as tx:
+        caches.release_for_job(tx, job.id, now=deps.clock.now())
+    assert isinstance(deps.clock, FakeClock)
+    deps.clock.advance(DAY)
+    assert evict.evict_all(deps) == 1
+    carry_out(deps, agent)
+    listed = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(), limit=9, cursor=None)
+    assert listed.items == []
+    (gone,) = cache_requests.evictions(deps, the_admin(deps), limit=9, cursor=None).items
+    assert (gone.volume, gone.dataset, gone.commit_id) == ("nfs", "default/xray", commit.id)
+
+
+def test_attempt_numbers_are_never_given_twice(deps: Deps) -> None:
+    volume = a_volume(deps, an_agent(deps))
+    taken: list[int] = []
+
+    def take() -> None:
+        for _ in range(5):
+            with deps.db.write() as tx:
+                taken.append(volumes.take_attempt(tx, volume.id))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(taken)) == 20
+    assert the_volume(deps).id == volume.id
