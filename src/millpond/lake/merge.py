@@ -77,7 +77,8 @@ def merge_trees(source: PageSource, base: str | None, ours: str | None, theirs: 
             applied[path] = ours_did
         elif theirs_did.after != ours_did.after:
             conflicts.append(PathConflict(ours_did, theirs_did))
-    conflicts += _make_room(applied, their_changes)
+    undecided = {conflict.path for conflict in conflicts}
+    conflicts += _make_room(applied, {path: did for path, did in their_changes.items() if path not in undecided})
     return Merged(
         changes=[change for _, change in sorted(applied.items())],
         conflicts=sorted(conflicts, key=lambda conflict: (conflict.ours.path, conflict.theirs.path)),
