@@ -114,6 +114,8 @@ def preparing(
 
 def reset_password(settings: Settings, name: str, password: str) -> None:
     """For whoever sits at the server's machine and may read its database; the server may be running."""
+    if settings.database_url is None and not (settings.data_dir / "millpond.db").is_file():
+        raise _no_database()
     with closing(Database(settings.database)) as db:
         _check_is_current(db)
         store = open_store("memory:")  # nothing of the lake is needed
@@ -178,6 +180,8 @@ def _local_agent(deps: Deps, url: str) -> Child:
     write_atomically(token_file, token.encode() + b"\n", mode=0o600)
     command = [sys.executable, "-m", "millpond", "agent", "--server", url, "--token-file", str(token_file)]
     command += ["--site", setup.LOCAL, "--state-dir", str(state), "--parent-pid", str(os.getpid())]
+    if deps.settings.gpus is not None:
+        command += ["--gpus", str(deps.settings.gpus)]
     return Child(command, log=state / "agent.log")
 
 
@@ -187,7 +191,9 @@ def _stop_on_signals(listener: Listener) -> None:
 
 
 def _check_is_current(db: Database) -> None:
-    with db.read() as tx:
-        found = migrate.current_revision(tx)
-    if found != migrate.HEAD:
-        raise SetupError("There is no database of this version here.", hint="Run `mill up` once, or check --data-dir.")
+    if migrate.revision_of(db) != migrate.HEAD:
+        raise _no_database()
+
+
+def _no_database() -> SetupError:
+    return SetupError("There is no database of this version here.", hint="Run `mill up` once, or check --data-dir.")

@@ -26,6 +26,8 @@ class Settings:
     # Where clients reach this server, when that is not http://host:port (a proxy, a host name).
     public_url: str | None = None
     start_agent: bool = True
+    # GPUs of this machine, declared; None: its agent asks the driver.
+    gpus: int | None = None
     max_body_bytes: int = 1 << 20
     max_digests_bytes: int = 16 << 20
     max_object_bytes: int = 64 << 20

@@ -25,8 +25,12 @@ class LocalStore:
         self.root = root
         self._signer = signer
         self._aside = root / _UNFINISHED
-        with _translated(str(root)):
+        try:
             _make_durable_directory(self._aside)
+        except OSError as error:
+            raise SetupError(
+                f"The lake cannot be in {root}: {error.strerror}.", hint="Choose another directory with --lake."
+            ) from error
 
     def path(self, key: str) -> Path:
         """Where the object's file lies (it may not exist): for a server that sends it without copying."""

@@ -40,6 +40,9 @@ def up(
         str | None, typer.Option(metavar="URL", help="Where others reach this server, behind a proxy for example.")
     ] = None,
     agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
+    gpus: Annotated[
+        int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
+    ] = None,
     admin_password_file: Annotated[
         Path | None, typer.Option(help="A file with the password of the first administrator.")
     ] = None,
@@ -54,6 +57,7 @@ def up(
         lake_url=lake_url,
         public_url=public_url,
         start_agent=agent,
+        gpus=gpus,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)

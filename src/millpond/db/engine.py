@@ -12,14 +12,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
+
+from millpond.errors import BadRequest
 
 
 class Database:
     """Thread-safe. On SQLite a write takes the write lock at once (BEGIN IMMEDIATE), so it never fails half-way."""
 
     def __init__(self, url: str) -> None:
-        parsed = _with_driver(make_url(url))
+        parsed = _parse(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.engine: Engine = _sqlite_engine(parsed) if self.is_sqlite else create_engine(
             parsed, pool_size=16, max_overflow=32, pool_pre_ping=True
@@ -48,10 +51,21 @@ class Database:
         self.engine.dispose()
 
 
-def _with_driver(url: URL) -> URL:
+def _parse(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise _not_a_database() from error
     if url.drivername in ("postgres", "postgresql"):
         return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise _not_a_database()
     return url
+
+
+def _not_a_database() -> BadRequest:
+    """Without the text itself: it may hold a password."""
+    return BadRequest("That is not the address of a database.", hint="Write it as postgresql://user@host/database.")
 
 
 def _sqlite_engine(url: URL) -> Engine:

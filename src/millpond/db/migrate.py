@@ -8,6 +8,7 @@ from logging import getLogger
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from millpond import __version__
 from millpond.db.engine import Database
@@ -28,8 +29,7 @@ def prepare(db: Database, now: datetime) -> Path | None:
 
     SetupError for a database whose revision this version does not know. Called twice, it does nothing.
     """
-    with db.read() as tx:
-        found = current_revision(tx)
+    found = revision_of(db)
     if found == HEAD:
         return None
     if found is not None and found not in REVISIONS:
@@ -47,6 +47,18 @@ def prepare(db: Database, now: datetime) -> Path | None:
         upgrade(tx)
     logger.info("database_migrated from=%s to=%s copy=%s", found, HEAD, copy)
     return copy
+
+
+def revision_of(db: Database) -> str | None:
+    """None for an empty database. SetupError for one that does not answer or is no database."""
+    try:
+        with db.read() as tx:
+            return current_revision(tx)
+    except DBAPIError as error:
+        raise SetupError(
+            f"The database {db.engine.url.render_as_string()} cannot be used: {str(error.orig).strip()}",
+            hint="Check --db and --data-dir, and that the database server runs.",
+        ) from error
 
 
 def current_revision(tx: Connection) -> str | None:

@@ -84,7 +84,8 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
         placements.renew(tx, known.id, now)
     if changed or known.instance != observed.instance or not is_connected(known, now):
-        logger.info("agent_connected agent=%s version=%s", known.name, observed.version)
+        gpus = sum(node.gpus for node in observed.nodes)
+        logger.info("agent_connected agent=%s version=%s gpus=%s", known.name, observed.version, gpus or "none")
         deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})
         deps.events.wake("schedule")
     return known

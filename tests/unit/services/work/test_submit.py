@@ -126,7 +126,7 @@ def test_code_must_be_a_commit_of_the_projects_code(world: World) -> None:
 def test_gpus_that_nobody_has_are_refused_with_what_to_do(world: World) -> None:
     with pytest.raises(DoesNotFit, match="No node has a GPU") as caught:
         world.submit(gpu_hundredths=100)
-    assert "mill agent --gpus" in (caught.value.hint or "")
+    assert "mill up --gpus" in (caught.value.hint or "")
     world.forget_agents()
     with pytest.raises(DoesNotFit, match="No node has a GPU"):
         world.submit(gpu_hundredths=100)
