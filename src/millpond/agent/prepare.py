@@ -102,7 +102,11 @@ def environment(
 
 def copy_writable(source: Path, target: Path) -> None:
     """A copy of a published commit that its job may change: new times, write permission for the owner."""
-    shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+    try:
+        shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+    except shutil.Error as error:
+        # One triple of source, target and words per file; the first says what is wrong, and the rest say it again.
+        raise OSError(f"its code cannot be copied: {error.args[0][0][2]}") from error
     target.chmod(0o755)
 
 

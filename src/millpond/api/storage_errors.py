@@ -39,7 +39,9 @@ async def _answer(request: Request, error: Exception) -> Response:
     answer = translated(error)
     if answer is None:
         raise error
-    logger.error("storage_error request=%s", problems.request_id_of(request), exc_info=error)
+    # A full disk is met by every request until there is room: one line each is enough.
+    trace = None if isinstance(answer, DiskFull) else error
+    logger.error("storage_error request=%s code=%s", problems.request_id_of(request), answer.code, exc_info=trace)
     return problems.respond(problems.request_id_of(request), answer)
 
 

@@ -142,7 +142,10 @@ def _as_mill_error(status: int, url: str) -> MillError:
     if status == 404:
         return NotFound(f"{_shown(url)} is not there.")
     if status == 507:
-        return DiskFull(f"{_shown(url)}: the store is full.")
+        return DiskFull(
+            f"The lake at {urlsplit(url).netloc} has no room left.",
+            hint="Make room there and try again: what has arrived is not sent again.",
+        )
     return BadRequest(f"{_shown(url)} answered {status}.")
 
 

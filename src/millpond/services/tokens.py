@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from logging import getLogger
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from millpond.db import actors, tokens, users
 from millpond.errors import Invalid, NotSignedIn, StalePlacement, TokenExpired
@@ -15,6 +17,8 @@ from millpond.model.people import Actor, Token, TokenKind
 from millpond.services import access, audit
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
+
+logger = getLogger(__name__)
 
 PREFIX = "mill_"
 MAX_SECONDS = 10 * 365 * 86_400
@@ -46,9 +50,17 @@ def actor_of(deps: Deps, secret: str) -> Actor:
             )
         actor = _actor(tx, token)
     if token.last_used_at is None or now - token.last_used_at >= _NOTE_EVERY:
+        _note_use(deps, token, now)
+    return actor
+
+
+def _note_use(deps: Deps, token: Token, now: datetime) -> None:
+    """A disk that is full, or a database that is busy, keeps nobody from reading."""
+    try:
         with deps.db.write() as tx:
             tokens.used(tx, token.id, now)
-    return actor
+    except OperationalError as error:
+        logger.warning("token_use_not_noted token=%s %s", token.id, error.orig)
 
 
 def list_own(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[Token]:
