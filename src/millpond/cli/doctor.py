@@ -56,7 +56,8 @@ def _add(mill: Session, checks: list[Check], found: list[Check]) -> None:
         if mill.out.as_json:
             continue
         if not mill.out.for_people:
-            mill.out.line(f"{'ok' if check.ok else 'wrong'}\t{check.name}\t{check.message}")
+            todo = check.hint if check.hint and not check.ok else ""
+            mill.out.line(f"{'ok' if check.ok else 'wrong'}\t{check.name}\t{check.message}\t{todo}")
             continue
         mill.out.line(f"{'✓' if check.ok else '✗'} {check.name:<12} {check.message}")
         if check.hint and not check.ok:

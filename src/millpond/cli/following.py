@@ -44,7 +44,7 @@ def follow_job(mill: Session, job: Job) -> Job:
     offset, seen, late = 0, "", 0.0
     while True:
         found = get_job(mill.api, job.project, job.id)
-        if found.state.value != seen and not found.state.is_finished:
+        if found.state.value != seen:
             say_state(mill, found)
         seen = found.state.value
         piece = read_log(mill.api, job.project, job.id, offset)
@@ -77,6 +77,9 @@ def copy_log_end(mill: Session, job: Job, lines: int) -> int:
 
 
 def say_state(mill: Session, job: Job) -> None:
+    """What a job waits for or does now. Its end is said by `end_with`."""
+    if job.state.is_finished:
+        return
     reason = f": {job.reasons[-1]}" if job.reasons else ""
     mill.out.note(f"{job.written} ({job.id}) is {job.state.value}{reason}")
 

@@ -116,7 +116,8 @@ def wait(
 def stop(mill: Session, job: Name) -> None:
     """End a job and keep everything it made."""
     stopped = stop_job(mill.api, mill.project, job)
-    mill.out.note(f"{stopped.written} ({stopped.id}) is {stopped.state.value}.")
+    state = stopped.state.value if stopped.state.is_finished else "being stopped"
+    mill.out.note(f"{stopped.written} ({stopped.id}) is {state}.")
     if mill.out.as_json:
         mill.out.shape(stopped, [])
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -223,7 +224,10 @@ class Api:
     def _unreachable(self, error: httpx.TransportError) -> ServerUnreachable:
         reason = "does not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
         local = is_local_host(urlsplit(self.base_url).hostname or "")
-        start = "Start it with: mill up   (or name" if local else "Check the address and your network (or name"
+        proxied = "" if local else _proxy_words(self.base_url)
+        start = (
+            "Start it with: mill up   (or name" if local else f"Check the address{proxied} and your network (or name"
+        )
         return ServerUnreachable(
             f"The server {self.base_url} {reason}: {error or type(error).__name__}",
             hint=f"{start} another server with --server or MILL_SERVER)",
@@ -268,6 +272,14 @@ def _may_repeat(error: MillError, repeatable: bool) -> bool:
     """A connection that was never made carried nothing, so anything may be sent again over a new one."""
     never_sent = isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout))
     return error.transient and (repeatable or never_sent)
+
+
+def _proxy_words(base_url: str) -> str:
+    """`, the proxy http://… ` when the environment sends calls to this server through one: often it is to blame."""
+    parts = urlsplit(base_url)
+    proxies = getproxies()
+    proxy = urlsplit(proxies.get(parts.scheme) or proxies.get("all") or "")
+    return f", the proxy {proxy.hostname}" if proxy.hostname and not proxy_bypass(parts.netloc) else ""
 
 
 def _direct(base_url: str) -> dict[str, httpx.BaseTransport | None]:
