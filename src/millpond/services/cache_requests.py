@@ -17,7 +17,7 @@ from millpond.errors import BadRequest, Forbidden, InUse, VolumeProblem
 from millpond.model.people import Actor, Role
 from millpond.model.volume import CachedState, Volume
 from millpond.services import access, audit, datasets, listing, refs
-from millpond.services.admission import Begun, begin_fill, held_on, mark_evictions, space_of
+from millpond.services.admission import Begun, begin_fill, check_usable, held_on, mark_evictions, space_of
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
@@ -44,6 +44,8 @@ def request(deps: Deps, actor: Actor, asked: wire.CacheAdd) -> wire.CacheAdded:
         if size is None:
             raise access.not_found("dataset", dataset.name)
         volume = _chosen(tx, asked.volume, commit.id, now)
+        if volume.problem is not None:
+            check_usable(volume)  # what was cached there cannot be read now
         begun = begin_fill(
             tx, volume, size, requested_by=actor.name, now=now, sees=lambda project_id: access.sees(actor, project_id)
         )
