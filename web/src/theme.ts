@@ -1,5 +1,5 @@
 /** Colours and type: system fonts only, and text colours that reach WCAG AA on both schemes. */
-import { type CSSVariablesResolver, createTheme } from "@mantine/core";
+import { type CSSVariablesResolver, createTheme, darken, type MantineTheme } from "@mantine/core";
 
 export const theme = createTheme({
   primaryColor: "cyan",
@@ -16,10 +16,21 @@ export const theme = createTheme({
   },
 });
 
+/** Text on the light tints of badges and alerts, which the default shade leaves below 4.5:1. */
+function darkOnTints(current: MantineTheme): Record<string, string> {
+  const names = ["gray", "red", "indigo", "blue", "cyan", "green", "orange"] as const;
+  const dark = names.map((name) => [
+    `--mantine-color-${name}-light-color`,
+    darken(current.colors[name][9], 0.3),
+  ]);
+  return Object.fromEntries(dark);
+}
+
 /** The default dimmed and placeholder greys stay below 4.5:1 on the page's backgrounds. */
 export const cssVariables: CSSVariablesResolver = (current) => ({
   variables: {},
   light: {
+    ...darkOnTints(current),
     "--mantine-color-dimmed": current.colors.gray[7],
     "--mantine-color-placeholder": current.colors.gray[6],
     "--mill-surface": "#f7f9fa",

@@ -1,6 +1,7 @@
 import { Group, Paper, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { datasetTotalsQuery } from "../../api/datasets";
 import { homeQuery } from "../../api/home";
 import type { Home as HomeShape } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
@@ -42,7 +43,9 @@ export function Home() {
 }
 
 function Numbers({ home }: { home: HomeShape }) {
-  const cached = home.volume_bytes > 0 ? (100 * home.cached_bytes) / home.volume_bytes : 0;
+  // The same numbers as on the pages of datasets and caches: of what the viewer may see.
+  const { cached_bytes, volume_bytes } = useQuery(datasetTotalsQuery).data ?? home;
+  const cached = volume_bytes > 0 ? (100 * cached_bytes) / volume_bytes : 0;
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
       <Tile
@@ -83,7 +86,7 @@ function Numbers({ home }: { home: HomeShape }) {
           </TextLink>
         }
       >
-        {formatUsed(home.cached_bytes, home.volume_bytes)}
+        {formatUsed(cached_bytes, volume_bytes)}
         <Progress value={cached} mt={6} color="cyan.7" aria-label="Share of the volumes in use" />
       </Tile>
     </SimpleGrid>

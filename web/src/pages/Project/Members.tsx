@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { membersQuery, usePutMember, useRemoveMember } from "../../api/projects";
 import type { Member, Role } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
-import { notifyError } from "../../components/notify";
+import { tell } from "../../components/notify";
 import { AddMember } from "./AddMember";
 import { ROLES } from "./roles";
 
@@ -45,7 +45,7 @@ function MemberRow({ member, project, mayChange }: Props & { member: Member }) {
   const put = usePutMember(project);
   const remove = useRemoveMember(project);
   const change = (role: string | null) =>
-    role && put.mutate({ user: member.user, role: role as Role }, { onError: notifyError });
+    role && tell(put.mutateAsync({ user: member.user, role: role as Role }));
   return (
     <Table.Tr>
       <Table.Td>{member.user}</Table.Td>
@@ -71,7 +71,7 @@ function MemberRow({ member, project, mayChange }: Props & { member: Member }) {
             variant="default"
             aria-label={`Remove ${member.user}`}
             loading={remove.isPending}
-            onClick={() => remove.mutate(member.user, { onError: notifyError })}
+            onClick={() => tell(remove.mutateAsync(member.user))}
           >
             <IconX size={14} />
           </ActionIcon>

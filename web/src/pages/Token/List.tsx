@@ -7,7 +7,7 @@ import type { Token } from "../../api/shapes";
 import { tokensQuery, useDeleteToken } from "../../api/tokens";
 import { DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
-import { notifyDone, notifyError } from "../../components/notify";
+import { notifyDone, tell } from "../../components/notify";
 import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
 import { Time } from "../../components/Time";
@@ -69,11 +69,7 @@ export function TokenList() {
 
 function Revoke({ token }: { token: Token }) {
   const remove = useDeleteToken();
-  const revoke = () =>
-    remove.mutate(token.id, {
-      onSuccess: () => notifyDone(`${token.name} is revoked.`),
-      onError: notifyError,
-    });
+  const revoke = () => tell(remove.mutateAsync(token.id), () => notifyDone(`${token.name} is revoked.`));
   return (
     <Button
       size="compact-sm"

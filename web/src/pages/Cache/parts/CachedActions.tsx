@@ -3,7 +3,7 @@ import { type Icon, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-reac
 import { useClearCached, usePinCached } from "../../../api/caches";
 import { useMay } from "../../../api/session";
 import type { CachedCommit } from "../../../api/shapes";
-import { notifyError } from "../../../components/notify";
+import { tell } from "../../../components/notify";
 
 /** Pin, unpin and clear: each one click. Cleared bytes can be fetched again at any time. */
 export function CachedActions({ cached }: { cached: CachedCommit }) {
@@ -18,13 +18,13 @@ export function CachedActions({ cached }: { cached: CachedCommit }) {
         icon={cached.pinned ? IconPinnedOff : IconPin}
         label={cached.pinned ? `Unpin ${name}` : `Pin ${name}`}
         busy={pin.isPending}
-        onClick={() => pin.mutate({ cached: cached.id, pinned: !cached.pinned }, { onError: notifyError })}
+        onClick={() => tell(pin.mutateAsync({ cached: cached.id, pinned: !cached.pinned }))}
       />
       <Action
         icon={IconTrash}
         label={`Clear ${name}`}
         busy={clear.isPending}
-        onClick={() => clear.mutate(cached.id, { onError: notifyError })}
+        onClick={() => tell(clear.mutateAsync(cached.id))}
       />
     </Group>
   );

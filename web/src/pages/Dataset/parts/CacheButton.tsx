@@ -6,7 +6,7 @@ import type { DatasetPlace } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Commit, Volume } from "../../../api/shapes";
 import { volumesQuery } from "../../../api/volumes";
-import { notifyDone, notifyError } from "../../../components/notify";
+import { notifyDone, tell } from "../../../components/notify";
 import { formatBytes } from "../../../lib/quantity";
 
 interface Props {
@@ -24,13 +24,10 @@ export function CacheButton({ commit, place }: Props) {
   if (!may || (volumes.length > 0 && left.length === 0)) return null;
 
   const start = (volume?: string) =>
-    cache.mutate(
-      { project: place.project, dataset: `${place.dataset}@${commit.id}`, volume },
-      {
-        onError: notifyError,
-        onSuccess: ({ started, cached }) =>
-          notifyDone(started ? `Caching on ${cached.volume}.` : `It is on ${cached.volume} already.`),
-      },
+    tell(
+      cache.mutateAsync({ project: place.project, dataset: `${place.dataset}@${commit.id}`, volume }),
+      ({ started, cached }) =>
+        notifyDone(started ? `Caching on ${cached.volume}.` : `It is on ${cached.volume} already.`),
     );
   if (left.length <= 1) {
     return (

@@ -3,7 +3,7 @@ import { IconX } from "@tabler/icons-react";
 import { useClearCached } from "../../../api/caches";
 import { useMay } from "../../../api/session";
 import type { CachedOn, CachedState } from "../../../api/shapes";
-import { notifyError } from "../../../components/notify";
+import { tell } from "../../../components/notify";
 import { Status } from "../../../components/Status";
 import { formatBytes } from "../../../lib/quantity";
 
@@ -53,7 +53,7 @@ function ClearButton({ cached, project }: { cached: CachedOn; project: string })
         size="sm"
         aria-label={label}
         loading={clear.isPending}
-        onClick={() => clear.mutate(cached.cached_id, { onError: notifyError })}
+        onClick={() => tell(clear.mutateAsync(cached.cached_id))}
       >
         <IconX size={14} />
       </ActionIcon>

@@ -42,6 +42,7 @@ export function CommitRow({ commit, place }: Props) {
                     to="/projects/$project/datasets/$dataset"
                     params={place}
                     search={{ tab: "diff", before: commit.parents[0], after: commit.id }}
+                    underline="always"
                     size="sm"
                   >
                     changes

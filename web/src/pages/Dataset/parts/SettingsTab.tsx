@@ -68,7 +68,7 @@ function Access({ dataset }: { dataset: Dataset }) {
         <People names={dataset.members} />
         <Text size="sm">
           {plural(dataset.members.length, "member")} of project{" "}
-          <TextLink to="/projects" inherit>
+          <TextLink to="/projects" inherit underline="always">
             {dataset.project}
           </TextLink>
           , and nobody else, can read it.

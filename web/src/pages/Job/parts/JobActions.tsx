@@ -3,7 +3,7 @@ import { type Icon, IconArrowBackUp, IconPlayerStop, IconTrash } from "@tabler/i
 import { useDeleteJob, useStopJob, useUndeleteJob } from "../../../api/jobs";
 import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
-import { notifyDone, notifyError, notifyUndo } from "../../../components/notify";
+import { notifyDone, notifyUndo, tell } from "../../../components/notify";
 import { isFinished } from "./states";
 
 interface Props {
@@ -20,13 +20,9 @@ export function JobActions({ job, compact = false }: Props) {
   const restore = useUndeleteJob();
   if (!may) return null;
   const place = { project: job.project, job: job.id };
-  const bringBack = () =>
-    restore.mutate(place, { onSuccess: () => notifyDone(`${job.written} is back.`), onError: notifyError });
+  const bringBack = () => tell(restore.mutateAsync(place), () => notifyDone(`${job.written} is back.`));
   const moveToBin = () =>
-    remove.mutate(place, {
-      onSuccess: () => notifyUndo(`${job.written} is in the bin for 30 days.`, bringBack),
-      onError: notifyError,
-    });
+    tell(remove.mutateAsync(place), () => notifyUndo(`${job.written} is in the bin for 30 days.`, bringBack));
   if (job.deleted_at) {
     return (
       <Action
@@ -48,7 +44,7 @@ export function JobActions({ job, compact = false }: Props) {
           word="Stop"
           job={job}
           busy={stop.isPending}
-          onClick={() => stop.mutate(place, { onError: notifyError })}
+          onClick={() => tell(stop.mutateAsync(place))}
         />
       )}
       <Action

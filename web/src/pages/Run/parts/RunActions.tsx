@@ -3,7 +3,7 @@ import { IconArrowBackUp, IconTrash } from "@tabler/icons-react";
 import { useDeleteRun, useUndeleteRun } from "../../../api/runs";
 import { useMay } from "../../../api/session";
 import type { Run } from "../../../api/shapes";
-import { notifyDone, notifyError, notifyUndo } from "../../../components/notify";
+import { notifyDone, notifyUndo, tell } from "../../../components/notify";
 
 /** Delete and restore of a run without a job; a job's run goes and comes with its job. */
 export function RunActions({ run }: { run: Run }) {
@@ -12,13 +12,9 @@ export function RunActions({ run }: { run: Run }) {
   const restore = useUndeleteRun();
   if (!may) return null;
   const place = { project: run.project, run: run.id };
-  const bringBack = () =>
-    restore.mutate(place, { onSuccess: () => notifyDone(`${run.name} is back.`), onError: notifyError });
+  const bringBack = () => tell(restore.mutateAsync(place), () => notifyDone(`${run.name} is back.`));
   const moveToBin = () =>
-    remove.mutate(place, {
-      onSuccess: () => notifyUndo(`${run.name} is in the bin for 30 days.`, bringBack),
-      onError: notifyError,
-    });
+    tell(remove.mutateAsync(place), () => notifyUndo(`${run.name} is in the bin for 30 days.`, bringBack));
   return run.deleted_at ? (
     <Button variant="default" leftSection={<IconArrowBackUp size={16} aria-hidden />} onClick={bringBack}>
       Restore

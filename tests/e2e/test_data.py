@@ -1,0 +1,92 @@
+"""Datasets and caches, as somebody uses them who never opens a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from millpond.testing.browser import Screen
+
+
+def test_the_hub_counts_and_finds_datasets(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open("/datasets")
+    header = re.compile(r"^\d+ Datasets? · [\d.]+ k?B · 1 NFS Connected · [\d.]+/[\d.]+ [GT]B used by cached commits$")
+    expect(page.get_by_test_id("totals")).to_have_text(header)
+    card = page.get_by_test_id("dataset-card").filter(has_text=digits)
+    expect(card).to_contain_text("2 commits")
+    expect(card).to_contain_text("Active")
+    page.keyboard.press("/")
+    page.keyboard.type("no such thing")
+    expect(page.get_by_text("No dataset matches.")).to_be_visible()
+    expect(page).to_have_url(re.compile("search=no"))
+
+
+def test_a_dataset_is_made_and_deleted_by_typing_its_name(screen: Screen) -> None:
+    page = screen.page
+    screen.open("/datasets")
+    page.get_by_role("button", name="New Dataset").first.click()
+    page.get_by_role("textbox", name="Name").fill("Not A Name")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot name a dataset")
+    page.get_by_role("textbox", name="Name").fill("made-here")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="made-here")).to_be_visible()
+    expect(page.get_by_text("Nothing was committed yet")).to_be_visible()
+    page.get_by_role("tab", name="Settings").click()
+    page.get_by_role("button", name="Delete made-here").click()
+    confirm = page.get_by_role("button", name="Delete it")
+    expect(confirm).to_be_disabled()
+    page.get_by_label("Type made-here to confirm").fill("made-here")
+    confirm.click()
+    expect(page).to_have_url(screen.url + "/datasets")
+    expect(page.get_by_test_id("dataset-card").filter(has_text="made-here")).to_have_count(0)
+
+
+def test_one_click_caches_a_commit_and_the_page_follows(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open(f"/projects/default/datasets/{digits}")
+    newest = page.get_by_test_id("commit").first
+    newest.get_by_role("button", name="Cache").click()
+    # No reload: what the agent reports arrives by the event stream.
+    expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=15_000)
+    expect(newest.get_by_role("button", name="Cache")).to_have_count(0)
+
+    page.get_by_role("link", name="Caches").click()
+    row = page.get_by_role("row", name=digits)
+    expect(page.get_by_test_id("volume")).to_contain_text("1 Cached Commit")
+    row.get_by_role("button", name=re.compile("^Pin")).click()
+    expect(row).to_contain_text("never (pinned)")
+    row.get_by_role("button", name=re.compile("^Unpin")).click()
+    expect(row).to_contain_text("in ")
+    row.get_by_role("button", name=re.compile("^Clear")).click()
+    expect(row.filter(has_text="ready")).to_have_count(0, timeout=15_000)
+    expect(page.get_by_role("table", name="Recent evictions")).to_contain_text(digits, timeout=15_000)
+
+
+def test_files_are_browsed_and_shown_but_never_run(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open(f"/projects/default/datasets/{digits}?tab=files")
+    page.get_by_role("link", name="train").click()
+    page.get_by_role("link", name="one.png").click()
+    expect(page.get_by_text("1 × 1 pixels")).to_be_visible()
+    expect(page).to_have_url(re.compile("file=train%2Fone.png"))
+    page.get_by_role("navigation", name="Directory").get_by_role("link", name=digits).click()
+    page.get_by_role("link", name="README.md").click()
+    expect(page.locator("pre.preview-text")).to_contain_text("<script>")
+    expect(page).to_have_title(re.compile("Millpond"))
+    page.get_by_role("link", name="page.html").click()
+    expect(page.locator("pre.preview-text")).to_contain_text("<h1>not a page</h1>")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "page.html"
+
+
+def test_two_commits_are_compared(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open(f"/projects/default/datasets/{digits}")
+    page.get_by_test_id("commit").first.get_by_role("link", name="changes").click()
+    expect(page.get_by_test_id("diff-sums")).to_contain_text("1 added")
+    page.get_by_role("link", name="labels.csv").click()
+    expect(page.locator("pre.preview-text")).to_contain_text("train/one.png,1")

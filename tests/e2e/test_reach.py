@@ -1,0 +1,125 @@
+"""Everybody can use the page: by keyboard, in both colour schemes, with a screen reader, in many tabs."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from millpond.testing.browser import Screen
+from millpond.testing.up import MillUp, mill_up
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+MAIN_SCREENS = {
+    "/": "Home",
+    "/datasets": "Datasets",
+    "/projects/default/datasets/digits": "digits",
+    "/projects/default/datasets/digits?tab=files&file=README.md": "digits",
+    "/caches": "Caches",
+    "/jobs": "Jobs",
+}
+OTHER_SCREENS = {
+    "/projects/default/datasets/digits?tab=settings": "digits",
+    "/projects/default/datasets/digits?tab=diff": "digits",
+    "/runs": "Runs",
+    "/compute": "Compute",
+    "/projects": "Projects",
+    "/tokens": "Tokens",
+    "/users": "Users",
+    "/audit": "Audit",
+}
+
+
+@pytest.mark.parametrize("screens", [MAIN_SCREENS, pytest.param(OTHER_SCREENS, marks=pytest.mark.long)])
+def test_no_screen_breaks_the_rules_of_accessibility(screen: Screen, digits: str, screens: dict[str, str]) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed (npm ci in web/)")
+    page = screen.page
+    page.emulate_media(reduced_motion="reduce")
+    found = []
+    for path, heading in screens.items():
+        page.emulate_media(color_scheme="light")
+        screen.open(path)
+        page.get_by_role("heading", level=1, name=heading).wait_for()
+        expect(page.get_by_label("Loading").locator("visible=true"), f"{path} is still loading").to_have_count(0)
+        page.evaluate(AXE.read_text())
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            page.locator(f"html[data-mantine-color-scheme={scheme}]").wait_for()
+            found += [f"{path} ({scheme}): {said}" for said in violations(page)]
+    assert not found, "\n\n".join(found)
+
+
+def violations(page: Page) -> list[str]:
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+    report: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", rules)
+    return [
+        f"{found['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for found in report["violations"]
+        for node in found["nodes"]
+    ]
+
+
+def test_the_keyboard_reaches_everything(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open("/")
+    page.get_by_role("heading", level=1, name="Home").wait_for()
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    expect(page.get_by_role("heading", level=1, name="Datasets")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search datasets")).to_be_focused()
+    # No single key does anything while somebody types.
+    page.keyboard.type("gj?")
+    expect(page).to_have_url(re.compile("search=gj"))
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Search everything")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.keyboard.type(digits)
+    page.get_by_text("Dataset in default").wait_for()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name=digits)).to_be_visible()
+
+
+def test_many_tabs_share_one_stream_and_all_are_live(screen: Screen, digits: str) -> None:
+    # Six streams would use up the connections a browser opens to one server, and the seventh tab would never load.
+    context = screen.page.context
+    tabs = [context.new_page() for _ in range(8)]
+    for tab in tabs:
+        begun = time.monotonic()
+        tab.goto(screen.url + "/datasets")
+        tab.get_by_test_id("dataset-card").first.wait_for()
+        assert time.monotonic() - begun < 5
+    screen.open("/datasets")
+    screen.page.get_by_role("button", name="New Dataset").click()
+    screen.page.get_by_role("textbox", name="Name").fill("seen-by-all")
+    screen.page.get_by_role("button", name="Create").click()
+    for tab in tabs:
+        expect(tab.get_by_test_id("dataset-card").filter(has_text="seen-by-all")).to_be_visible()
+
+
+def test_the_page_says_when_the_server_is_away_and_comes_back_with_it(
+    browser: Browser, password_file: Path, tmp_path: Path, server: MillUp
+) -> None:
+    data_dir = tmp_path / "data"
+    options = ("--admin-password-file", str(password_file), "--no-agent")
+    context = browser.new_context()
+    with mill_up(data_dir, *options) as first:
+        screen = Screen(context.new_page(), first.url)
+        screen.sign_in()
+        expect(screen.page.get_by_label("Live:")).to_be_visible()
+        assert first.stop() == 0
+    expect(screen.page.get_by_text("The server does not answer")).to_be_visible(timeout=15_000)
+    expect(screen.page.get_by_label("Offline:")).to_be_visible()
+    with mill_up(data_dir, "--port", first.url.rpartition(":")[2], *options):
+        expect(screen.page.get_by_text("The server does not answer")).to_have_count(0, timeout=20_000)
+        expect(screen.page.get_by_label("Live:")).to_be_visible(timeout=20_000)
+    context.close()

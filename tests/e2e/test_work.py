@@ -1,0 +1,84 @@
+"""A job watched from its first line to the bin and back."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from millpond.testing.browser import Screen
+
+SCRIPT = """
+import os, time, pathlib
+import millpond
+millpond.init()
+millpond.log_params({"batch_size": 128})
+print("\\033[32mgreen\\033[0m <b>not markup</b>", flush=True)
+for step in range(20):
+    millpond.log_metric("loss", 1 / (step + 1), step)
+while not pathlib.Path(os.environ["GATE"]).exists():
+    time.sleep(0.05)
+print("the gate is open", flush=True)
+pathlib.Path(os.environ["MILL_OUTPUT"], "model.txt").write_text("weights")
+"""
+
+
+@pytest.fixture
+def job(mill: Callable[..., str], digits: str, tmp_path: Path) -> tuple[str, Path]:
+    """A job that waits until its gate (a file) is there: its id and the gate."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "train.py").write_text(SCRIPT)
+    gate = tmp_path / "gate"
+    command = ("submit", "-q", "--data", digits, "-e", f"GATE={gate}", "--", sys.executable, "train.py")
+    return mill(*command, cwd=folder).split()[-1], gate
+
+
+def test_a_job_documents_itself_while_it_runs(screen: Screen, job: tuple[str, Path], digits: str) -> None:
+    page = screen.page
+    job_id, gate = job
+    screen.open(f"/projects/default/jobs/{job_id}")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("green <b>not markup</b>", timeout=20_000)
+    expect(log.locator("span", has_text="green")).to_have_css("color", "rgb(0, 187, 0)")
+    expect(page.get_by_text("running", exact=True).first).to_be_visible()
+    chart = page.get_by_test_id("chart").filter(has_text="loss")
+    expect(chart).to_contain_text("0.05", timeout=15_000)
+    chart.get_by_role("button", name="Show loss as a table").click()
+    expect(chart.get_by_role("row", name="19 0.05")).to_be_visible()
+    expect(page.get_by_role("table", name="Parameters")).to_contain_text("128")
+
+    gate.touch()
+    expect(log).to_contain_text("the gate is open", timeout=15_000)
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=15_000)
+    expect(page.get_by_test_id("ledger")).to_contain_text("Run")
+    expect(page.get_by_test_id("ledger")).to_contain_text("Save")
+    page.get_by_role("link", name=re.compile(f"{digits}@")).click()
+    expect(page.get_by_role("heading", name=digits)).to_be_visible()
+    expect(page.get_by_role("link", name="labels.csv")).to_be_visible()
+
+
+def test_a_job_is_stopped_deleted_and_brought_back(screen: Screen, job: tuple[str, Path]) -> None:
+    page = screen.page
+    job_id, _ = job
+    screen.open(f"/projects/default/jobs/{job_id}")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+    name = page.get_by_role("heading", level=1).inner_text()
+    page.get_by_role("link", name="Jobs", exact=True).first.click()
+    page.get_by_role("button", name=f"Delete {name}", exact=True).click()
+    row = page.get_by_role("table", name="Jobs").get_by_role("row", name=name)
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    page.get_by_role("button", name=f"Delete {name}", exact=True).click()
+    expect(row).to_have_count(0)
+    page.get_by_role("switch", name="Bin").check(force=True)
+    expect(page).to_have_url(re.compile("deleted=true"))
+    page.get_by_role("button", name=f"Restore {name}", exact=True).click()
+    page.get_by_role("switch", name="Bin").uncheck(force=True)
+    expect(row).to_be_visible()
