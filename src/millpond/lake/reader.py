@@ -89,12 +89,12 @@ class TreeReader:
     def entries(self, directory: bytes = b"", after: bytes | None = None) -> Iterator[Entry]:
         """Every entry below `directory` (all of them by default), beginning behind the path `after`."""
         low, high = range_of(directory)
-        if after is not None:
-            low = max(low, after + b"\0")
-        for ref in self.leaves(low, high):
-            leaf = self.leaf(ref.id)
-            end = len(leaf) if high is None else bisect_left(leaf.paths, high)
-            yield from leaf.entries(bisect_left(leaf.paths, low), end)
+        return self._between(low if after is None else max(low, after + b"\0"), high)
+
+    def beginning_with(self, prefix: bytes) -> Iterator[Entry]:
+        """Every entry whose path begins with these bytes."""
+        kept = prefix.rstrip(b"\xff")
+        return self._between(prefix, kept[:-1] + bytes([kept[-1] + 1]) if kept else None)
 
     def stat(self, path: bytes) -> Entry | None:
         """The entry at exactly this path. A directory that holds something has no entry."""
@@ -143,6 +143,12 @@ class TreeReader:
         below = self.totals(low + name)
         return Listed(name, None, below.entries, below.bytes), low + name + b"0"
 
+    def _between(self, low: bytes, high: bytes | None) -> Iterator[Entry]:
+        for ref in self.leaves(low, high):
+            leaf = self.leaf(ref.id)
+            end = len(leaf) if high is None else bisect_left(leaf.paths, high)
+            yield from leaf.entries(bisect_left(leaf.paths, low), end)
+
     def _first_from(self, low: bytes) -> Entry | None:
         """The first entry whose path is not before `low`."""
         place: bytes | None = low
@@ -153,6 +159,15 @@ class TreeReader:
                 return page.entry(number)
             place = upper
         return None
+
+    def leaf_of(self, path: bytes) -> str:
+        """The id of the leaf that holds `path` if any does: its locator says where the content lies."""
+        page_id = self.root
+        page = self.page(page_id)
+        while isinstance(page, IndexPage):
+            page_id = page.ids[max(bisect_right(page.paths, path) - 1, 0)]
+            page = self.page(page_id)
+        return page_id
 
     def _leaf_at(self, path: bytes) -> tuple[LeafPage, bytes | None]:
         """The leaf whose range holds `path`, and the first path of the leaf behind it."""
