@@ -14,6 +14,7 @@
     │   ├── NameTaken              409 name_taken
     │   ├── InUse                  409 in_use           something depends on it
     │   ├── RefMoved               409 ref_moved        somebody committed first
+    │   ├── MergeConflict          409 merge_conflict   both sides changed the same paths
     │   ├── StalePlacement         409 stale_placement
     │   ├── DoesNotFit             409 does_not_fit     a commit on a volume, a job on a compute
     │   └── NotReady               409 not_ready
@@ -130,6 +131,12 @@ class RefMoved(Conflict):
     """Somebody committed to this branch first."""
 
     code = "ref_moved"
+
+
+class MergeConflict(Conflict):
+    """Both sides changed the same paths."""
+
+    code = "merge_conflict"
 
 
 class StalePlacement(Conflict):

@@ -10,19 +10,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, commits, datasets, jobs, uploads
-from millpond.db.datasets import PendingRecord
-from millpond.errors import Forbidden, Incomplete
-from millpond.lake.commits import encode_commit, new_commit
-from millpond.lake.keys import ProjectKeys
-from millpond.model.dataset import Commit, Dataset, DatasetKind, PackState, Upload
+from millpond.db import commits, jobs
+from millpond.errors import BadRequest, Forbidden
+from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, check_ref_name
 from millpond.model.people import Actor, ActorKind, Project
-from millpond.services import access, audit, records, refs
+from millpond.services import access, refs
 from millpond.services import datasets as dataset_service
 from millpond.services import uploads as upload_service
+from millpond.services.accept import Proposal, accept
 from millpond.services.deps import Deps
-from millpond.services.tree_check import CheckedTree, check_tree
 from millpond.wire import data as wire
 
 
@@ -39,29 +36,25 @@ def create(
     dataset = _dataset(deps, actor, project, dataset_name, asked.branch)
     with deps.db.read() as tx:
         upload = upload_service.find(tx, actor, project, asked.upload)
-        head = _head(tx, dataset, asked)
+        head = refs.head_commit(tx, dataset, asked.branch)
+        parent = _parent(tx, dataset, asked)
         lineage = _lineage(tx, actor)
     if head is not None and _is_done(head, actor, asked):
         return dataset, head
     if (head.id if head else None) != asked.expected:
         raise refs.moved(dataset, asked.branch, head.id if head else None)
-    checked = check_tree(
-        deps, project.id, upload.owner, root=asked.tree, settled=head.tree if head is not None else None
-    )
-    commit = new_commit(
-        dataset_id=dataset.id,
+    before = head or parent
+    proposal = Proposal(
         tree=asked.tree,
-        parents=[head.id] if head else [],
-        author=actor.name,
-        time=deps.clock.now(),
+        branch=asked.branch,
+        expected=asked.expected,
+        parents=[before] if before else [],
         message=asked.message,
-        files=checked.root.files,
-        bytes=checked.root.size,
+        owner=upload.owner,
+        upload_id=upload.id,
         lineage=lineage,
     )
-    deps.store.put(ProjectKeys(project.id).commit(commit.id), encode_commit(commit))
-    _make_visible(deps, actor, dataset, upload, checked, commit, asked.branch)
-    return dataset, commit
+    return dataset, accept(deps, actor, dataset, proposal)
 
 
 def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str) -> Dataset:
@@ -77,16 +70,26 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
         return dataset_service.find(tx, project, name)
 
 
-def _head(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commit | None:
-    ref = commits.find_ref(tx, dataset.id, asked.branch)
-    return commits.get(tx, ref.commit_id) if ref else None
+def _parent(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commit | None:
+    """The commit a new branch grows from; one of the same dataset."""
+    if asked.parent is None:
+        return None
+    if asked.expected is not None:
+        raise BadRequest(
+            "A commit on a branch that exists has its newest commit as its parent.", hint="Leave `parent` out."
+        )
+    found = commits.get(tx, asked.parent)
+    if found is None or found.dataset_id != dataset.id:
+        raise access.not_found("commit", asked.parent)
+    return found
 
 
 def _is_done(head: Commit, actor: Actor, asked: wire.CommitCreate) -> bool:
     """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost."""
     if head.tree != asked.tree:
         return False
-    was_asked_before = head.author == actor.name and list(head.parents) == ([asked.expected] if asked.expected else [])
+    parent = asked.expected or asked.parent
+    was_asked_before = head.author == actor.name and list(head.parents) == ([parent] if parent else [])
     return head.id == asked.expected or was_asked_before
 
 
@@ -102,57 +105,3 @@ def _lineage(tx: Connection, actor: Actor) -> Mapping[str, Any]:
         "inputs": [f"{entry.project}/{entry.dataset}@{entry.commit_id}" for entry in job.inputs],
     }
     return lineage | ({"code": job.code_commit} if job.code_commit else {})
-
-
-def _make_visible(
-    deps: Deps, actor: Actor, dataset: Dataset, upload: Upload, checked: CheckedTree, commit: Commit, branch: str
-) -> None:
-    now = deps.clock.now()
-
-    def prepare(tx: Connection) -> PendingRecord:
-        # First of all: rows that refer to the dataset share a lock on it, and two who share it cannot both go on.
-        records.wait_for_lock(tx, dataset.id, branch)
-        if datasets.get(tx, dataset.id) is None:
-            raise access.not_found("dataset", dataset.name)
-        _check_packs_live(tx, dataset.project_id, checked)
-        blobs.insert_pages(tx, dataset.project_id, checked.pages)
-        blobs.set_page_packs(tx, dataset.project_id, checked.packs)
-        commits.insert(tx, commit)
-        uploads.touch(tx, upload.id, now)
-        expected = commit.parents[0] if commit.parents else None
-        pending = refs.reserve_move(
-            tx, dataset, branch=branch, commit=commit, expected=expected, by=actor.name, now=now
-        )
-        if dataset.kind is DatasetKind.DATA:
-            _audit(tx, deps, actor, dataset, commit, branch)
-        return pending
-
-    records.write(deps, prepare)
-    data = {
-        "project": dataset.project,
-        "id": dataset.id,
-        "what": "commit",
-        "dataset": dataset.name,
-        "commit": commit.id,
-    }
-    deps.events.publish("datasets", project_id=dataset.project_id, data=data)
-
-
-def _check_packs_live(tx: Connection, project_id: str, checked: CheckedTree) -> None:
-    """In the transaction that makes the commit visible: packs that were condemned meanwhile must be sent again."""
-    needed = {pack_id for packs in checked.packs.values() for pack_id in packs}
-    live = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.state is PackState.LIVE}
-    if lost := sorted(needed - live):
-        raise Incomplete(f"{len(lost)} packs are no longer there; send their content again.", packs=lost)
-
-
-def _audit(tx: Connection, deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, branch: str) -> None:
-    audit.record(
-        tx,
-        now=deps.clock.now(),
-        actor=actor,
-        action="dataset.commit",
-        subject=dataset.written,
-        project_id=dataset.project_id,
-        details={"commit": commit.id, "branch": branch},
-    )

@@ -43,9 +43,10 @@ def resolve(tx: Connection, dataset: Dataset, text: str | None) -> Commit:
     raise _not_found(tx, dataset, name)
 
 
-def head(tx: Connection, dataset: Dataset, branch: str) -> str | None:
+def head_commit(tx: Connection, dataset: Dataset, branch: str) -> Commit | None:
+    """The newest commit of a branch; None when there is no such branch."""
     ref = commits.find_ref(tx, dataset.id, branch)
-    return ref.commit_id if ref else None
+    return _get(tx, ref.commit_id) if ref else None
 
 
 def reserve_move(

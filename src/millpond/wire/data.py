@@ -68,6 +68,14 @@ class Ref(Response):
     moved_at: Time
 
 
+class RefCreate(Request):
+    """A new branch or tag. `at` is any ref; a tag never moves."""
+
+    name: str
+    type: RefType = RefType.BRANCH
+    at: str = "main"
+
+
 class Commit(Response):
     id: str
     dataset: str  # project/name
@@ -98,20 +106,32 @@ class TreeEntry(Response):
 
 
 class Change(Response):
+    """One path that differs. A renamed one stands at its new path."""
+
     path: str
-    change: Literal["added", "removed", "changed"]
+    change: Literal["added", "removed", "changed", "renamed"]
     size_before: int | None
     size_after: int | None
+    path_before: str | None = None
 
 
 class Diff(Response):
+    """Counts and bytes are of the whole difference, `items` of one part of it.
+
+    What was renamed is neither added nor removed, and its bytes are in neither sum.
+    """
+
     before: str
     after: str
     added: int
     removed: int
     changed: int
+    renamed: int = 0
     added_bytes: int
     removed_bytes: int
+    renamed_bytes: int = 0
+    # False when the difference is so large that only part of it was looked through for renames.
+    renames_complete: bool = True
     items: list[Change]
     next: str | None = None
 
@@ -162,6 +182,53 @@ class CommitCreate(Request):
     tree: str
     branch: str = "main"
     # The commit the branch must still be at (null: the branch must not exist yet).
+    expected: str | None = None
+    # Of a new branch: the commit of this dataset that it grows from (its full id).
+    parent: str | None = None
+    message: str = ""
+
+
+class EditPut(Request):
+    """One entry to add or replace. Its content has been sent in packs, unless the project has it already."""
+
+    path: str = Field(max_length=20_000, description="In text form: \\xNN for bytes that are not UTF-8.")
+    kind: Literal["directory", "symlink", "file", "executable"] = "file"
+    size: int = Field(default=0, ge=0, lt=1 << 63)
+    content: Literal["nothing", "blob", "chunks"] = "nothing"
+    digest: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+
+
+class Edit(Request):
+    """Single paths of a branch, changed in one commit without a working copy."""
+
+    # The upload whose packs hold new content; none is needed when nothing is new to the project.
+    upload: str | None = None
+    branch: str = "main"
+    # The commit the branch must still be at (null: whatever it is at).
+    expected: str | None = None
+    message: str = ""
+    puts: list[EditPut] = Field(default=[], max_length=50_000)
+    removes: list[str] = Field(default=[], max_length=50_000)
+    # A path to remove may also be a directory, with everything below it.
+    recursive: bool = False
+
+
+class Merge(Request):
+    """Bring what `source` (any ref) changed since the two parted to the branch `into`."""
+
+    source: str
+    into: str = "main"
+    # The commit `into` must still be at (null: whatever it is at).
+    expected: str | None = None
+    message: str = ""
+
+
+class Revert(Request):
+    """Undo what one commit changed, as a new commit of `branch`."""
+
+    commit: str
+    branch: str = "main"
+    # The commit the branch must still be at (null: whatever it is at).
     expected: str | None = None
     message: str = ""
 
