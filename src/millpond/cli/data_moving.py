@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +18,7 @@ from millpond.client.http import Api
 from millpond.client.sync import Status, compare, sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import Conflict
+from millpond.lake.renames import summarise, with_renames
 from millpond.lake.scan import Warn
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text
@@ -26,7 +26,7 @@ from millpond.model.quantity import format_bytes, format_seconds
 from millpond.model.tree import TreeChange
 from millpond.wire.data import Change, Diff
 
-_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
 
 
 def add_moving_commands(app: typer.Typer) -> None:
@@ -141,9 +141,8 @@ def _compare(mill: Session, copy: WorkingCopy, rehash: bool) -> Status:
 
 def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:
     head = found.head.id if found.head else ""
-    changes = [_change(change) for change in found.changes]
-    _show_diff(mill, _summary(head, found.tree.root, changes))
-    if not changes:
+    _show_diff(mill, _summary(head, found.tree.root, found.changes))
+    if not found.changes:
         mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
     if copy.head and found.head and found.head.id != copy.head:
         mill.out.warn(f"{found.head.author} committed to {copy.branch} since this folder was last synced.")
@@ -154,41 +153,52 @@ def _show_diff(mill: Session, found: Diff) -> None:
         mill.out.shape(found, [])
         return
     for change in found.items:
-        mill.out.line(f"{_SIGNS[change.change]}\t{change.path}" if not mill.out.for_people else _line(change))
+        mill.out.line(_line(change) if mill.out.for_people else _plain(change))
     grown = found.added_bytes - found.removed_bytes
     mill.out.note(
-        f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed; "
+        f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed, {found.renamed:,} renamed; "
         f"{'+' if grown >= 0 else '-'}{format_bytes(abs(grown))}"
     )
+    if not found.renames_complete:
+        mill.out.note("So much has changed that not all renames were looked for.")
+
+
+def _plain(change: Change) -> str:
+    fields = [_SIGNS[change.change], change.path, *([change.path_before] if change.path_before else [])]
+    return "\t".join(fields)
 
 
 def _line(change: Change) -> str:
     size = change.size_after if change.size_after is not None else change.size_before
-    return f"{_SIGNS[change.change]} {change.path}  ({format_bytes(size or 0)})"
+    came_from = f"{change.path_before} > " if change.path_before else ""
+    sign = " " if came_from else _SIGNS[change.change]
+    return f"{sign} {came_from}{change.path}  ({format_bytes(size or 0)})"
 
 
 def _change(change: TreeChange) -> Change:
-    return Change.model_validate(
-        {
-            "path": to_text(change.path),
-            "change": change.change,
-            "size_before": change.before.size if change.before else None,
-            "size_after": change.after.size if change.after else None,
-        }
+    return Change(
+        path=to_text(change.path),
+        change=change.change,
+        size_before=change.before.size if change.before else None,
+        size_after=change.after.size if change.after else None,
+        path_before=to_text(change.before.path) if change.before and change.change == "renamed" else None,
     )
 
 
-def _summary(before: str, after: str, changes: list[Change]) -> Diff:
-    counts = Counter(change.change for change in changes)
+def _summary(before: str, after: str, changes: list[TreeChange]) -> Diff:
+    counted = summarise(changes)
     return Diff(
         before=before,
         after=after,
-        added=counts["added"],
-        removed=counts["removed"],
-        changed=counts["changed"],
-        added_bytes=sum(c.size_after or 0 for c in changes),
-        removed_bytes=sum(c.size_before or 0 for c in changes),
-        items=changes,
+        added=counted.added,
+        removed=counted.removed,
+        changed=counted.changed,
+        renamed=counted.renamed,
+        added_bytes=counted.added_bytes,
+        removed_bytes=counted.removed_bytes,
+        renamed_bytes=counted.renamed_bytes,
+        renames_complete=counted.complete,
+        items=[_change(change) for change in with_renames(changes, counted)],
     )
 
 

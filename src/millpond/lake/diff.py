@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from millpond.lake.pages import PageRef
@@ -9,11 +10,12 @@ from millpond.lake.reader import PageSource, TreeReader
 from millpond.model.tree import Entry, TreeChange
 
 
-def diff_trees(source: PageSource, before: str, after: str) -> Iterator[TreeChange]:
-    """Every path that differs, in the order of paths."""
+def diff_trees(source: PageSource, before: str, after: str, behind: bytes = b"") -> Iterator[TreeChange]:
+    """Every path that differs, in the order of paths; only those behind the path `behind`."""
     old, new = TreeReader(source, before), TreeReader(source, after)
     old_leaves, new_leaves = _differing_leaves(old, new)
-    return compare(_entries(old, old_leaves), _entries(new, new_leaves))
+    changes = compare(_entries(old, old_leaves, behind), _entries(new, new_leaves, behind))
+    return (change for change in changes if change.path > behind)
 
 
 def _differing_leaves(old: TreeReader, new: TreeReader) -> tuple[list[PageRef], list[PageRef]]:
@@ -36,8 +38,10 @@ def _opened(reader: TreeReader, refs: list[PageRef], level: int) -> list[PageRef
     return [child for ref in refs for child in reader.children(ref)]
 
 
-def _entries(reader: TreeReader, leaves: list[PageRef]) -> Iterator[Entry]:
-    for ref in leaves:
+def _entries(reader: TreeReader, leaves: list[PageRef], behind: bytes) -> Iterator[Entry]:
+    """The entries of these leaves, without the leaves that end before `behind`."""
+    firsts = [ref.first for ref in leaves]
+    for ref in leaves[max(bisect_right(firsts, behind) - 1, 0) :]:
         yield from reader.leaf(ref.id).entries()
 
 

@@ -38,14 +38,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """One line of a diff: `before` is None for an added path, `after` for a removed one."""
+    """One line of a diff: `before` is None for an added path, `after` for a removed one.
+
+    A rename is one line at its new path, with the old path in `before`.
+    """
 
     path: bytes
     before: Entry | None
     after: Entry | None
 
     @property
-    def change(self) -> Literal["added", "removed", "changed"]:
+    def change(self) -> Literal["added", "removed", "changed", "renamed"]:
         if self.before is None:
             return "added"
-        return "removed" if self.after is None else "changed"
+        if self.after is None:
+            return "removed"
+        return "changed" if self.before.path == self.after.path else "renamed"

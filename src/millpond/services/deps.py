@@ -8,8 +8,12 @@ from typing import Any, Protocol
 
 from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
+from millpond.lake.kept import Kept
+from millpond.lake.renames import Summary
 from millpond.services.pages import PageCache
 from millpond.settings import Settings
+
+DIFFS_BYTES = 64 << 20
 
 
 class Clock(Protocol):
@@ -39,6 +43,10 @@ class Events(Protocol):
         ...
 
 
+def _weigh(summary: Summary) -> int:
+    return summary.weight
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
@@ -50,3 +58,5 @@ class Deps:
     secret: bytes
     # Pages of trees that were read lately.
     pages: PageCache = field(default_factory=PageCache)
+    # Differences that are being paged through, by the two trees.
+    diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))

@@ -1,4 +1,4 @@
-"""Reading what is committed: histories, directories, differences."""
+"""Reading what is committed: histories and directories."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, commits
 from millpond.errors import BadRequest
-from millpond.lake.diff import diff_trees
 from millpond.lake.reader import Listed, TreeReader
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
-from millpond.model.tree import Content, Kind, TreeChange
+from millpond.model.tree import Content, Kind
 from millpond.services import listing, refs
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
@@ -87,34 +86,9 @@ def entries(
 ) -> Listing[wire.TreeEntry]:
     """One directory; NotFound if the path is none."""
     directory = directory_path(path)
-    part = reader_of(deps, dataset, commit).list(directory, _place(cursor), limit)
+    part = reader_of(deps, dataset, commit).list(directory, place_of(cursor), limit)
     items = [_entry(directory, item) for item in part.items]
     return Listing(items, listing.encode(part.next.hex()) if part.next is not None else None)
-
-
-def diff(deps: Deps, dataset: Dataset, before: Commit, after: Commit, *, limit: int, cursor: str | None) -> wire.Diff:
-    """What differs, in the order of paths. Counts are of the whole difference, items of one part of it."""
-    behind = _place(cursor)
-    count = {"added": 0, "removed": 0, "changed": 0}
-    gone = came = 0
-    items: list[TreeChange] = []
-    for change in diff_trees(pages_of(deps, dataset), before.tree, after.tree):
-        count[change.change] += 1
-        gone += change.before.size if change.before else 0
-        came += change.after.size if change.after else 0
-        if change.path > behind and len(items) <= limit:
-            items.append(change)
-    more = len(items) > limit
-    shown = items[:limit]
-    return wire.Diff(
-        before=before.id,
-        after=after.id,
-        **count,
-        added_bytes=came,
-        removed_bytes=gone,
-        items=[_change(change) for change in shown],
-        next=listing.encode(shown[-1].path.hex()) if more else None,
-    )
 
 
 def directory_path(text: str) -> bytes:
@@ -150,7 +124,8 @@ def _frontier(cursor: str) -> list[str]:
     return [str(part) for part in found]
 
 
-def _place(cursor: str | None) -> bytes:
+def place_of(cursor: str | None) -> bytes:
+    """The bytes behind a cursor over paths or names; empty, and so before everything, without one."""
     try:
         return bytes.fromhex(listing.text_of(cursor))
     except ValueError as error:
@@ -175,13 +150,4 @@ def _entry(directory: bytes, item: Listed) -> wire.TreeEntry:
         size=item.size,
         files=item.entries,
         digest=item.entry.digest.hex() if item.entry is not None and has_digest else None,
-    )
-
-
-def _change(change: TreeChange) -> wire.Change:
-    return wire.Change(
-        path=to_text(change.path),
-        change=change.change,
-        size_before=change.before.size if change.before else None,
-        size_after=change.after.size if change.after else None,
     )

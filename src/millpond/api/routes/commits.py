@@ -18,7 +18,7 @@ from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import commits, files, reading, urls
+from millpond.services import commits, diffs, files, reading, urls
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -117,10 +117,10 @@ def get_diff(
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> wire.Diff:
-    """Added, removed and changed paths between two refs."""
+    """Added, removed, changed and renamed paths between two refs."""
     found, old = _commit(deps, scope, dataset, before)
     new = reading.get_commit(deps, found, after)
-    return reading.diff(deps, found, old, new, limit=limit, cursor=cursor)
+    return diffs.diff(deps, found, old, new, limit=limit, cursor=cursor)
 
 
 def _commit(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:

@@ -21,7 +21,7 @@ from millpond.model.job import JobInput
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services import commits, files, projects, reading, uploads, verify
+from millpond.services import commits, diffs, files, projects, reading, uploads, verify
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     Pushed,
@@ -75,7 +75,7 @@ def test_a_tree_of_many_pages_is_taken_and_the_next_one_shares_most_of_them(deps
         assert len(upload_rows.unverified(tx, limit=100)) == before + 1
     assert content(deps, second, "dir/file-04000") == b"another"
     assert content(deps, second, "dir/file-08999") == b"49"
-    shown = reading.diff(deps, a_dataset(deps), first, second, limit=10, cursor=None)
+    shown = diffs.diff(deps, a_dataset(deps), first, second, limit=10, cursor=None)
     assert [item.path for item in shown.items] == ["dir/file-04000"]
 
 

@@ -1,5 +1,5 @@
 import { Group, Paper, Table, Text } from "@mantine/core";
-import { type Icon, IconFileMinus, IconFilePencil, IconFilePlus } from "@tabler/icons-react";
+import { type Icon, IconFileArrowRight, IconFileMinus, IconFilePencil, IconFilePlus } from "@tabler/icons-react";
 import type { DatasetPlace } from "../../../api/datasets";
 import type { Change, Diff } from "../../../api/shapes";
 import { TextLink } from "../../../components/TextLink";
@@ -9,6 +9,7 @@ const PICTURES: Record<Change["change"], Icon> = {
   added: IconFilePlus,
   removed: IconFileMinus,
   changed: IconFilePencil,
+  renamed: IconFileArrowRight,
 };
 
 export function Changes({ diff, place }: { diff: Diff; place: DatasetPlace }) {
@@ -16,6 +17,7 @@ export function Changes({ diff, place }: { diff: Diff; place: DatasetPlace }) {
     `${diff.added.toLocaleString("en")} added (${formatBytes(diff.added_bytes)})`,
     `${diff.removed.toLocaleString("en")} removed (${formatBytes(diff.removed_bytes)})`,
     `${diff.changed.toLocaleString("en")} changed`,
+    `${diff.renamed.toLocaleString("en")} renamed`,
   ];
   return (
     <>
