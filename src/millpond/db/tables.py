@@ -82,6 +82,9 @@ server = Table(
     Column("lake_id", String(32), nullable=True),
     Column("secret", LargeBinary, nullable=False),
     _time("created_at"),
+    # Who removes objects from the lake just now, and until when nobody else may.
+    Column("collector", String(32), nullable=True),
+    _time("collector_until", nullable=True),
 )
 
 # People ------------------------------------------------------------------------------------------
@@ -105,6 +108,8 @@ project = Table(
     Column("name", String(63), nullable=False, unique=True),
     Column("description", Text, nullable=False),
     _time("created_at"),
+    # Raised by everything that may keep more of the lake than before: a collection that read another one begins anew.
+    Column("sequence", BigInteger, nullable=False, server_default=text("0")),
 )
 
 member = Table(
@@ -168,6 +173,10 @@ dataset = Table(
     _time("deleted_at", nullable=True),
     # The number of the next dataset record in the lake.
     Column("next_record", BigInteger, nullable=False),
+    # Which commits are kept ({"keep_last": 5, "keep_days": 30}); null: all that a ref reaches.
+    Column("retention", JSON(none_as_null=True), nullable=True),
+    # Once it is being removed for good it cannot be brought back.
+    _time("purged_at", nullable=True),
     Index("uq_dataset_name_living", "project_id", "name", unique=True,
           sqlite_where=text("deleted_at IS NULL"), postgresql_where=text("deleted_at IS NULL")),
 )  # fmt: skip
@@ -185,6 +194,8 @@ commit = Table(
     Column("files", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("lineage", JSON, nullable=False),
+    # Since when nothing names it: it goes some days later, unless something names it again.
+    _time("set_aside_at", nullable=True),
 )
 
 ref = Table(
@@ -233,6 +244,9 @@ pack = Table(
     _time("promised_at"),
     # When the server has read the whole pack and checked every digest; until then only its owner may build on it.
     _time("verified_at", nullable=True),
+    _time("condemned_at", nullable=True),
+    # What is wrong with it: a pack that is not what it says is never made live again.
+    Column("problem", Text, nullable=True),
 )
 
 blob = Table(
@@ -272,6 +286,27 @@ page_pack = Table(
     Column("page_id", LargeBinary(32), primary_key=True),
     Column("pack_id", String(32), ForeignKey("pack.id", ondelete="CASCADE"), primary_key=True, index=True),
     sqlite_with_rowid=False,
+)
+
+# Pages that may lie in the lake although no accepted commit has them: a URL was given, or their commits are gone.
+promised_page = Table(
+    "promised_page",
+    metadata,
+    Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", LargeBinary(32), primary_key=True),
+    # Another one each time the page comes anew: whoever saw the object before it was removed can tell.
+    Column("token", String(32), nullable=False),
+    _time("promised_at", index=True),
+    sqlite_with_rowid=False,
+)
+
+# Objects of the lake that nothing names any more; a key that ends with `/` stands for everything below it.
+doomed_object = Table(
+    "doomed_object",
+    metadata,
+    Column("key", String(512), primary_key=True),
+    Column("project_id", String(32), nullable=False, index=True),  # outlives its project
+    _time("doomed_at"),
 )
 
 # Cache -------------------------------------------------------------------------------------------

@@ -17,6 +17,10 @@ from millpond.errors import SetupError
 from millpond.testing.clock import NOON
 from millpond.testing.postgres import Postgres
 
+A_PROJECT = text(
+    "INSERT INTO project (id, name, description, created_at) VALUES ('p', 'mill', '', '2026-01-01 00:00:00')"
+)
+
 
 @contextmanager
 def opened(url: str) -> Iterator[Database]:
@@ -89,7 +93,7 @@ def test_prepare_twice_does_nothing(database_url: str) -> None:
     with opened(database_url) as db:
         assert migrate.prepare(db, NOON) is None
         with db.write() as tx:
-            tx.execute(text("INSERT INTO project VALUES ('p', 'mill', '', '2026-01-01 00:00:00')"))
+            tx.execute(A_PROJECT)
         assert migrate.prepare(db, NOON) is None
         with db.read() as tx:
             assert migrate.current_revision(tx) == migrate.HEAD
@@ -101,21 +105,51 @@ def test_newer_database_is_refused(database_url: str) -> None:
         migrate.prepare(db, NOON)
         with db.write() as tx:
             tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-        with pytest.raises(SetupError, match=r"newer Millpond: it has revision 9999.*up to 0001"):
+        with pytest.raises(SetupError, match=r"newer Millpond: it has revision 9999.*up to 0002"):
             migrate.prepare(db, NOON)
 
 
-def test_older_database_is_copied_aside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    upgrades: list[str] = []
+def test_older_database_is_copied_aside_and_then_migrated(tmp_path: Path) -> None:
     with opened(f"sqlite:///{tmp_path / 'millpond.db'}") as db:
-        migrate.prepare(db, NOON)
-        with db.write() as tx:
-            tx.execute(text("INSERT INTO project VALUES ('p', 'mill', '', '2026-01-01 00:00:00')"))
-        monkeypatch.setattr(migrate, "REVISIONS", ("0001", "0002"))
-        monkeypatch.setattr(migrate, "HEAD", "0002")
-        monkeypatch.setattr(migrate, "upgrade", lambda tx: upgrades.append("0002"))
+        make_first_database(db)
         copy = migrate.prepare(db, NOON)
+        with db.read() as tx:
+            assert migrate.current_revision(tx) == migrate.HEAD
     assert copy == tmp_path / "millpond.db.before-0001-20260101T120000Z"
-    assert upgrades == ["0002"]
     with opened(f"sqlite:///{copy}") as kept, kept.read() as tx:
+        assert migrate.current_revision(tx) == "0001"
         assert tx.scalar(text("SELECT name FROM project")) == "mill"
+
+
+def test_what_the_first_version_stored_is_there_after_the_second_migration(database_url: str) -> None:
+    with opened(database_url) as db:
+        make_first_database(db)
+        migrate.prepare(db, NOON)
+        with db.read() as tx:
+            assert tx.execute(text("SELECT name, sequence FROM project")).one() == ("mill", 0)
+            assert tx.execute(text("SELECT name, retention, purged_at FROM dataset")).one() == ("xray", None, None)
+            packs = tx.execute(text("SELECT id, state, problem IS NULL FROM pack ORDER BY id")).all()
+        # What was condemned before was bad, and stays so.
+        assert [(row[0], row[1], bool(row[2])) for row in packs] == [("a", "live", True), ("b", "condemned", False)]
+
+
+def make_first_database(db: Database) -> None:
+    """A database as the first version left it."""
+    with db.write() as tx:
+        migrate.upgrade(tx, "0001")
+        tx.execute(A_PROJECT)
+        tx.execute(
+            text(
+                "INSERT INTO dataset (id, project_id, name, kind, description, created_at, created_by, active_at,"
+                " next_record) VALUES ('d', 'p', 'xray', 'data', '', '2026-01-01 00:00:00', 'maria',"
+                " '2026-01-01 00:00:00', 1)"
+            )
+        )
+        for pack, state in (("a", "live"), ("b", "condemned")):
+            tx.execute(
+                text(
+                    "INSERT INTO pack (id, project_id, owner, state, bytes, blobs, promised_at)"
+                    " VALUES (:id, 'p', 'user:u', :state, 1, 1, '2026-01-01 00:00:00')"
+                ),
+                {"id": pack, "state": state},
+            )
