@@ -487,7 +487,7 @@ export interface paths {
         };
         /**
          * Get Diff
-         * @description Added, removed and changed paths between two refs.
+         * @description Added, removed, changed and renamed paths between two refs.
          */
         get: operations["get_diff"];
         put?: never;
@@ -508,8 +508,32 @@ export interface paths {
         /** List Refs */
         get: operations["list_refs"];
         put?: never;
-        post?: never;
+        /**
+         * Create Ref
+         * @description A branch or a tag; a tag never moves.
+         */
+        post: operations["create_ref"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/refs/{ref}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Ref
+         * @description The commits stay; the default branch does, too.
+         */
+        delete: operations["delete_ref"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1222,15 +1246,20 @@ export interface components {
          * @enum {string}
          */
         CachedState: "filling" | "ready" | "evicting" | "failed";
-        /** Change */
+        /**
+         * Change
+         * @description One path that differs. A renamed one stands at its new path.
+         */
         Change: {
             /**
              * Change
              * @enum {string}
              */
-            change: "added" | "removed" | "changed";
+            change: "added" | "removed" | "changed" | "renamed";
             /** Path */
             path: string;
+            /** Path Before */
+            path_before?: string | null;
             /** Size After */
             size_after: number | null;
             /** Size Before */
@@ -1303,6 +1332,8 @@ export interface components {
              * @default
              */
             message: string;
+            /** Parent */
+            parent?: string | null;
             /** Tree */
             tree: string;
             /** Upload */
@@ -1557,7 +1588,12 @@ export interface components {
              */
             tended: boolean;
         };
-        /** Diff */
+        /**
+         * Diff
+         * @description Counts and bytes are of the whole difference, `items` of one part of it.
+         *
+         *     What was renamed is neither added nor removed, and its bytes are in neither sum.
+         */
         Diff: {
             /** Added */
             added: number;
@@ -1577,6 +1613,21 @@ export interface components {
             removed: number;
             /** Removed Bytes */
             removed_bytes: number;
+            /**
+             * Renamed
+             * @default 0
+             */
+            renamed: number;
+            /**
+             * Renamed Bytes
+             * @default 0
+             */
+            renamed_bytes: number;
+            /**
+             * Renames Complete
+             * @default true
+             */
+            renames_complete: boolean;
         };
         /** Doctor */
         Doctor: {
@@ -2226,6 +2277,21 @@ export interface components {
             moved_at: string;
             /** Name */
             name: string;
+            type: components["schemas"]["RefType"];
+        };
+        /**
+         * RefCreate
+         * @description A new branch or tag. `at` is any ref; a tag never moves.
+         */
+        RefCreate: {
+            /**
+             * At
+             * @default main
+             */
+            at: string;
+            /** Name */
+            name: string;
+            /** @default branch */
             type: components["schemas"]["RefType"];
         };
         /**
@@ -3902,6 +3968,78 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Page_Ref_"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_ref: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ref"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_ref: {
+        parameters: {
+            query?: {
+                /** @description The commit it must still be at. */
+                expected?: string | null;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

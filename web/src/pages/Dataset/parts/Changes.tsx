@@ -1,5 +1,11 @@
 import { Group, Paper, Table, Text } from "@mantine/core";
-import { type Icon, IconFileArrowRight, IconFileMinus, IconFilePencil, IconFilePlus } from "@tabler/icons-react";
+import {
+  type Icon,
+  IconFileArrowRight,
+  IconFileMinus,
+  IconFilePencil,
+  IconFilePlus,
+} from "@tabler/icons-react";
 import type { DatasetPlace } from "../../../api/datasets";
 import type { Change, Diff } from "../../../api/shapes";
 import { TextLink } from "../../../components/TextLink";

@@ -36,21 +36,24 @@ function DatasetCard({ dataset }: { dataset: Dataset }) {
         </div>
         <People names={dataset.members} />
       </Group>
-      <Group mt="md" mb="xs" gap="xs">
-        <Badge
-          variant="light"
-          tt="none"
-          color={dataset.cached_commits > 0 ? "cyan" : "gray"}
-          leftSection={<IconRipple size={13} aria-hidden />}
-        >
-          {plural(dataset.cached_commits, "Cached Commit")}
-        </Badge>
-        <Text size="sm">{formatBytes(dataset.bytes)}</Text>
-        <Text size="sm">{plural(dataset.commits, "commit")}</Text>
+      <Badge
+        variant="light"
+        tt="none"
+        color={dataset.cached_commits > 0 ? "cyan" : "gray"}
+        leftSection={<IconRipple size={13} aria-hidden />}
+        mt="md"
+        mb="xs"
+      >
+        {plural(dataset.cached_commits, "Cached Commit")}
+      </Badge>
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">
+          {formatBytes(dataset.bytes)} · {plural(dataset.commits, "commit")}
+        </Text>
+        <Text size="sm" c="dimmed" component="div">
+          <Time at={dataset.active_at} prefix="Active " />
+        </Text>
       </Group>
-      <Text size="sm" c="dimmed">
-        <Time at={dataset.active_at} prefix="Active " />
-      </Text>
     </Paper>
   );
 }

@@ -5,6 +5,7 @@ import { usageQuery } from "../../../api/jobs";
 import type { Job, Usage } from "../../../api/shapes";
 import { Chart, type ChartData } from "../../../components/Chart";
 import { formatBytes } from "../../../lib/quantity";
+import { perSecond } from "./rates";
 import { isFinished } from "./states";
 
 const percent = (value: number) => `${Math.round(value * 10) / 10} %`;
@@ -46,8 +47,20 @@ function chartsOf(samples: Usage[]) {
     cpu: over([{ label: "CPU", values: values((s) => s.cpu_percent) }]),
     memory: over([{ label: "Memory", values: values((s) => s.memory_bytes) }]),
     io: over([
-      { label: "read", values: values((s) => s.read_bytes) },
-      { label: "write", values: values((s) => s.write_bytes) },
+      {
+        label: "read",
+        values: perSecond(
+          x,
+          samples.map((s) => s.read_bytes),
+        ),
+      },
+      {
+        label: "write",
+        values: perSecond(
+          x,
+          samples.map((s) => s.write_bytes),
+        ),
+      },
     ]),
     gpu: hasGpu ? over([{ label: "GPU", values: values((s) => s.gpu_percent) }]) : null,
     gpuMemory: hasGpuMemory
