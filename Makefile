@@ -38,7 +38,7 @@ test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
-	@MILL_LONG=1 $(BIN)/pytest -q
+	@$(BIN)/pytest -q --hypothesis-profile=long
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
 	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384)

@@ -16,6 +16,14 @@ settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A real part is started once: all tests that use it run in one worker."""
+    for item in items:
+        used = {"seaweed", "postgres"}.intersection(getattr(item, "fixturenames", ()))
+        if used and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(min(used)))
+
+
 @pytest.fixture(scope="session")
 def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
     """A running SeaweedFS with an empty bucket. Tests use prefixes of their own."""

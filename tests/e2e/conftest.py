@@ -81,7 +81,8 @@ def digits(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> str:
     return "digits"
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: Playwright keeps an event loop running, and other tests want their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[sync_api.Browser]:
     chromium = find_chromium()
     if chromium is None:
@@ -90,7 +91,7 @@ def browser() -> Iterator[sync_api.Browser]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def signed_in(browser: sync_api.Browser, server: MillUp) -> sync_api.StorageState:
     """The cookies of somebody who has signed in as the administrator."""
     context = browser.new_context()

@@ -48,7 +48,7 @@ def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterat
     arguments = [
         "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}",
         f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3", f"-s3.port={s3}", "-volume.max=100",
-        "-master.volumeSizeLimitMB=1024", "-master.telemetry=false",
+        "-master.volumeSizeLimitMB=1024", "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0",
     ]  # fmt: skip
     with open(directory / "seaweed.log", "wb") as log:
         process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory)
