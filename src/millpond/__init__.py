@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from millpond.client.dataset import Dataset as Dataset
     from millpond.client.tracking import Run as Run
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import finish as finish
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from millpond.client.tracking import set_tags as set_tags
 
 __all__ = [
+    "Dataset",
     "Run",
     "__version__",
     "current_run",
@@ -39,5 +41,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The SDK is loaded when it is first used: the command line and the server import this package too."""
     if name in __all__:
-        return getattr(importlib.import_module("millpond.client.tracking"), name)
+        module = "millpond.client.dataset" if name == "Dataset" else "millpond.client.tracking"
+        return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'millpond' has no attribute {name!r}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from platformdirs import user_config_path, user_state_path
+from platformdirs import user_cache_path, user_config_path, user_state_path
 
 from millpond.client.files import write_atomically
 from millpond.client.working_copy import find_working_copy
@@ -73,6 +73,12 @@ def state_dir(environ: Mapping[str, str] = os.environ) -> Path:
 def spool_dir(environ: Mapping[str, str] = os.environ) -> Path:
     """Where runs are kept until they are sent."""
     return state_dir(environ) / "spool"
+
+
+def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where copies of commits are kept; may be removed at any time. `cache` in `MILL_HOME`, or the platform's place."""
+    chosen = environ.get("MILL_HOME")
+    return Path(chosen) / "cache" if chosen else user_cache_path("millpond")
 
 
 def normalize_server(url: str) -> str:

@@ -131,6 +131,7 @@ import sys
 for name in ("fcntl", "pwd", "grp", "resource", "termios", "pty", "tty"):
     sys.modules[name] = None
 import millpond, millpond.client.tracking, millpond.client.sync, millpond.client.clone, millpond.client.code
+import millpond.client.dataset
 import importlib
 from millpond.cli.main import ENTRIES, main
 for entry in ENTRIES:

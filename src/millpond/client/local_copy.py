@@ -1,0 +1,67 @@
+"""Where a commit lies on this machine as plain files: a job's input, a mounted volume, or a copy of the user's own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from millpond.client.caches import list_cached
+from millpond.client.credentials import cache_dir
+from millpond.client.http import Api
+from millpond.client.making_once import Alive, make_once
+from millpond.client.transfer import ApiDownloader
+from millpond.errors import Forbidden, NotSignedIn
+from millpond.lake.fetch import FetchOptions, fetch_tree
+from millpond.lake.transfer import Moved
+from millpond.model.names import environment_name
+from millpond.model.volume import CachedState
+from millpond.wire.data import Commit
+
+_COMMIT = re.compile(r"[0-9a-f]{64}")
+
+
+def local_copy(
+    api: Api, project: str, dataset: str, commit: Commit, *, environ: Mapping[str, str] = os.environ
+) -> Path:
+    """A folder with the files of `commit`, not to be changed. Fetched only if nothing nearer has them.
+
+    What lies on a volume may be evicted once it was idle for long; inside a job it never is.
+    """
+    given = job_input(dataset, environ)
+    if given is not None and given.name == commit.id:
+        return given
+    return _on_volume(api, project, dataset, commit) or _own_copy(api, project, dataset, commit, environ)
+
+
+def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder in which a job finds its input of this name; the folder's own name is the commit."""
+    given = environ.get(environment_name(dataset))
+    return Path(given) if given and _COMMIT.fullmatch(Path(given).name) and Path(given).is_dir() else None
+
+
+def _on_volume(api: Api, project: str, dataset: str, commit: Commit) -> Path | None:
+    """A mounted volume that holds the commit: what lies under a published path is whole."""
+    try:
+        for cached in list_cached(api, project=project, dataset=dataset):
+            if cached.commit_id == commit.id and cached.state is CachedState.READY:
+                path = Path(cached.path)
+                if path.is_dir() and os.access(path, os.R_OK | os.X_OK):
+                    return path
+    except (Forbidden, NotSignedIn):
+        return None  # a job's token may not see volumes
+    return None
+
+
+def _own_copy(api: Api, project: str, dataset: str, commit: Commit, environ: Mapping[str, str]) -> Path:
+    target = cache_dir(environ) / project / dataset / commit.id
+
+    def fill(directory: Path, alive: Alive) -> None:
+        def moved(now: Moved) -> None:
+            alive()
+
+        with ApiDownloader(api, project, dataset, commit.id) as downloader:
+            fetch_tree(downloader, commit.tree, directory, options=FetchOptions(read_only=True), progress=moved)
+
+    return make_once(target, fill)
