@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
+from millpond.db.batches import batches
 from millpond.db.insert import insert_missing
 from millpond.db.tables import blob, pack, page, page_pack
 from millpond.model.dataset import BlobPlace, PackState
-
-# Well below the number of variables SQLite allows in one statement.
-_BATCH = 5000
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class PageRow:
 
 
 def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) -> None:
-    for batch in _batches(places):
+    for batch in batches(places):
         rows = [
             {
                 "project_id": project_id,
@@ -53,18 +48,19 @@ def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) 
 def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> set[bytes]:
     """Those of these digests that `owner` may build on: in verified packs of the project, or in packs of its own."""
     found: set[bytes] = set()
-    for batch in _batches(digests):
+    for batch in batches(digests):
         query = select(blob.c.digest).join(pack, pack.c.id == blob.c.pack_id)
         found.update(tx.scalars(query.where(_usable(project_id, batch, owner))))
     return found
 
 
 def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> dict[bytes, BlobPlace]:
-    """Where they lie, for those that `owner` may build on; a verified place before another."""
+    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one."""
     found: dict[bytes, BlobPlace] = {}
-    for batch in _batches(digests):
+    for batch in batches(digests):
         query = select(blob).join(pack, pack.c.id == blob.c.pack_id).where(_usable(project_id, batch, owner))
-        for row in tx.execute(query.order_by(pack.c.verified_at.is_(None), blob.c.pack_id)):
+        first = (pack.c.state == PackState.CONDEMNED.value, pack.c.verified_at.is_(None), blob.c.pack_id)
+        for row in tx.execute(query.order_by(*first)):
             place = BlobPlace(row.digest, row.pack_id, row.offset, row.stored, row.raw, row.encoding)
             found.setdefault(row.digest, place)
     return found
@@ -76,10 +72,15 @@ def places_in(tx: Connection, pack_id: str) -> list[BlobPlace]:
     return [BlobPlace(row.digest, row.pack_id, row.offset, row.stored, row.raw, row.encoding) for row in rows]
 
 
+def digests_in(tx: Connection, pack_ids: Collection[str], *, limit: int) -> Sequence[bytes]:
+    """Some of the blobs of these packs."""
+    return tx.scalars(select(blob.c.digest).where(blob.c.pack_id.in_(pack_ids)).limit(limit)).all()
+
+
 def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str, PageRow]:
     """The rows of those pages that the project has."""
     found: dict[str, PageRow] = {}
-    for batch in _batches(page_ids):
+    for batch in batches(page_ids):
         ids = [bytes.fromhex(page_id) for page_id in batch]
         for row in tx.execute(select(page).where(page.c.project_id == project_id, page.c.id.in_(ids))):
             found[row.id.hex()] = PageRow(
@@ -114,20 +115,33 @@ def insert_pages(tx: Connection, project_id: str, rows: Sequence[PageRow]) -> No
     insert_missing(tx, page, values)
 
 
-def set_page_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collection[str]]) -> None:
-    """Which packs the locator of each leaf names, in place of what was known before."""
-    for page_id, packs in packs_of.items():
-        key = {"project_id": project_id, "page_id": bytes.fromhex(page_id)}
-        tx.execute(
-            page_pack.delete().where(page_pack.c.project_id == project_id, page_pack.c.page_id == key["page_id"])
-        )
-        insert_missing(tx, page_pack, [key | {"pack_id": pack_id} for pack_id in sorted(packs)])
+def add_page_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collection[str]]) -> None:
+    """Packs that a locator of each leaf names, or soon may: they are kept as long as the leaf is.
+
+    Beside those known before: two who commit the same leaf write the same locator, and either may come last.
+    """
+    rows = [
+        {"project_id": project_id, "page_id": bytes.fromhex(page_id), "pack_id": pack_id}
+        for page_id, packs in packs_of.items()
+        for pack_id in sorted(packs)
+    ]
+    for batch in batches(rows):
+        insert_missing(tx, page_pack, batch)
+
+
+def drop_bad_packs(tx: Connection, project_id: str, page_ids: Iterable[str]) -> None:
+    """These leaves have been checked anew: they do not rest on bad packs any more."""
+    bad = select(pack.c.id).where(pack.c.project_id == project_id, pack.c.problem.is_not(None))
+    for batch in batches(page_ids):
+        ids = [bytes.fromhex(page_id) for page_id in batch]
+        key = and_(page_pack.c.project_id == project_id, page_pack.c.page_id.in_(ids))
+        tx.execute(page_pack.delete().where(key, page_pack.c.pack_id.in_(bad)))
 
 
 def packs_of_pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> Mapping[str, set[str]]:
     """The packs of each of these leaves."""
     found: dict[str, set[str]] = defaultdict(set)
-    for batch in _batches(page_ids):
+    for batch in batches(page_ids):
         ids = [bytes.fromhex(page_id) for page_id in batch]
         query = select(page_pack).where(page_pack.c.project_id == project_id, page_pack.c.page_id.in_(ids))
         for row in tx.execute(query):
@@ -139,26 +153,27 @@ def pages_on_pack(tx: Connection, pack_id: str) -> Sequence[str]:
     return [page_id.hex() for page_id in tx.scalars(select(page_pack.c.page_id).where(page_pack.c.pack_id == pack_id))]
 
 
-def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> None:
-    """Forget these leaves and every index page of the project: any of those may stand above one of them."""
+def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> Sequence[str]:
+    """Forget these leaves and every index page of the project: any of those may stand above one of them.
+
+    The ids of what is forgotten. The pages themselves are still in the lake.
+    """
     if not page_ids:
-        return
-    for batch in _batches(page_ids):
+        return ()
+    indexes = tx.scalars(select(page.c.id).where(page.c.project_id == project_id, page.c.level > 0)).all()
+    for batch in batches(page_ids):
         ids = [bytes.fromhex(page_id) for page_id in batch]
         tx.execute(page.delete().where(page.c.project_id == project_id, page.c.id.in_(ids)))
     tx.execute(page.delete().where(page.c.project_id == project_id, page.c.level > 0))
+    return [*page_ids, *(page_id.hex() for page_id in indexes)]
 
 
 def _usable(project_id: str, digests: Sequence[bytes], owner: str) -> ColumnElement[bool]:
     return and_(
         blob.c.project_id == project_id,
         blob.c.digest.in_(digests),
-        pack.c.state == PackState.LIVE.value,
+        # Accepting a commit makes condemned packs live again, unless they are bad.
+        pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)),
+        pack.c.problem.is_(None),
         or_(pack.c.verified_at.is_not(None), pack.c.owner == owner),
     )
-
-
-def _batches(values: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(values)
-    while batch := list(islice(rest, _BATCH)):
-        yield batch

@@ -47,6 +47,22 @@ def lock(tx: Connection, project_id: str) -> None:
     tx.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
 
 
+def raise_sequence(tx: Connection, project_id: str) -> None:
+    """More of the lake may be in use than before. Alone with the project's packs and pages until the end."""
+    tx.execute(project.update().where(project.c.id == project_id).values(sequence=project.c.sequence + 1))
+
+
+def lock_sequence(tx: Connection, project_id: str) -> int | None:
+    """The sequence, which nobody raises until the transaction ends; None for a project that is gone."""
+    # Not FOR UPDATE: rows that refer to the project may be inserted meanwhile.
+    query = select(project.c.sequence).where(project.c.id == project_id).with_for_update(key_share=True)
+    return tx.scalars(query).first()
+
+
+def sequence(tx: Connection, project_id: str) -> int | None:
+    return tx.scalars(select(project.c.sequence).where(project.c.id == project_id)).first()
+
+
 def change(tx: Connection, project_id: str, *, description: str) -> None:
     tx.execute(project.update().where(project.c.id == project_id).values(description=description))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from millpond.db.batches import batches
 from millpond.db.tables import pack, upload
 from millpond.model.dataset import PackState, Upload
 
@@ -22,6 +23,12 @@ class Pack:
     state: PackState
     bytes: int
     verified_at: datetime | None
+    problem: str | None = None
+
+    @property
+    def may_be_built_on(self) -> bool:
+        """Whether it is there, or can be made live again by a commit that uses it."""
+        return self.state in (PackState.LIVE, PackState.CONDEMNED) and self.problem is None
 
 
 def insert(tx: Connection, value: Upload) -> None:
@@ -65,8 +72,11 @@ def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now
 
 def packs(tx: Connection, project_id: str, pack_ids: Collection[str]) -> Sequence[Pack]:
     """Those of these packs that belong to the project."""
-    query = select(pack).where(pack.c.id.in_(pack_ids), pack.c.project_id == project_id)
-    return [_pack(row) for row in tx.execute(query)] if pack_ids else []
+    found: list[Pack] = []
+    for batch in batches(pack_ids):
+        query = select(pack).where(pack.c.id.in_(batch), pack.c.project_id == project_id)
+        found.extend(_pack(row) for row in tx.execute(query))
+    return found
 
 
 def make_live(tx: Connection, pack_id: str, *, size: int, blobs: int) -> bool:
@@ -92,10 +102,28 @@ def mark_verified(tx: Connection, pack_id: str, now: datetime) -> None:
     tx.execute(pack.update().where(pack.c.id == pack_id).values(verified_at=now))
 
 
-def condemn(tx: Connection, pack_id: str) -> None:
-    """Nobody builds on it any more."""
-    tx.execute(pack.update().where(pack.c.id == pack_id).values(state=PackState.CONDEMNED.value))
+def reject(tx: Connection, pack_id: str, problem: str, now: datetime) -> None:
+    """It is not what it says: nobody builds on it any more. One that is being removed anyway stays so."""
+    values = {"state": PackState.CONDEMNED.value, "condemned_at": now, "problem": problem}
+    key = (pack.c.id == pack_id) & (pack.c.state != PackState.DELETING.value)
+    tx.execute(pack.update().where(key).values(**values))
+
+
+def revive(tx: Connection, pack_ids: Collection[str]) -> None:
+    """Packs that a commit uses are live, whatever a collection thought of them."""
+    for batch in batches(pack_ids):
+        key = pack.c.id.in_(batch) & (pack.c.state == PackState.CONDEMNED.value) & pack.c.problem.is_(None)
+        tx.execute(pack.update().where(key).values(state=PackState.LIVE.value, condemned_at=None))
 
 
 def _pack(row: Row[Any]) -> Pack:
-    return Pack(row.id, row.project_id, row.upload_id, row.owner, PackState(row.state), row.bytes, row.verified_at)
+    return Pack(
+        id=row.id,
+        project_id=row.project_id,
+        upload_id=row.upload_id,
+        owner=row.owner,
+        state=PackState(row.state),
+        bytes=row.bytes,
+        verified_at=row.verified_at,
+        problem=row.problem,
+    )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, commits, datasets, uploads
+from millpond.db import blobs, commits, datasets, projects, promised, uploads
 from millpond.db.datasets import PendingRecord
 from millpond.errors import Incomplete
-from millpond.lake.commits import encode_commit, new_commit
-from millpond.lake.keys import ProjectKeys
-from millpond.model.dataset import Commit, Dataset, DatasetKind, PackState
+from millpond.lake.commits import new_commit
+from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.services import access, audit, records, refs
 from millpond.services.deps import Deps
 from millpond.services.tree_check import CheckedTree, check_tree
+
+# What a refused commit names at most; the client asks about everything else itself.
+_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,6 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
         bytes=checked.root.size,
         lineage=proposal.lineage,
     )
-    deps.store.put(ProjectKeys(dataset.project_id).commit(commit.id), encode_commit(commit))
     _make_visible(deps, actor, dataset, proposal, checked, commit)
     return commit
 
@@ -71,9 +72,7 @@ def _make_visible(
         records.wait_for_lock(tx, dataset.id, proposal.branch)
         if datasets.get(tx, dataset.id) is None:
             raise access.not_found("dataset", dataset.name)
-        _check_packs_live(tx, dataset.project_id, checked)
-        blobs.insert_pages(tx, dataset.project_id, checked.pages)
-        blobs.set_page_packs(tx, dataset.project_id, checked.packs)
+        keep(tx, dataset.project_id, checked)
         commits.insert(tx, commit)
         if proposal.upload_id is not None:
             uploads.touch(tx, proposal.upload_id, now)
@@ -100,12 +99,43 @@ def announce(deps: Deps, dataset: Dataset, commit: Commit) -> None:
     deps.events.publish("datasets", project_id=dataset.project_id, data=data)
 
 
-def _check_packs_live(tx: Connection, project_id: str, checked: CheckedTree) -> None:
-    """In the transaction that makes the commit visible: packs that were condemned meanwhile must be sent again."""
+def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:
+    """In the transaction that makes the commit visible: all that it needs is there and stays.
+
+    Incomplete names what was removed since the tree was checked. Raising the sequence comes first: no collection
+    changes anything of the project from here to the end of the transaction.
+    """
+    projects.raise_sequence(tx, project_id)
+    _check_pages(tx, project_id, checked)
     needed = {pack_id for packs in checked.packs.values() for pack_id in packs}
-    live = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.state is PackState.LIVE}
-    if lost := sorted(needed - live):
-        raise Incomplete(f"{len(lost)} packs are no longer there; send their content again.", packs=lost)
+    _check_packs(tx, project_id, needed, checked)
+    uploads.revive(tx, needed)
+    new = [page.id for page in checked.pages]
+    blobs.insert_pages(tx, project_id, checked.pages)
+    promised.fulfil(tx, project_id, new)
+    blobs.add_page_packs(tx, project_id, checked.packs)
+    blobs.drop_bad_packs(tx, project_id, checked.packs)
+
+
+def _check_pages(tx: Connection, project_id: str, checked: CheckedTree) -> None:
+    """Pages of earlier commits are still known, and new ones (unless somebody brought them meanwhile) as promised."""
+    known = blobs.pages(tx, project_id, [*checked.reused, *checked.tokens])
+    tokens = promised.tokens(tx, project_id, checked.tokens)
+    kept = {page_id for page_id, token in checked.tokens.items() if tokens.get(page_id) == token}
+    if lost := sorted({*checked.reused, *checked.tokens} - known.keys() - kept):
+        raise Incomplete(f"{len(lost)} pages were removed meanwhile; send them again.", pages=lost[:_NAMED])
+
+
+def _check_packs(tx: Connection, project_id: str, needed: Collection[str], checked: CheckedTree) -> None:
+    there = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.may_be_built_on}
+    if lost := sorted(set(needed) - there):
+        pages = sorted(page_id for page_id, packs in checked.packs.items() if not packs <= there)
+        raise Incomplete(
+            f"{len(lost)} packs were removed meanwhile; send their content again.",
+            packs=lost[:_NAMED],
+            pages=pages[:_NAMED],
+            blobs=[digest.hex() for digest in blobs.digests_in(tx, lost, limit=_NAMED)],
+        )
 
 
 def _audit(tx: Connection, deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, branch: str) -> None:

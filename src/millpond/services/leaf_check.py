@@ -1,11 +1,11 @@
-"""Checks one new leaf page: every blob it names is there for the committer, sizes agree; writes its locator."""
+"""Checks one new leaf page: every blob it names is there for the committer, and sizes agree; makes its locator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from millpond.db import blobs, uploads
+from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, Conflict, Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
@@ -14,7 +14,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.pages import LeafPage
 from millpond.lake.tree import leaf_ends
-from millpond.model.dataset import BlobPlace, PackState
+from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry
 from millpond.services import verify
@@ -30,13 +30,15 @@ _MOST_READ = 8 << 20
 @dataclass(frozen=True, slots=True)
 class CheckedLeaf:
     row: PageRow
+    # The object that says where its blobs lie, and the packs it names.
+    locator: bytes = b""
     packs: frozenset[str] = frozenset()
     # Digests the committer must still send; the rest was not checked then.
     missing: tuple[bytes, ...] = field(default=())
 
 
 def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
-    """The leaf's row and the packs its locator names. BadFormat where sizes and contents do not agree."""
+    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
     row = row_of(page_id, leaf)
     named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
     if any(entry.content is Content.EXTERNAL for entry in named):
@@ -51,7 +53,8 @@ def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: Leaf
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     _check_sizes(named, places, lists, chunks)
-    return CheckedLeaf(row, packs=_write_locator(deps, project_id, owner, page_id, places | chunks))
+    found = (places | chunks).values()
+    return CheckedLeaf(row, pack_locator(found), frozenset(place.pack_id for place in found))
 
 
 def row_of(page_id: str, leaf: LeafPage) -> PageRow:
@@ -144,25 +147,35 @@ def _check_sizes(
                 raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
 
 
-def _write_locator(
-    deps: Deps, project_id: str, owner: str, page_id: str, places: Mapping[bytes, BlobPlace]
-) -> frozenset[str]:
+def write_locator(deps: Deps, project_id: str, owner: str, leaf: CheckedLeaf) -> frozenset[str]:
     """Write it where none is; the packs of the one that then stands there.
 
     A page has one locator, whoever commits it. One that is there already stays as long as the packs it names can
-    be trusted; it is replaced when they cannot, so that nobody's commit rests on somebody else's bad pack.
+    be trusted; it is replaced when they cannot, so that nobody's commit rests on somebody else's bad pack. The packs
+    of this one must be noted beforehand (`announce_locators`): whoever writes last, all that may be named is kept.
     """
-    key = ProjectKeys(project_id).locator(page_id)
-    data = pack_locator(places.values())
+    key = ProjectKeys(project_id).locator(leaf.row.id)
     try:
-        deps.store.put(key, data, if_absent=True)
+        deps.store.put(key, leaf.locator, if_absent=True)
     except Conflict:
         there = unpack_locator(deps.store.get(key))
         packs = frozenset(place.pack_id for place in there.values())
-        if set(there) == set(places) and trusted(deps, project_id, owner, packs):
+        if there.keys() == unpack_locator(leaf.locator).keys() and trusted(deps, project_id, owner, packs):
             return packs
-        deps.store.put(key, data)
-    return frozenset(place.pack_id for place in places.values())
+        deps.store.put(key, leaf.locator)
+    return leaf.packs
+
+
+def announce_locators(deps: Deps, project_id: str, leaves: Sequence[CheckedLeaf]) -> None:
+    """Note which packs these leaves need, before locators say so.
+
+    A collection that has looked at one of them as part of a commit must look again: its locator is about to change.
+    """
+    with deps.db.write() as tx:
+        projects.lock_sequence(tx, project_id)
+        blobs.add_page_packs(tx, project_id, {leaf.row.id: leaf.packs for leaf in leaves})
+        if blobs.pages(tx, project_id, [leaf.row.id for leaf in leaves]):
+            projects.raise_sequence(tx, project_id)
 
 
 def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
@@ -170,7 +183,7 @@ def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) ->
     wanted = set(pack_ids)
     with deps.db.read() as tx:
         found = uploads.packs(tx, project_id, wanted)
-    if len(found) != len(wanted) or any(pack.state is not PackState.LIVE for pack in found):
+    if len(found) != len(wanted) or not all(pack.may_be_built_on for pack in found):
         return False
     foreign = [pack for pack in found if pack.verified_at is None and pack.owner != owner]
     return all(verify.verify(deps, pack) for pack in foreign)

@@ -1,16 +1,20 @@
-"""Pages of trees as the server reads them: from the lake, through one cache that is bounded in bytes."""
+"""Pages of trees as the server reads and writes them, through one cache that is bounded in bytes."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from millpond.blobs.store import BlobStore
+from millpond.errors import Conflict, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import unpack_page
+from millpond.lake.pages import pack_page, unpack_page
 
 PAGE_CACHE_BYTES = 32 << 20
+# Requests to the store at a time, for one caller.
+_PARALLEL = 8
 
 
 class PageCache:
@@ -40,7 +44,7 @@ class PageCache:
 
 
 class ProjectPages:
-    """A `lake.reader.PageSource` on the pages of one project."""
+    """A `lake.reader.PageSource` on the pages of one project, and where new ones go."""
 
     def __init__(self, store: BlobStore, cache: PageCache, project_id: str) -> None:
         self._store = store
@@ -50,3 +54,30 @@ class ProjectPages:
     def page(self, page_id: str) -> bytes:
         key = self._keys.page(page_id)
         return self._cache.get(key, lambda: unpack_page(page_id, self._store.get(key)))
+
+    def put(self, page_id: str, data: bytes) -> None:
+        """Durable when it returns. A client may have written anything under this key: only the page itself stays."""
+        key, frame = self._keys.page(page_id), pack_page(data)
+        try:
+            self._store.put(key, frame, if_absent=True)
+        except Conflict:
+            if not self._holds(page_id):
+                self._store.put(key, frame)
+
+    def put_all(self, pages: Mapping[str, bytes]) -> None:
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            for written in [pool.submit(self.put, page_id, data) for page_id, data in pages.items()]:
+                written.result()
+
+    def _holds(self, page_id: str) -> bool:
+        try:
+            unpack_page(page_id, self._store.get(self._keys.page(page_id)))
+        except (Corrupt, NotFound):
+            return False
+        return True
+
+    def fresh(self, page_id: str) -> bytes:
+        """The page as it lies in the lake at this moment: only pages of accepted commits may be taken from memory."""
+        key = self._keys.page(page_id)
+        data = unpack_page(page_id, self._store.get(key))
+        return self._cache.get(key, lambda: data)

@@ -7,6 +7,7 @@ writes the same bytes (docs/design/001-lake-format.md).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from logging import getLogger
 
@@ -15,6 +16,7 @@ from sqlalchemy import Connection
 from millpond.db import commits, datasets
 from millpond.db.datasets import PendingRecord
 from millpond.errors import Conflict, Corrupt, StoreUnavailable
+from millpond.lake.commits import encode_commit
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.records import (
     Create,
@@ -97,8 +99,14 @@ def wait_for(pending: PendingRecord) -> None:
 
 
 def finish(deps: Deps, pending: PendingRecord) -> None:
-    """Write the record to the lake and make it visible. Any number of servers may do so at once."""
+    """Write the record to the lake and make it visible. Any number of servers may do so at once.
+
+    The commit it names goes first: its row came before it, so no object of the lake is without a row.
+    """
     body = pending.body.encode()
+    record = decode_record(body)
+    if isinstance(record.operation, Move) and record.operation.commit is not None:
+        _write_commit(deps, pending.project_id, record.operation.commit)
     key = ProjectKeys(pending.project_id).record(pending.dataset_id, pending.n)
     try:
         deps.store.put(key, body, if_absent=True)
@@ -108,7 +116,6 @@ def finish(deps: Deps, pending: PendingRecord) -> None:
                 f"The lake already has another record {pending.n} of dataset {pending.dataset_id}.",
                 hint="Another server writes to this lake: `mill doctor` says which.",
             ) from None
-    record = decode_record(body)
     with deps.db.write() as tx:
         if datasets.delete_record(tx, pending.dataset_id, pending.n):
             _apply(tx, record)
@@ -124,6 +131,15 @@ def finish_pending(deps: Deps, *, older_than: timedelta = timedelta(0)) -> int:
         finish(deps, pending)
         logger.info("record_finished dataset=%s n=%d", pending.dataset_id, pending.n)
     return len(left)
+
+
+def _write_commit(deps: Deps, project_id: str, commit_id: str) -> None:
+    with deps.db.read() as tx:
+        commit = commits.get(tx, commit_id)
+    if commit is None:
+        raise Corrupt(f"The database has lost commit {commit_id}.")
+    with suppress(Conflict):  # an earlier try, or an earlier ref at the same commit
+        deps.store.put(ProjectKeys(project_id).commit(commit_id), encode_commit(commit), if_absent=True)
 
 
 def _apply(tx: Connection, record: DatasetRecord) -> None:

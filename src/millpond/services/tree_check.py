@@ -10,14 +10,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from millpond.db import blobs, uploads
+from millpond.db import blobs, promised, uploads
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound, Unavailable
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
 from millpond.services.deps import Deps
-from millpond.services.leaf_check import CheckedLeaf, check_boundaries, check_leaf, trusted
+from millpond.services.leaf_check import (
+    CheckedLeaf,
+    announce_locators,
+    check_boundaries,
+    check_leaf,
+    trusted,
+    write_locator,
+)
 from millpond.services.pages import ProjectPages
 from millpond.services.tree_paths import check_directories, leaf_ids
 
@@ -39,6 +46,10 @@ class CheckedTree:
     root: PageRow
     pages: tuple[PageRow, ...]
     packs: Mapping[str, frozenset[str]]
+    # The token of each new page when it was read: with another one it is not the object that was read.
+    tokens: Mapping[str, str]
+    # Pages of earlier commits that this one builds on; what lies below them was not looked at.
+    reused: frozenset[str]
 
 
 def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None) -> CheckedTree:
@@ -55,8 +66,9 @@ def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: s
         if walk.missing_pages or walk.missing_blobs or row is None:
             raise _incomplete(walk)
         check_directories(pages, root, settled)
-        if _may_share(deps, project_id, owner, leaf_ids(pages, root) - walk.packs.keys()):
-            return CheckedTree(row, tuple(walk.rows), walk.packs)
+        if may_share(deps, project_id, owner, leaf_ids(pages, root) - walk.packs.keys()):
+            tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
+            return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused))
     raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
 
 
@@ -67,6 +79,8 @@ class _Walk:
     owner: str
     rows: list[PageRow] = field(default_factory=list)
     packs: dict[str, frozenset[str]] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    reused: set[str] = field(default_factory=set)
     missing_pages: list[str] = field(default_factory=list)
     missing_blobs: list[str] = field(default_factory=list)
     pool: ThreadPoolExecutor = field(init=False)
@@ -83,7 +97,7 @@ class _Walk:
         if page is None:
             return None
         if isinstance(page, LeafPage):
-            return self.take(self.leaf(page_id, page, is_last=is_last))
+            return next(self.take([self.leaf(page_id, page, is_last=is_last)]))
         if len(page) < 2:
             raise BadFormat("The root of a tree is an index page with a single child.")
         return self.index(page_id, page, is_last=is_last)
@@ -111,13 +125,14 @@ class _Walk:
         """The rows of some children of one index page; new leaves are checked side by side."""
         known = self.known([ref.id for ref in refs])
         new = [(ref, last) for ref, last in zip(refs, ends, strict=True) if ref.id not in known]
-        leaves = {ref.id: self.pool.submit(self.new_leaf, ref.id, is_last=last) for ref, last in new if ref.level == 0}
+        leaves = [self.pool.submit(self.new_leaf, ref.id, is_last=last) for ref, last in new if ref.level == 0]
+        taken = self.take([leaf.result() for leaf in leaves])
         for ref, last in zip(refs, ends, strict=True):
             if ref.id in known:
                 self.check_known_end(known[ref.id], is_last=last)
                 yield known[ref.id]
             elif ref.level == 0:
-                yield self.take(leaves[ref.id].result())
+                yield next(taken)
             else:
                 yield self.new_index(ref, is_last=last)
 
@@ -141,21 +156,28 @@ class _Walk:
         check_boundaries(page, is_last=is_last)
         return check_leaf(self.deps, self.project_id, self.owner, page_id, page)
 
-    def take(self, checked: CheckedLeaf | None) -> PageRow | None:
-        """Only here, in one thread, is what was found added up."""
-        if checked is None:
-            return None
-        if checked.missing:
-            self.missing_blobs.extend(digest.hex() for digest in checked.missing)
-            return None
-        self.rows.append(checked.row)
-        self.packs[checked.row.id] = checked.packs
-        return checked.row
+    def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
+        """The rows of new leaves, whose locators are written. Only here, in one thread, is what was found added up."""
+        whole = [leaf for leaf in leaves if leaf is not None and not leaf.missing]
+        if whole:
+            announce_locators(self.deps, self.project_id, whole)
+        written = self.pool.map(lambda leaf: write_locator(self.deps, self.project_id, self.owner, leaf), whole)
+        self.packs.update({leaf.row.id: packs for leaf, packs in zip(whole, written, strict=True)})
+        for leaf in leaves:
+            if leaf is None or leaf.missing:
+                self.missing_blobs.extend(digest.hex() for digest in (leaf.missing if leaf else ()))
+                yield None
+            else:
+                self.rows.append(leaf.row)
+                yield leaf.row
 
     def load(self, page_id: str) -> Page | None:
         """A new page. The object is the client's work: damage is the client's mistake, not the lake's."""
+        if page_id not in self.tokens:  # nobody has asked for a URL: what may lie there is not to be relied on
+            self.missing_pages.append(page_id)
+            return None
         try:
-            return decode_page(self.source.page(page_id))
+            return decode_page(self.source.fresh(page_id))
         except NotFound:
             self.missing_pages.append(page_id)
             return None
@@ -163,8 +185,13 @@ class _Walk:
             raise BadFormat(error.message) from error
 
     def known(self, page_ids: Sequence[str]) -> Mapping[str, PageRow]:
+        """Those of these pages that earlier commits have. The tokens of the others are noted before they are read."""
         with self.deps.db.read() as tx:
-            return blobs.pages(tx, self.project_id, page_ids)
+            found = blobs.pages(tx, self.project_id, page_ids)
+            new = [page_id for page_id in page_ids if page_id not in found]
+            self.tokens.update(promised.tokens(tx, self.project_id, new))
+        self.reused.update(found)
+        return found
 
     def check_known_end(self, row: PageRow, *, is_last: bool) -> None:
         """A page that was the last of another tree may have ended early; in the middle of this one it may not."""
@@ -205,7 +232,7 @@ def _index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
     )
 
 
-def _may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
+def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
     """Whether these leaves of earlier commits rest on nothing bad; packs of others are checked before they are shared.
 
     False once a pack was condemned: its leaves are new again, and their content must come from elsewhere.

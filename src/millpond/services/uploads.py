@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, uploads
-from millpond.errors import BadRequest, Forbidden, Incomplete
+from millpond.db import blobs, promised, uploads
+from millpond.errors import BadRequest, Forbidden, Incomplete, Unavailable
 from millpond.lake.digests import DIGEST_SIZE
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.packs import read_index
@@ -84,12 +84,30 @@ def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire
     for page_id in page_ids:
         check_page_id(page_id)
     now = deps.clock.now()
-    with deps.db.read() as tx:
-        known = blobs.pages(tx, upload.project_id, page_ids)
+    new = promise_pages(deps, upload.project_id, page_ids, upload_id=upload.id)
     keys = ProjectKeys(upload.project_id)
-    return [
-        _slot(deps, page_id, keys.page(page_id), now) for page_id in dict.fromkeys(page_ids) if page_id not in known
-    ]
+    return [_slot(deps, page_id, keys.page(page_id), now) for page_id in new]
+
+
+def promise_pages(
+    deps: Deps, project_id: str, page_ids: Sequence[str], *, upload_id: str | None = None
+) -> Sequence[str]:
+    """Those of these pages that no commit of the project has; from now on they may be written.
+
+    Unavailable while one of them is being removed from the lake: it would take the new object along.
+    """
+    now = deps.clock.now()
+    keys = ProjectKeys(project_id)
+    with deps.db.write() as tx:
+        known = blobs.pages(tx, project_id, page_ids)
+        new = [page_id for page_id in dict.fromkeys(page_ids) if page_id not in known]
+        promised.promise(tx, project_id, new, now)
+        # Behind the promise: what is doomed at the same moment is seen here, or sees the promise.
+        if promised.doomed_among(tx, (keys.page(page_id) for page_id in new)):
+            raise Unavailable("Some of these pages are just being removed.", hint="Try again in a moment.")
+        if upload_id is not None:
+            uploads.touch(tx, upload_id, now)
+    return new
 
 
 def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> None:
@@ -121,14 +139,16 @@ def check_page_id(page_id: str) -> str:
 
 
 def _promised(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> list[wire.PackWritten]:
-    """Those that are not live yet; BadRequest for packs that were never promised to this upload."""
+    """Those that are not live yet; BadRequest for packs of another upload, Incomplete for those that are gone."""
     with deps.db.read() as tx:
         rows = {row.id: row for row in uploads.packs(tx, upload.project_id, [item.id for item in written])}
     new: dict[str, wire.PackWritten] = {}
     for item in written:
         row = rows.get(item.id)
-        if row is None or row.upload_id != upload.id:
+        if row is not None and row.upload_id != upload.id:
             raise BadRequest(f"Pack {item.id[:40]!r} was not given to this upload.")
+        if row is None or row.state is PackState.DELETING:
+            raise Incomplete(f"Pack {item.id[:40]!r} is not here (any more).", packs=[item.id])
         if row.state is PackState.PROMISED:
             new[item.id] = item
         elif row.bytes != item.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from logging import getLogger
 
-from millpond.db import blobs, uploads
+from millpond.db import blobs, projects, promised, uploads
 from millpond.db.uploads import Pack
 from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
@@ -34,10 +34,13 @@ def verify(deps: Deps, pack: Pack) -> bool:
                 raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
     except (Corrupt, BadFormat, NotFound) as error:
         logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
+        now = deps.clock.now()
         with deps.db.write() as tx:
-            uploads.condemn(tx, pack.id)
+            projects.raise_sequence(tx, pack.project_id)
+            uploads.reject(tx, pack.id, error.message, now)
             # Pages that need it count as unknown again: the next commit that has them must bring their blobs.
-            blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
+            forgotten = blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
+            promised.promise(tx, pack.project_id, forgotten, now)
         return False
     with deps.db.write() as tx:
         uploads.mark_verified(tx, pack.id, deps.clock.now())

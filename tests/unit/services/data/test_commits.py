@@ -120,7 +120,7 @@ def test_refuses_a_chunk_list_that_counts_wrongly(deps: Deps) -> None:
 def test_refuses_a_page_whose_bytes_are_not_its_own(deps: Deps) -> None:
     pushed = a_tree({"a": b"1"})
     other = a_tree({"b": b"1"})
-    upload = send(deps, the_admin(deps), Pushed(pushed.root, {}, pushed.content))
+    upload = send(deps, the_admin(deps), pushed)
     deps.store.put(ProjectKeys(the_project(deps).id).page(pushed.root), pack_page(other.pages[other.root]))
     with pytest.raises(BadFormat):
         commit_tree(deps, the_admin(deps), pushed, upload=upload)
