@@ -23,6 +23,8 @@ class BodyLimit:
         self._default = settings.max_body_bytes
         self._by_path = (
             (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/missing"), settings.max_digests_bytes),
+            (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/(packs|pages)/[^/]+/bytes"), settings.max_object_bytes),
+            (re.compile(r"/api/v1/projects/[^/]+/datasets/[^/]+/edits"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts/.+"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.

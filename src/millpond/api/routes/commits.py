@@ -11,14 +11,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response, StreamingResponse
 
-from millpond.api.access import DepsOf, InProject, Scope, Viewer
+from millpond.api.access import DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.ranges import parse_range
 from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import commits, diffs, files, reading, urls
+from millpond.services import commits, diffs, edits, files, merges, reading, urls
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -121,6 +121,27 @@ def get_diff(
     found, old = _commit(deps, scope, dataset, before)
     new = reading.get_commit(deps, found, after)
     return diffs.diff(deps, found, old, new, limit=limit, cursor=cursor)
+
+
+@router.post("/edits", status_code=201)
+def create_edit(dataset: str, body: wire.Edit, scope: Member, deps: DepsOf) -> wire.Commit:
+    """Single files put or removed as a commit; the branch's newest commit if it holds all that already."""
+    found = find(deps, scope, dataset)
+    return reading.commit_shape(deps, found, edits.edit(deps, scope.actor, scope.project, found, body))
+
+
+@router.post("/merge", status_code=201)
+def merge_branch(dataset: str, body: wire.Merge, scope: Member, deps: DepsOf) -> wire.Commit:
+    """The branch's newest commit afterwards. Refused with `merge_conflict` if both sides changed the same paths."""
+    found = find(deps, scope, dataset)
+    return reading.commit_shape(deps, found, merges.merge(deps, scope.actor, found, body))
+
+
+@router.post("/revert", status_code=201)
+def revert_commit(dataset: str, body: wire.Revert, scope: Member, deps: DepsOf) -> wire.Commit:
+    """Refused with `merge_conflict` if the paths were changed again since."""
+    found = find(deps, scope, dataset)
+    return reading.commit_shape(deps, found, merges.revert(deps, scope.actor, found, body))
 
 
 def _commit(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:

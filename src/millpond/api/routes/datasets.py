@@ -69,6 +69,26 @@ def list_refs(
     return page(found, wire.Ref.model_validate)
 
 
+@router.post("/projects/{project}/datasets/{dataset}/refs", status_code=201)
+def create_ref(dataset: str, body: wire.RefCreate, scope: Member, deps: DepsOf) -> wire.Ref:
+    """A branch or a tag; a tag never moves."""
+    found = find(deps, scope, dataset)
+    made = refs.create(deps, scope.actor, found, name=body.name, type=body.type, at=body.at)
+    return wire.Ref.model_validate(made)
+
+
+@router.delete("/projects/{project}/datasets/{dataset}/refs/{ref:path}", status_code=204)
+def delete_ref(
+    dataset: str,
+    ref: str,
+    scope: Member,
+    deps: DepsOf,
+    expected: Annotated[str | None, Query(description="The commit it must still be at.")] = None,
+) -> None:
+    """The commits stay; the default branch does, too."""
+    refs.delete(deps, scope.actor, find(deps, scope, dataset), name=ref, expected=expected)
+
+
 def find(deps: Deps, scope: Scope, name: str) -> Dataset:
     with deps.db.read() as tx:
         return datasets.find(tx, scope.project, name)
