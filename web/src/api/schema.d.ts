@@ -498,6 +498,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/datasets/{dataset}/edits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Edit
+         * @description Single files put or removed as a commit; the branch's newest commit if it holds all that already.
+         */
+        post: operations["create_edit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge Branch
+         * @description The branch's newest commit afterwards. Refused with `merge_conflict` if both sides changed the same paths.
+         */
+        post: operations["merge_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets/{dataset}/refs": {
         parameters: {
             query?: never;
@@ -534,6 +574,26 @@ export interface paths {
          * @description The commits stay; the default branch does, too.
          */
         delete: operations["delete_ref"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert Commit
+         * @description Refused with `merge_conflict` if the paths were changed again since.
+         */
+        post: operations["revert_commit"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1636,6 +1696,71 @@ export interface components {
             /** Server Time */
             server_time: string;
         };
+        /**
+         * Edit
+         * @description Single paths of a branch, changed in one commit without a working copy.
+         */
+        Edit: {
+            /**
+             * Branch
+             * @default main
+             */
+            branch: string;
+            /** Expected */
+            expected?: string | null;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+            /**
+             * Puts
+             * @default []
+             */
+            puts: components["schemas"]["EditPut"][];
+            /**
+             * Recursive
+             * @default false
+             */
+            recursive: boolean;
+            /**
+             * Removes
+             * @default []
+             */
+            removes: string[];
+            /** Upload */
+            upload?: string | null;
+        };
+        /**
+         * EditPut
+         * @description One entry to add or replace. Its content has been sent in packs, unless the project has it already.
+         */
+        EditPut: {
+            /**
+             * Content
+             * @default nothing
+             * @enum {string}
+             */
+            content: "nothing" | "blob" | "chunks";
+            /** Digest */
+            digest?: string | null;
+            /**
+             * Kind
+             * @default file
+             * @enum {string}
+             */
+            kind: "directory" | "symlink" | "file" | "executable";
+            /**
+             * Path
+             * @description In text form: \xNN for bytes that are not UTF-8.
+             */
+            path: string;
+            /**
+             * Size
+             * @default 0
+             */
+            size: number;
+        };
         /** Eviction */
         Eviction: {
             /** At */
@@ -1888,6 +2013,26 @@ export interface components {
         /** MemberPut */
         MemberPut: {
             role: components["schemas"]["Role"];
+        };
+        /**
+         * Merge
+         * @description Bring what `source` (any ref) changed since the two parted to the branch `into`.
+         */
+        Merge: {
+            /** Expected */
+            expected?: string | null;
+            /**
+             * Into
+             * @default main
+             */
+            into: string;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+            /** Source */
+            source: string;
         };
         /** MetricPoint */
         MetricPoint: {
@@ -2299,6 +2444,26 @@ export interface components {
          * @enum {string}
          */
         RefType: "branch" | "tag";
+        /**
+         * Revert
+         * @description Undo what one commit changed, as a new commit of `branch`.
+         */
+        Revert: {
+            /**
+             * Branch
+             * @default main
+             */
+            branch: string;
+            /** Commit */
+            commit: string;
+            /** Expected */
+            expected?: string | null;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+        };
         /**
          * Role
          * @description What somebody may do in a project; each role includes the ones before it.
@@ -3942,6 +4107,80 @@ export interface operations {
             };
         };
     };
+    create_edit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Edit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    merge_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Merge"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_refs: {
         parameters: {
             query?: {
@@ -4040,6 +4279,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revert_commit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Revert"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commit"];
+                };
             };
             /** @description A problem */
             default: {

@@ -26,9 +26,16 @@ export function Palette() {
         leftSection: <IconSearch size={18} aria-hidden />,
         placeholder: "Datasets, jobs, pages",
         "aria-label": "Search everything",
+        onKeyDown: (event) => event.key === "Enter" && chooseFirst(),
       }}
     />
   );
+}
+
+/** Names that were loaded after the words were typed are not marked; Enter then means the first of them. */
+function chooseFirst(): void {
+  const actions = [...document.querySelectorAll<HTMLElement>(".mantine-Spotlight-action")];
+  if (!actions.some((action) => action.hasAttribute("data-selected"))) actions[0]?.click();
 }
 
 function usePlaces(): SpotlightActionData[] {
