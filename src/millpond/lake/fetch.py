@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -35,11 +35,13 @@ _WINDOW_LEAVES = 16
 class FetchOptions:
     """`read_only` writes files as a cache holds them; `only` chooses paths.
 
+    `paths` are all that is wanted, sorted: pages that hold none of them are not read.
     `link_from` may name a finished file of the same content and mode, to be linked instead of fetched.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
+    paths: Sequence[bytes] | None = None
     link_from: Callable[[Entry], Path | None] | None = None
 
 
@@ -62,17 +64,25 @@ def fetch_tree(
     Corrupt if the lake holds other bytes than the tree names. After an error `target` holds part of the tree.
     """
     options = options or FetchOptions()
+    if options.paths is not None:
+        options = replace(options, only=frozenset(options.paths).__contains__)
     meter = Meter(progress)
     reader = TreeReader(source, root)
     whole = reader.root_ref()
     meter.expect(whole.entries, whole.size, counted=options.only is None)
     with Target(target, read_only=options.read_only) as into, ThreadPoolExecutor(_WORKERS, "fetch") as pool:
         fetch = _Fetch(source, into, options, meter, pool)
-        leaves = (ref.id for ref in reader.leaves())
+        leaves = _leaves(reader, options)
         while window := list(islice(leaves, _WINDOW_LEAVES)):
             fetch.window(window)
         into.finish()
     return Fetched(meter.finish(), fetch.linked)
+
+
+def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
+    if options.paths is None:
+        return (ref.id for ref in reader.leaves())
+    return iter(dict.fromkeys(map(reader.leaf_of, options.paths)))
 
 
 class _Parts:
