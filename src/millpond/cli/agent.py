@@ -21,7 +21,7 @@ from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
-from millpond.agent.memory import return_large_buffers
+from millpond.memory import return_large_buffers
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.cli.secret import read_secret

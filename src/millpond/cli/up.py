@@ -13,6 +13,7 @@ import typer
 
 from millpond import app as server
 from millpond.cli.secret import read_secret
+from millpond.memory import return_large_buffers
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
 app = typer.Typer()
@@ -49,6 +50,7 @@ def up(
 ) -> None:
     """Start the server and its page, with an agent for this machine, until Ctrl-C."""
     _log_to_stderr()
+    return_large_buffers()
     settings = Settings(
         data_dir=_data_dir(data_dir),
         host=host,

@@ -1,4 +1,4 @@
-"""Keeping the agent small: large buffers go back to the system when they are freed, not into the allocator's store."""
+"""Keeping long-lived processes small: large buffers go back to the system when they are freed, not into the allocator's store."""
 
 from __future__ import annotations
 
