@@ -45,6 +45,8 @@ EXISTING = {
     "cached": "cached0001",
     "volume": "fast",
     "upload": "upload0001",
+    "pack": "0" * 32,
+    "page": "0" * 64,
     "placement": "placement1",
     "token": "token00001",
 }

@@ -131,6 +131,8 @@ def create(deps: Deps, actor: Actor, dataset: Dataset, *, name: str, type: RefTy
                 commit=current.commit_id,
             )
         projects.raise_sequence(tx, dataset.project_id)  # the commit may have been about to go
+        if commits.get(tx, wanted.commit_id) is None:
+            raise not_found(tx, dataset, at)
         _audit(tx, deps, actor, dataset, "create", wanted)
         move = Move(ref=name, type=type, commit=wanted.commit_id, previous=None)
         return records.reserve(tx, dataset, move, lock=name, by=actor.name, now=now)

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from millpond.api.access import DepsOf, InProject, Scope
+from millpond.api.access import DepsOf, InProject, Member, Scope
+from millpond.api.bodies import received
 from millpond.model.people import Role
-from millpond.services import uploads
+from millpond.services import upload_bytes, uploads
 from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/uploads", tags=["uploads"])
@@ -52,3 +53,19 @@ def promise_pages(upload: str, body: wire.PageSlotsRequest, scope: Uploader, dep
     """Slots for those pages that the project does not have."""
     found = uploads.get(deps, scope.actor, scope.project, upload)
     return wire.Slots(slots=uploads.page_slots(deps, found, body.pages))
+
+
+@router.put("/{upload}/packs/{pack}/bytes", status_code=204)
+async def put_pack(upload: str, pack: str, request: Request, scope: Member, deps: DepsOf) -> None:
+    """The bytes of a promised pack (at most 64 MiB), for those who cannot reach the slot's URL."""
+    found = await run_in_threadpool(uploads.get, deps, scope.actor, scope.project, upload)
+    async with received(request, deps.settings.data_dir) as body:
+        await run_in_threadpool(upload_bytes.put_pack, deps, found, pack, body)
+
+
+@router.put("/{upload}/pages/{page}/bytes", status_code=204)
+async def put_page(upload: str, page: str, request: Request, scope: Member, deps: DepsOf) -> None:
+    """The bytes of a page as it is stored: one zstd frame."""
+    found = await run_in_threadpool(uploads.get, deps, scope.actor, scope.project, upload)
+    async with received(request, deps.settings.data_dir) as body:
+        await run_in_threadpool(upload_bytes.put_page, deps, found, page, body)
