@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.data_editing import add_editing_commands
+from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_moving import add_moving_commands
 from millpond.cli.naming import named
 from millpond.cli.output import Bytes, CommitId
@@ -198,7 +200,10 @@ def print_file(
     raw.flush()
 
 
+command(app, "log")(commits)
 add_moving_commands(app)
+add_editing_commands(app)
+add_history_commands(app)
 
 
 def _create_or_join(mill: Session, written: str, description: str, existing: bool) -> Dataset:

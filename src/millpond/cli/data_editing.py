@@ -1,0 +1,101 @@
+"""The commands of `mill data` that change single files of a branch without a working copy: put, rm."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.naming import Named, named
+from millpond.cli.progress import Meter, tell
+from millpond.cli.session import Session
+from millpond.client.datasets import list_entries
+from millpond.client.edits import put_files, remove_paths
+from millpond.errors import BadRequest, NotFound
+from millpond.model.path import to_text
+from millpond.model.quantity import format_bytes
+from millpond.wire.data import Commit
+
+Message = Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")]
+
+
+def add_editing_commands(app: typer.Typer) -> None:
+    command(app, "put")(put)
+    command(app, "rm")(remove)
+
+
+def put(
+    mill: Session,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Local files.")],
+    target: Annotated[
+        str, typer.Argument(metavar="DATASET[@BRANCH]:PATH", help="Where they go: a path, or a directory ending in /.")
+    ],
+    message: Message = "",
+) -> None:
+    """Put files into a branch as a commit, without a working copy."""
+    where = _place(mill, target)
+    for file in files:
+        if file.is_dir():
+            raise BadRequest(f"{file} is a folder.", hint="Put files here; a whole folder goes with: mill data sync")
+    into = len(files) > 1 or target.endswith(("/", ":")) or _is_directory(mill, where)
+    wanted: dict[str, Path] = {}
+    for file in files:
+        path = _below(where.path, to_text(os.fsencode(file.name))) if into else where.path
+        if path in wanted:
+            raise BadRequest(f"Two of these files would be {path!r}.")
+        wanted[path] = file
+    with Meter(mill.out, f"Putting {len(files):,} files into {where.dataset}@{where.ref}") as meter:
+        commit = put_files(
+            mill.api, where.project, where.dataset, wanted, branch=where.ref, message=message, progress=tell(meter)
+        )
+    _tell(mill, where, commit)
+
+
+def remove(
+    mill: Session,
+    targets: Annotated[
+        list[str], typer.Argument(metavar="DATASET[@BRANCH]:PATH...", help="Files, or directories with --recursive.")
+    ],
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Directories with all they hold.")] = False,
+    message: Message = "",
+) -> None:
+    """Remove files from a branch as a commit; older commits keep them."""
+    places = [_place(mill, target) for target in targets]
+    where = places[0]
+    if any((place.project, place.dataset, place.ref) != (where.project, where.dataset, where.ref) for place in places):
+        raise BadRequest("One commit changes one branch of one dataset.", hint="Call it once for each of them.")
+    if not all(place.path for place in places):
+        raise BadRequest("No path is named.", hint="Write it as DATASET@BRANCH:PATH.")
+    paths = [place.path for place in places]
+    commit = remove_paths(
+        mill.api, where.project, where.dataset, paths, branch=where.ref, recursive=recursive, message=message
+    )
+    _tell(mill, where, commit)
+
+
+def _place(mill: Session, written: str) -> Named:
+    if ":" not in written:
+        raise BadRequest(f"{written!r} names no path.", hint="Write it as DATASET[@BRANCH]:PATH.")
+    return named(mill, written)
+
+
+def _is_directory(mill: Session, where: Named) -> bool:
+    try:
+        next(list_entries(mill.api, where.project, where.dataset, where.ref, where.path), None)
+    except NotFound:
+        return False
+    return True
+
+
+def _below(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory else name
+
+
+def _tell(mill: Session, where: Named, commit: Commit) -> None:
+    size = f"{commit.files:,} files, {format_bytes(commit.bytes)}"
+    mill.out.note(f"{where.dataset}@{where.ref} is at {commit.id[:12]} now: {size}.")
+    if mill.out.as_json:
+        mill.out.shape(commit, [])

@@ -1,0 +1,146 @@
+"""The commands of `mill data` that change histories: branch, tag, merge, revert."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.naming import Named, named
+from millpond.cli.output import CommitId
+from millpond.cli.session import Session
+from millpond.client.branches import create_ref, delete_ref, merge, revert
+from millpond.client.datasets import list_refs
+from millpond.errors import BadRequest, MergeConflict
+from millpond.model.dataset import RefType
+from millpond.model.names import DEFAULT_BRANCH
+from millpond.model.quantity import format_bytes
+from millpond.wire.data import Commit
+
+At = Annotated[str | None, typer.Option("--at", metavar="REF", help="The commit it begins at (the newest one).")]
+Delete = Annotated[bool, typer.Option("--delete", "-d", help="Remove it; its commits stay.")]
+Message = Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")]
+
+
+def add_history_commands(app: typer.Typer) -> None:
+    command(app, "branch")(branch)
+    command(app, "tag")(tag)
+    command(app, "merge")(merge_branches)
+    command(app, "revert")(revert_commit)
+
+
+def branch(
+    mill: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[DATASET@]NAME", help="The new branch; without it, list them.")
+    ] = None,
+    at: At = None,
+    delete: Delete = False,
+) -> None:
+    """Make a branch, remove one, or list those there are."""
+    _make(mill, name, RefType.BRANCH, at, delete)
+
+
+def tag(
+    mill: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[DATASET@]NAME", help="The new tag; without it, list them.")
+    ] = None,
+    at: At = None,
+    delete: Delete = False,
+) -> None:
+    """Give a commit a name that never moves, remove one, or list those there are."""
+    _make(mill, name, RefType.TAG, at, delete)
+
+
+def merge_branches(
+    mill: Session,
+    source: Annotated[str, typer.Argument(metavar="[DATASET@]SOURCE", help="The branch, tag or commit to merge.")],
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="BRANCH", help="The branch that gets it (this folder's, or main).")
+    ] = None,
+    message: Message = "",
+) -> None:
+    """Bring what another branch changed to a branch, path by path.
+
+    If both sides changed a path differently, these paths are named and nothing is changed.
+    """
+    ref, own = _ref_of(mill, source)
+    target = into or own
+    try:
+        commit = merge(mill.api, ref.project, ref.dataset, ref.ref, target, message=message)
+    except MergeConflict as error:
+        _tell_conflicts(mill, error)
+        raise
+    _tell(mill, ref.dataset, target, commit)
+
+
+def revert_commit(
+    mill: Session,
+    commit: Annotated[str, typer.Argument(metavar="[DATASET@]COMMIT", help="The commit whose changes are undone.")],
+    branch: Annotated[
+        str | None, typer.Option("--branch", "-b", help="The branch that gets it (this folder's, or main).")
+    ] = None,
+    message: Message = "",
+) -> None:
+    """Undo what one commit changed, as a new commit; what came after it stays."""
+    ref, own = _ref_of(mill, commit)
+    target = branch or own
+    try:
+        made = revert(mill.api, ref.project, ref.dataset, ref.ref, target, message=message)
+    except MergeConflict as error:
+        _tell_conflicts(mill, error)
+        raise
+    _tell(mill, ref.dataset, target, made)
+
+
+def _make(mill: Session, name: str | None, type: RefType, at: str | None, delete: bool) -> None:
+    if name is None:
+        _list(mill, type, at, delete)
+        return
+    ref, own = _ref_of(mill, name)
+    if delete:
+        delete_ref(mill.api, ref.project, ref.dataset, ref.ref)
+        mill.out.note(f"{type.value.capitalize()} {ref} removed; its commits stay.")
+        return
+    made = create_ref(mill.api, ref.project, ref.dataset, ref.ref, type=type, at=at or own)
+    mill.out.note(f"{type.value.capitalize()} {ref} is at {made.commit_id[:12]}.")
+    if mill.out.as_json:
+        mill.out.shape(made, [])
+
+
+def _list(mill: Session, type: RefType, at: str | None, delete: bool) -> None:
+    if at or delete:
+        raise BadRequest(f"No {type.value} is named.")
+    here = named(mill, None)
+    mill.out.items(
+        [ref for ref in list_refs(mill.api, here.project, here.dataset) if ref.type is type],
+        [
+            (type.value.upper(), lambda ref: ref.name),
+            ("COMMIT", lambda ref: CommitId(ref.commit_id)),
+            ("MOVED", lambda ref: ref.moved_at),
+        ],
+        empty=f"{here.dataset} has no {type.value} yet. Make one: mill data {type.value} NAME",
+    )
+
+
+def _ref_of(mill: Session, written: str) -> tuple[Named, str]:
+    """What `DATASET@REF`, or a mere ref of this folder's dataset, names; and the branch one is on there."""
+    if "@" in written:
+        ref = named(mill, written)
+        own = named(mill, None).ref if written.startswith("@") else DEFAULT_BRANCH
+        return ref, own
+    return named(mill, f"@{written}"), named(mill, None).ref
+
+
+def _tell(mill: Session, dataset: str, branch: str, commit: Commit) -> None:
+    size = f"{commit.files:,} files, {format_bytes(commit.bytes)}"
+    mill.out.note(f"{dataset}@{branch} is at {commit.id[:12]} now: {size}.")
+    if mill.out.as_json:
+        mill.out.shape(commit, [])
+
+
+def _tell_conflicts(mill: Session, error: MergeConflict) -> None:
+    for conflict in error.details.get("conflicts", ()):
+        mill.out.note(f"conflict: {conflict}")

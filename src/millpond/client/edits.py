@@ -1,0 +1,99 @@
+"""Single files of a branch, put or removed as a commit: no working copy, and nothing but these files is sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from millpond.client.branches import find_ref
+from millpond.client.datasets import COMMIT_SECONDS, dataset_path
+from millpond.client.http import Api
+from millpond.client.transfer import ApiUploader
+from millpond.errors import NotFound, RefMoved
+from millpond.lake.packer import Packer
+from millpond.lake.packs import PACK_TARGET
+from millpond.lake.reading import read_chunks
+from millpond.lake.transfer import Meter, Progress
+from millpond.model.names import DEFAULT_BRANCH
+from millpond.model.tree import Content, Entry, Kind
+from millpond.wire.data import Commit, Edit, EditPut
+
+# How often it is tried again on top of what others committed meanwhile.
+_TRIES = 5
+_CONTENTS: Mapping[Content, Literal["nothing", "blob", "chunks"]] = {
+    Content.NOTHING: "nothing",
+    Content.BLOB: "blob",
+    Content.CHUNKS: "chunks",
+}
+
+
+def put_files(
+    api: Api,
+    project: str,
+    dataset: str,
+    files: Mapping[str, Path],
+    *,
+    branch: str = DEFAULT_BRANCH,
+    message: str = "",
+    progress: Progress | None = None,
+) -> Commit:
+    """Commit local files under these paths (text form), beside what the branch holds."""
+    meter = Meter(progress)
+    with ApiUploader(api, project) as uploader, Packer(uploader, meter, PACK_TARGET) as packer:
+        puts = [_put(packer, meter, path, local) for path, local in files.items()]
+        packer.finish()
+        meter.finish()
+        return _commit(api, project, dataset, Edit(upload=uploader.id, branch=branch, message=message, puts=puts))
+
+
+def remove_paths(
+    api: Api,
+    project: str,
+    dataset: str,
+    paths: Sequence[str],
+    *,
+    branch: str = DEFAULT_BRANCH,
+    recursive: bool = False,
+    message: str = "",
+) -> Commit:
+    """Commit without these paths (text form). Directories go with all they hold if `recursive`, else BadRequest."""
+    edit = Edit(branch=branch, message=message, removes=list(paths), recursive=recursive)
+    return _commit(api, project, dataset, edit)
+
+
+def _put(packer: Packer, meter: Meter, path: str, local: Path) -> EditPut:
+    """Send the blobs of one file, following links: it is the content that was asked for."""
+    where = os.fsencode(local.resolve())
+    folder, _, name = where.rpartition(b"/")
+    try:
+        entry = read_chunks(folder, name, packer.add).entry
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {str(local)!r}.") from error
+    meter.add(files=1, bytes=entry.size)
+    return _shape(path, entry)
+
+
+def _shape(path: str, entry: Entry) -> EditPut:
+    return EditPut(
+        path=path,
+        kind="executable" if entry.kind is Kind.EXECUTABLE else "file",
+        size=entry.size,
+        content=_CONTENTS[entry.content],
+        digest=entry.digest.hex() if entry.content is not Content.NOTHING else None,
+    )
+
+
+def _commit(api: Api, project: str, dataset: str, edit: Edit) -> Commit:
+    """Each attempt names the commit it goes on top of, so that it may be sent again if the answer is lost."""
+    path = f"{dataset_path(project, dataset)}/edits"
+    for attempt in range(1, _TRIES + 1):
+        head = find_ref(api, project, dataset, edit.branch)
+        asked = edit.model_copy(update={"expected": head.commit_id if head else None})
+        try:
+            return api.send("POST", path, Commit, asked, idempotent=True, timeout=COMMIT_SECONDS)
+        except RefMoved:
+            if attempt == _TRIES:
+                raise
+    raise AssertionError("unreachable")
