@@ -1,4 +1,4 @@
-"""Keeping long-lived processes small: large buffers go back to the system when they are freed, not into the allocator's store."""
+"""Keeping long-lived processes small: large buffers go back to the system when freed, not into a store."""
 
 from __future__ import annotations
 

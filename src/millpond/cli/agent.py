@@ -21,12 +21,12 @@ from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
-from millpond.memory import return_large_buffers
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.cli.secret import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError
+from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bytes
 from millpond.settings import default_data_dir
 from millpond.wire.agent import NodeFacts
