@@ -8,6 +8,7 @@ from pathlib import Path
 from millpond.agent.spec import Spec
 from millpond.client.datasets import COMMIT_SECONDS, dataset_path, get_commit
 from millpond.client.http import Api
+from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.errors import NotFound
 from millpond.lake.push import PushOptions, push_directory
@@ -33,20 +34,24 @@ def save_outputs(spec: Spec, output: Path) -> str | None:
     May be called again after any interruption: what is committed already is found again, and not sent twice.
     """
     with Api(spec.env["MILL_SERVER"], spec.env["MILL_TOKEN"], patience=PATIENCE_SECONDS) as api:
-        head = _head(api, spec)
-        with ApiUploader(api, spec.project, known_tree=head.tree if head else None) as uploader:
-            pushed = push_directory(output, uploader, options=PushOptions(ignore_files=()), warn=_warn)
-            if head is not None and head.tree == pushed.tree.root:
-                return head.id
-            request = CommitCreate(
-                upload=uploader.id,
-                tree=pushed.tree.root,
-                branch=spec.job,
-                expected=head.id if head else None,
-                message=f"Outputs of job {spec.job}",
-            )
-        path = f"{dataset_path(spec.project, OUTPUT_DATASET)}/commits"
-        return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS).id
+        return until_complete(lambda: _save(api, spec, output))
+
+
+def _save(api: Api, spec: Spec, output: Path) -> str:
+    head = _head(api, spec)
+    with ApiUploader(api, spec.project, known_tree=head.tree if head else None) as uploader:
+        pushed = push_directory(output, uploader, options=PushOptions(ignore_files=()), warn=_warn)
+        if head is not None and head.tree == pushed.tree.root:
+            return head.id
+        request = CommitCreate(
+            upload=uploader.id,
+            tree=pushed.tree.root,
+            branch=spec.job,
+            expected=head.id if head else None,
+            message=f"Outputs of job {spec.job}",
+        )
+    path = f"{dataset_path(spec.project, OUTPUT_DATASET)}/commits"
+    return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS).id
 
 
 def _head(api: Api, spec: Spec) -> Commit | None:

@@ -12,6 +12,7 @@ from millpond.client.credentials import state_dir
 from millpond.client.datasets import create_commit, get_commit
 from millpond.client.files import write_atomically
 from millpond.client.http import Api
+from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound, TooLarge
 from millpond.lake.ignore import IGNORE_FILE
@@ -61,15 +62,19 @@ def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None
     memory = _Memory.of(api.base_url, project, root)
     last = _still_there(api, project, memory.commit)
     options = PushOptions(stat_cache=memory.folder / f"{memory.key}.stat", ignore_files=IGNORE_FILES, ignore=IGNORED)
-    with ApiUploader(api, project, known_tree=last.tree if last else None) as uploader:
-        pushed = push_directory(root, uploader, options=options, progress=progress)
-        if last is not None and last.tree == pushed.tree.root:
-            return last
-        # A branch of its own: two people who submit at once never stand in each other's way.
-        request = CommitCreate(upload=uploader.id, tree=pushed.tree.root, branch=f"code-{new_id(8)}")
-        commit = create_commit(api, project, CODE_DATASET, request)
-    memory.save(commit.id)
-    return commit
+
+    def push_and_commit() -> Commit:
+        with ApiUploader(api, project, known_tree=last.tree if last else None) as uploader:
+            pushed = push_directory(root, uploader, options=options, progress=progress)
+            if last is not None and last.tree == pushed.tree.root:
+                return last
+            # A branch of its own: two people who submit at once never stand in each other's way.
+            request = CommitCreate(upload=uploader.id, tree=pushed.tree.root, branch=f"code-{new_id(8)}")
+            commit = create_commit(api, project, CODE_DATASET, request)
+        memory.save(commit.id)
+        return commit
+
+    return until_complete(push_and_commit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
 
 from millpond.db.tables import cached, commit, dataset, member, project, record, ref, user
+from millpond.errors import NotFound
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.names import DEFAULT_BRANCH
 
@@ -135,6 +136,45 @@ def member_names(tx: Connection, project_ids: Collection[str]) -> Mapping[str, S
     return found
 
 
+# The bin ---------------------------------------------------------------------------------------------
+
+
+def deleted(
+    tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
+) -> Sequence[tuple[Dataset, datetime]]:
+    """Deleted datasets of these projects and since when, newest first."""
+    query = _select().where(dataset.c.deleted_at.is_not(None), *_only(among))
+    if before is not None:
+        moment, dataset_id = before
+        earlier = and_(dataset.c.deleted_at == moment, dataset.c.id < dataset_id)
+        query = query.where(or_(dataset.c.deleted_at < moment, earlier))
+    rows = tx.execute(query.order_by(dataset.c.deleted_at.desc(), dataset.c.id.desc()).limit(limit))
+    return [(_dataset(row), row.deleted_at) for row in rows]
+
+
+def find_deleted(tx: Connection, project_id: str, name: str) -> Sequence[tuple[Dataset, datetime]]:
+    """Deleted datasets of that name or id, newest first."""
+    key = or_(dataset.c.name == name, dataset.c.id == name)
+    query = _select().where(dataset.c.project_id == project_id, key, dataset.c.deleted_at.is_not(None))
+    return [(_dataset(row), row.deleted_at) for row in tx.execute(query.order_by(dataset.c.deleted_at.desc()))]
+
+
+def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Dataset]:
+    query = _select().where(dataset.c.deleted_at < moment).order_by(dataset.c.deleted_at).limit(limit)
+    return [_dataset(row) for row in tx.execute(query)]
+
+
+def is_deleted(tx: Connection, dataset_id: str) -> bool:
+    key = and_(dataset.c.id == dataset_id, dataset.c.deleted_at.is_not(None))
+    return tx.execute(select(dataset.c.id).where(key)).first() is not None
+
+
+def retention(tx: Connection, dataset_id: str) -> Mapping[str, Any] | None:
+    """The rule of a dataset, as it was set."""
+    found: Mapping[str, Any] | None = tx.scalars(select(dataset.c.retention).where(dataset.c.id == dataset_id)).first()
+    return found
+
+
 # Records ---------------------------------------------------------------------------------------------
 
 
@@ -151,9 +191,10 @@ def taken(tx: Connection, project_id: str, name: str) -> bool:
 
 def lock_next_record(tx: Connection, dataset_id: str) -> int:
     """The number of the dataset's next record; nobody else takes one until the transaction ends."""
-    number: int = tx.execute(
-        select(dataset.c.next_record).where(dataset.c.id == dataset_id).with_for_update()
-    ).scalar_one()
+    query = select(dataset.c.next_record).where(dataset.c.id == dataset_id).with_for_update()
+    number: int | None = tx.execute(query).scalar_one_or_none()
+    if number is None:
+        raise NotFound("The dataset was removed for good.")
     return number
 
 

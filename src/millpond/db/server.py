@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from millpond.db.tables import server
 
@@ -36,6 +36,18 @@ def insert(tx: Connection, value: ServerRow) -> None:
             created_at=value.created_at,
         )
     )
+
+
+def take_collector(tx: Connection, who: str, *, now: datetime, until: datetime) -> bool:
+    """Whether `who` alone may remove objects of the lake until then. Taking it again makes it longer."""
+    is_free = or_(server.c.collector.is_(None), server.c.collector == who, server.c.collector_until < now)
+    taken = server.update().where(server.c.id == _ONLY, is_free).values(collector=who, collector_until=until)
+    return tx.execute(taken).rowcount > 0
+
+
+def release_collector(tx: Connection, who: str) -> None:
+    key = (server.c.id == _ONLY) & (server.c.collector == who)
+    tx.execute(server.update().where(key).values(collector=None, collector_until=None))
 
 
 def set_lake(tx: Connection, lake_id: str) -> None:

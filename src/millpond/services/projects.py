@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import projects, users
+from millpond.db import projects, promised, users
 from millpond.errors import InUse, NameTaken
+from millpond.lake.keys import ProjectKeys
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor, Member, Project, Role, User
@@ -58,6 +59,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
                 raise _holds(name, held)
             _audit(deps, tx, actor, "project.delete", name, project)
             projects.delete(tx, project.id)
+            promised.doom(tx, project.id, [ProjectKeys(project.id).prefix], deps.clock.now())
     except IntegrityError as error:
         raise _holds(name, ["code or outputs of jobs"]) from error
 

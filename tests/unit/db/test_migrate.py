@@ -127,7 +127,7 @@ def test_what_the_first_version_stored_is_there_after_the_second_migration(datab
         migrate.prepare(db, NOON)
         with db.read() as tx:
             assert tx.execute(text("SELECT name, sequence FROM project")).one() == ("mill", 0)
-            assert tx.execute(text("SELECT name, retention, purged_at FROM dataset")).one() == ("xray", None, None)
+            assert tx.execute(text("SELECT name, retention FROM dataset")).one() == ("xray", None)
             packs = tx.execute(text("SELECT id, state, problem IS NULL FROM pack ORDER BY id")).all()
         # What was condemned before was bad, and stays so.
         assert [(row[0], row[1], bool(row[2])) for row in packs] == [("a", "live", True), ("b", "condemned", False)]

@@ -14,7 +14,6 @@ def upgrade() -> None:
     op.add_column("server", sa.Column("collector_until", sa.DateTime(timezone=True), nullable=True))
     op.add_column("project", sa.Column("sequence", sa.BigInteger(), nullable=False, server_default=sa.text("0")))
     op.add_column("dataset", sa.Column("retention", sa.JSON(), nullable=True))
-    op.add_column("dataset", sa.Column("purged_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("commit_", sa.Column("set_aside_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("pack", sa.Column("condemned_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("pack", sa.Column("problem", sa.Text(), nullable=True))

@@ -1,0 +1,193 @@
+"""What a collection looks at, part by part: commits with what names them, pages, packs, uploads."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, String, and_, cast, exists, func, or_, select
+
+from millpond.db.batches import batches
+from millpond.db.tables import cached, commit, dataset, job, pack, page, page_pack, project, record, ref, upload, volume
+from millpond.decide.collection import PackSeen
+from millpond.decide.retention import CommitSeen, RefSeen
+from millpond.model.dataset import PackState, RefType
+
+_COMMIT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSeen:
+    id: str
+    name: str
+    deleted_at: datetime | None
+    retention: Mapping[str, Any] | None
+    # Raised by every change of a ref: what was decided holds as long as it is the same.
+    next_record: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    commit: CommitSeen
+    tree: str
+    set_aside_at: datetime | None
+
+
+# Commits ---------------------------------------------------------------------------------------------
+
+
+def datasets_of(tx: Connection, project_id: str) -> Sequence[DatasetSeen]:
+    """All datasets of a project, those in the bin too, by name."""
+    query = select(dataset).where(dataset.c.project_id == project_id).order_by(dataset.c.name, dataset.c.id)
+    return [DatasetSeen(r.id, r.name, r.deleted_at, r.retention, r.next_record) for r in tx.execute(query)]
+
+
+def commits_of(tx: Connection, dataset_id: str) -> Sequence[CommitRow]:
+    columns = (commit.c.id, commit.c.parents, commit.c.time, commit.c.tree, commit.c.set_aside_at)
+    query = select(*columns).where(commit.c.dataset_id == dataset_id).order_by(commit.c.id)
+    return [
+        CommitRow(CommitSeen(row.id, tuple(row.parents), row.time), row.tree, row.set_aside_at)
+        for row in tx.execute(query)
+    ]
+
+
+def refs_of(tx: Connection, dataset_id: str) -> Sequence[RefSeen]:
+    rows = tx.execute(select(ref).where(ref.c.dataset_id == dataset_id).order_by(ref.c.name))
+    return [RefSeen(row.name, RefType(row.type), row.commit_id) for row in rows]
+
+
+def named_in_lineage(tx: Connection) -> Mapping[str, str]:
+    """Commits that others were made from, in all projects."""
+    found: dict[str, str] = {}
+    columns = (commit.c.id, cast(commit.c.lineage, String).label("text"))
+    for row in tx.execute(select(*columns).where(cast(commit.c.lineage, String) != "{}").order_by(commit.c.id)):
+        for commit_id in _COMMIT.findall(row.text):
+            found.setdefault(commit_id, f"commit {row.id[:8]} was made from it")
+    return found
+
+
+def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
+    """Commits of a dataset that caches, jobs and records on their way to the lake name."""
+    found: dict[str, str] = {}
+    on = select(cached.c.commit_id, volume.c.name).join(volume, volume.c.id == cached.c.volume_id)
+    for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id)):
+        found.setdefault(commit_id, f"cached on {name}")
+    own = select(commit.c.id).where(commit.c.dataset_id == dataset_id)
+    uses = or_(
+        job.c.code_commit.in_(own),
+        job.c.output_commit.in_(own),
+        cast(job.c.inputs, String).like(f"%{dataset_id}%"),
+    )
+    jobs = select(job.c.name, job.c.code_commit, job.c.output_commit, job.c.inputs, project.c.name.label("project"))
+    for row in tx.execute(jobs.join(project, project.c.id == job.c.project_id).where(uses).order_by(job.c.id)):
+        why = f"job {row.project}/{row.name}"
+        named = [row.code_commit, row.output_commit, *(entry["commit_id"] for entry in row.inputs)]
+        for commit_id in named:
+            if commit_id is not None:
+                found.setdefault(commit_id, why)
+    for body in tx.scalars(select(record.c.body).where(record.c.dataset_id == dataset_id)):
+        for commit_id in _COMMIT.findall(body):
+            found.setdefault(commit_id, "a ref is just moving there")
+    return found
+
+
+def set_aside(tx: Connection, commit_ids: Collection[str], at: datetime | None) -> None:
+    """Since when nothing names them; None: something does."""
+    for batch in batches(commit_ids):
+        tx.execute(commit.update().where(commit.c.id.in_(batch)).values(set_aside_at=at))
+
+
+def delete_commits(tx: Connection, commit_ids: Collection[str]) -> None:
+    for batch in batches(commit_ids):
+        tx.execute(commit.delete().where(commit.c.id.in_(batch)))
+
+
+def delete_dataset(tx: Connection, dataset_id: str) -> None:
+    """With its commits and refs. IntegrityError while a cache or a job names one of them."""
+    tx.execute(ref.delete().where(ref.c.dataset_id == dataset_id))
+    tx.execute(commit.delete().where(commit.c.dataset_id == dataset_id))
+    tx.execute(dataset.delete().where(dataset.c.id == dataset_id))
+
+
+def is_cached(tx: Connection, dataset_id: str) -> bool:
+    return tx.execute(select(cached.c.id).where(cached.c.dataset_id == dataset_id).limit(1)).first() is not None
+
+
+# Pages and packs -------------------------------------------------------------------------------------
+
+
+def pages(
+    tx: Connection, project_id: str, *, leaves: bool, limit: int, after: bytes = b""
+) -> Sequence[tuple[bytes, int]]:
+    """Ids and levels of a project's leaves, or of its other pages, by id and behind `after`."""
+    level = page.c.level == 0 if leaves else page.c.level > 0
+    query = select(page.c.id, page.c.level).where(page.c.project_id == project_id, level, page.c.id > after)
+    return [(row.id, row.level) for row in tx.execute(query.order_by(page.c.id).limit(limit))]
+
+
+def packs(
+    tx: Connection, project_id: str, *, limit: int, after: str = "", only: Collection[str] | None = None
+) -> Sequence[PackSeen]:
+    """A project's packs by id, without marks."""
+    used = func.coalesce(upload.c.used_at, pack.c.promised_at, type_=upload.c.used_at.type).label("used_at")
+    query = select(pack, used).outerjoin(upload, upload.c.id == pack.c.upload_id)
+    query = query.where(pack.c.project_id == project_id, pack.c.id > after)
+    if only is not None:
+        query = query.where(pack.c.id.in_(only))
+    return [
+        PackSeen(
+            id=row.id,
+            state=PackState(row.state),
+            bytes=row.bytes,
+            promised_at=row.promised_at,
+            used_at=row.used_at,
+            problem=row.problem,
+        )
+        for row in tx.execute(query.order_by(pack.c.id).limit(limit))
+    ]
+
+
+def pages_of_packs(tx: Connection, pack_ids: Collection[str]) -> Mapping[str, Sequence[bytes]]:
+    """The leaves that need each of these packs."""
+    found: dict[str, list[bytes]] = defaultdict(list)
+    query = select(page_pack.c.pack_id, page_pack.c.page_id).where(page_pack.c.pack_id.in_(pack_ids))
+    for row in tx.execute(query):
+        found[row.pack_id].append(row.page_id)
+    return found
+
+
+def set_state(
+    tx: Connection, pack_ids: Collection[str], *, among: Collection[PackState], to: PackState, now: datetime
+) -> None:
+    """For those that are in one of these states and that no page needs."""
+    unneeded = ~exists().where(page_pack.c.pack_id == pack.c.id)
+    key = and_(pack.c.id.in_(pack_ids), pack.c.state.in_([state.value for state in among]), unneeded)
+    condemned = func.coalesce(pack.c.condemned_at, now, type_=pack.c.condemned_at.type)
+    tx.execute(pack.update().where(key).values(state=to.value, condemned_at=condemned))
+
+
+def deleting(tx: Connection, *, limit: int) -> Sequence[tuple[str, str]]:
+    """Packs that are being removed: project and pack."""
+    query = select(pack.c.project_id, pack.c.id).where(pack.c.state == PackState.DELETING.value)
+    return [(row.project_id, row.id) for row in tx.execute(query.order_by(pack.c.id).limit(limit))]
+
+
+def delete_packs(tx: Connection, pack_ids: Collection[str]) -> None:
+    """With all that is known of their blobs."""
+    tx.execute(pack.delete().where(pack.c.id.in_(pack_ids)))
+
+
+def delete_uploads(tx: Connection, *, before: datetime) -> int:
+    """Uploads not used since; their packs stay, as nobody's."""
+    old = select(upload.c.id).where(upload.c.used_at < before)
+    tx.execute(pack.update().where(pack.c.upload_id.in_(old)).values(upload_id=None))
+    return tx.execute(upload.delete().where(upload.c.used_at < before)).rowcount
+
+
+def project_ids(tx: Connection) -> Iterator[tuple[str, str]]:
+    for row in tx.execute(select(project.c.id, project.c.name).order_by(project.c.name)):
+        yield row.id, row.name

@@ -1,0 +1,123 @@
+"""Removing objects that nothing names any more. One server at a time, and only as long as it holds the permission.
+
+Keys of pages come back when the same page is uploaded again, so an object must never be removed late: whoever was
+held up for longer than the permission lasts stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from millpond.db import collecting, promised, server
+from millpond.errors import NotReady
+from millpond.lake.keys import ProjectKeys
+from millpond.model.ids import new_id
+from millpond.services.deps import Deps
+
+logger = getLogger(__name__)
+
+_LASTS = timedelta(minutes=15)
+# A request to the store is over, one way or the other, long before this.
+_MARGIN = timedelta(minutes=5)
+_AT_ONCE = 500
+_PARALLEL = 8
+# Below a project that was deleted, uploads may have URLs that still work.
+_LATE_WRITES = timedelta(hours=1)
+
+
+@dataclass
+class Permission:
+    """To remove objects of the lake. Renewed with each part of the work."""
+
+    deps: Deps
+    who: str
+    until: datetime
+
+    def renew(self) -> None:
+        """NotReady if another server has it."""
+        now = self.deps.clock.now()
+        with self.deps.db.write() as tx:
+            if not server.take_collector(tx, self.who, now=now, until=now + _LASTS):
+                raise NotReady("A collection is running already.", hint="Wait until it is done.")
+        self.until = now + _LASTS
+
+    def delete(self, key: str) -> None:
+        if self.deps.clock.now() > self.until - _MARGIN:
+            raise NotReady("The collection was held up for too long, and stops.", hint="Start it again.")
+        self.deps.store.delete(key)
+
+
+@contextmanager
+def permission(deps: Deps) -> Iterator[Permission]:
+    """NotReady while another collection runs; one whose server was killed ends by itself after some minutes."""
+    held = Permission(deps, new_id(20), deps.clock.now())
+    held.renew()
+    try:
+        yield held
+    finally:
+        with deps.db.write() as tx:
+            server.release_collector(tx, held.who)
+
+
+def remove_all(held: Permission) -> int:
+    """Remove every doomed object and every pack that is being deleted; how many. Can be cut off at any moment."""
+    return _remove_packs(held) + _remove_objects(held)
+
+
+def _remove_packs(held: Permission) -> int:
+    count = 0
+    while True:
+        held.renew()
+        with held.deps.db.read() as tx:
+            found = collecting.deleting(tx, limit=_AT_ONCE)
+        if not found:
+            return count
+        _delete(held, [ProjectKeys(project_id).pack(pack_id) for project_id, pack_id in found])
+        for _, pack_id in found:  # with its blobs: thousands of rows, so one by one
+            with held.deps.db.write() as tx:
+                collecting.delete_packs(tx, [pack_id])
+        count += len(found)
+
+
+def _remove_objects(held: Permission) -> int:
+    count, after = 0, ""
+    while True:
+        held.renew()
+        with held.deps.db.read() as tx:
+            found = promised.doomed(tx, limit=_AT_ONCE, after=after)
+        if not found:
+            return count
+        after = found[-1].key
+        plain = [item.key for item in found if not item.is_prefix]
+        _delete(held, plain)
+        late = held.deps.clock.now() - _LATE_WRITES
+        below = [item.key for item in found if item.is_prefix and item.doomed_at <= late]
+        for prefix in below:
+            count += _delete_below(held, prefix)
+        with held.deps.db.write() as tx:
+            promised.removed(tx, [*plain, *below])
+        count += len(plain)
+
+
+def _delete_below(held: Permission, prefix: str) -> int:
+    count = 0
+    keys: list[str] = []
+    for info in held.deps.store.list(prefix):
+        keys.append(info.key)
+        if len(keys) == _AT_ONCE:
+            held.renew()
+            _delete(held, keys)
+            count, keys = count + len(keys), []
+    _delete(held, keys)
+    return count + len(keys)
+
+
+def _delete(held: Permission, keys: Collection[str]) -> None:
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        for done in [pool.submit(held.delete, key) for key in keys]:
+            done.result()
