@@ -100,7 +100,7 @@ def adopt(volume: CacheVolume, lake_id: str) -> None:
         found = _read_identity(volume)
         if found == volume.id:
             return
-        if found is not None and any(True for _ in _directories(volume.commits)):
+        if found is not None and volume.published():
             raise _other_volume(volume, found)
         if found is None and (foreign := _foreign(volume.root)):
             raise VolumeProblem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -10,11 +11,15 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, list_volumes
-from millpond.errors import BadRequest
+from millpond.errors import BadRequest, InUse
 from millpond.model.quantity import parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate
 
 app = typer.Typer()
+
+# How long a forced removal waits for the agent, and how often it asks.
+CLEAR_SECONDS = 60.0
+POLL_SECONDS = 0.3
 
 Name = Annotated[str, typer.Argument(help="The volume's name.")]
 Capacity = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may hold at most, like 2TB.")]
@@ -100,8 +105,20 @@ def remove(
         mill.confirm(f"Clear {volume.cached_commits} cached commits on {name} and remove it?", yes=yes)
     else:
         mill.confirm(f"Remove the volume {name}?", yes=yes)
-    delete_volume(mill.api, name, force=force)
+    _remove(mill, name, force=force)
     mill.out.note(f"Volume {name} removed.")
+
+
+def _remove(mill: Session, name: str, *, force: bool) -> None:
+    """A forced removal waits while the agent clears what is there; what is in use ends it at once."""
+    deadline = time.monotonic() + CLEAR_SECONDS
+    while True:
+        try:
+            return delete_volume(mill.api, name, force=force)
+        except InUse as error:
+            if not (force and error.details.get("clearing")) or time.monotonic() > deadline:
+                raise
+        time.sleep(POLL_SECONDS)
 
 
 def _limits(

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.db import caches, leases, volumes
+from millpond.db.caches import CachedView
 from millpond.decide.admission import usable_bytes, used_bytes
 from millpond.decide.eviction import Evict
 from millpond.errors import BadPath, InUse, Invalid, NameTaken
@@ -111,13 +112,25 @@ def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
         assert volume is not None  # found in this transaction
         marked = mark_evictions(tx, volume, _clearable(tx, volume, actor, now)) if force else ()
         held = caches.of_volume(tx, volume.id)
+        names = _described(tx, volume, held, now)
         if not held:
             volumes.delete(tx, volume.id)
             audit.record(tx, now=now, actor=actor, action="volume.delete", subject=name)
     announce(deps, marked, "evicting")
     if held:
-        raise _in_use(volume, [f"{view.written} ({view.cached.state.value})" for view in held], forced=force)
+        raise _in_use(volume, names, clearing=all(view.cached.state is CachedState.EVICTING for view in held))
     _tell(deps, volume, "deleted")
+
+
+def _described(tx: Connection, volume: Volume, held: Sequence[CachedView], now: datetime) -> list[str]:
+    """What a volume holds and what keeps it there, for a site administrator, who sees everything."""
+    holders = leases.holders_on(tx, volume.id, now)
+    found = []
+    for view in held:
+        why = [f"used by {holder.shown(lambda _: True)}" for holder in holders.get(view.cached.id, ())]
+        why += ["pinned"] if view.cached.pinned else []
+        found.append(f"{view.written} ({', '.join([view.cached.state.value, *why])})")
+    return found
 
 
 def _clearable(tx: Connection, volume: Volume, actor: Actor, now: datetime) -> list[Evict]:
@@ -178,11 +191,15 @@ def _taken(deps: Deps, volume: Volume) -> NameTaken:
     return NameTaken(f"There is a volume {volume.name!r} already.", hint="Choose another name.")
 
 
-def _in_use(volume: Volume, names: Sequence[str], *, forced: bool) -> InUse:
+def _in_use(volume: Volume, names: Sequence[str], *, clearing: bool) -> InUse:
+    """`clearing` in the details: all of it is on its way out, so asking again in a moment is enough."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    hint = "What may go is being cleared: ask again in a moment." if forced else "`--force` clears what nobody uses."
+    hint = "It is being cleared: ask again in a moment." if clearing else "`--force` clears what nobody uses."
     return InUse(
-        f"Volume {volume.name!r} holds {', '.join(names[:_NAMED])}{more}.", hint=hint, depends=list(names[:_NAMED])
+        f"Volume {volume.name!r} holds {', '.join(names[:_NAMED])}{more}.",
+        hint=hint,
+        depends=list(names[:_NAMED]),
+        clearing=clearing,
     )
 
 

@@ -91,7 +91,8 @@ def test_a_volume_that_holds_commits_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_the_directory_of_a_removed_and_empty_volume_may_be_used_again(tmp_path: Path) -> None:
-    an_adopted_volume(tmp_path)
+    left = an_adopted_volume(tmp_path).commit(PLACE)
+    left.parent.mkdir(parents=True)  # what evictions leave: directories of projects and datasets
     adopt(a_volume(tmp_path, "v2"), "lake")
     check(a_volume(tmp_path, "v2"))
 
