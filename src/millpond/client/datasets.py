@@ -109,6 +109,7 @@ def _made_before(api: Api, project: str, name: str, request: CommitCreate) -> Co
         return None
     if head is None or head.id == request.expected:
         return None
-    parents = [request.expected] if request.expected else []
+    parent = request.expected or request.parent
+    parents = [parent] if parent else []
     same = head.tree == request.tree and head.parents == parents and head.message == request.message
     return head if same else None
