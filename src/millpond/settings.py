@@ -33,6 +33,8 @@ class Settings:
     max_object_bytes: int = 64 << 20
     url_seconds: int = 900
     bin_days: int = 30
+    # How often what nothing needs is removed from the lake; 0: only when somebody asks (`mill lake collect`).
+    collect_seconds: float = 86_400.0
 
     @property
     def database(self) -> str:

@@ -28,6 +28,7 @@ from millpond.api.routes import (
     home,
     jobs,
     lake,
+    lake_care,
     placements,
     projects,
     runs,
@@ -64,6 +65,7 @@ ROUTERS: Sequence[APIRouter] = (
     sites.router,
     volumes.router,
     caches.router,
+    lake_care.router,
 )
 
 

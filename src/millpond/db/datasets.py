@@ -29,6 +29,8 @@ class Card:
     head: str | None
     files: int
     bytes: int
+    deleted_at: datetime | None = None
+    retention: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +143,15 @@ def member_names(tx: Connection, project_ids: Collection[str]) -> Mapping[str, S
 
 def deleted(
     tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
-) -> Sequence[tuple[Dataset, datetime]]:
-    """Deleted datasets of these projects and since when, newest first."""
-    query = _select().where(dataset.c.deleted_at.is_not(None), *_only(among))
+) -> Sequence[Card]:
+    """Deleted datasets of these projects, newest first."""
+    query = _cards().where(dataset.c.deleted_at.is_not(None), *_only(among))
     if before is not None:
         moment, dataset_id = before
         earlier = and_(dataset.c.deleted_at == moment, dataset.c.id < dataset_id)
         query = query.where(or_(dataset.c.deleted_at < moment, earlier))
     rows = tx.execute(query.order_by(dataset.c.deleted_at.desc(), dataset.c.id.desc()).limit(limit))
-    return [(_dataset(row), row.deleted_at) for row in rows]
+    return [_card(row) for row in rows]
 
 
 def find_deleted(tx: Connection, project_id: str, name: str) -> Sequence[tuple[Dataset, datetime]]:
@@ -169,10 +171,9 @@ def is_deleted(tx: Connection, dataset_id: str) -> bool:
     return tx.execute(select(dataset.c.id).where(key)).first() is not None
 
 
-def retention(tx: Connection, dataset_id: str) -> Mapping[str, Any] | None:
-    """The rule of a dataset, as it was set."""
-    found: Mapping[str, Any] | None = tx.scalars(select(dataset.c.retention).where(dataset.c.id == dataset_id)).first()
-    return found
+def name_of(tx: Connection, dataset_id: str) -> str | None:
+    """Also of one that is not visible."""
+    return tx.scalars(select(dataset.c.name).where(dataset.c.id == dataset_id)).first()
 
 
 # Records ---------------------------------------------------------------------------------------------
@@ -287,7 +288,16 @@ def _dataset(row: Row[Any]) -> Dataset:
 
 
 def _card(row: Row[Any]) -> Card:
-    return Card(_dataset(row), row.commits, row.cached_commits, row.head, row.files, row.bytes)
+    return Card(
+        dataset=_dataset(row),
+        commits=row.commits,
+        cached_commits=row.cached_commits,
+        head=row.head,
+        files=row.files,
+        bytes=row.bytes,
+        deleted_at=row.deleted_at,
+        retention=row.retention,
+    )
 
 
 def _pending_record(row: Row[Any]) -> PendingRecord:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
+from logging import getLogger
 
+from millpond.errors import NotReady
 from millpond.loops.runner import Loop
-from millpond.services import bin, evict, placements, records, runs, sessions, verify
+from millpond.model.people import SYSTEM
+from millpond.services import bin, collect, evict, placements, purge, records, runs, sessions, verify
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
+logger = getLogger(__name__)
 
 
 def loops(deps: Deps) -> Sequence[Loop]:
@@ -19,7 +24,21 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
+        Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
+        *_collecting(deps),
         Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
         Loop("verify", "verify", 60.0, lambda now: verify.verify_some(deps)),
     ]
+
+
+def _collecting(deps: Deps) -> list[Loop]:
+    seconds = deps.settings.collect_seconds
+    return [Loop("collect", "collect", seconds, partial(_collect, deps))] if seconds else []
+
+
+def _collect(deps: Deps, now: datetime) -> None:
+    try:
+        collect.collect(deps, SYSTEM)
+    except NotReady as error:  # another server, or a person, is at it
+        logger.info("collect_skipped reason=%s", error.message)

@@ -11,7 +11,7 @@ from millpond.db import datasets, leases, volumes
 from millpond.db.datasets import Card, PendingRecord
 from millpond.db.dependents import jobs_using_dataset
 from millpond.errors import BadRequest, InUse, NameTaken
-from millpond.lake.records import Create, Delete, Rename, decode_record
+from millpond.lake.records import Create, Delete, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
@@ -59,7 +59,7 @@ def card(deps: Deps, dataset: Dataset) -> wire.Dataset:
         found = datasets.cards(tx, among=None, limit=1, only=dataset.id)
         if not found:  # deleted this very moment
             raise access.not_found("dataset", dataset.name)
-        return _cards(tx, found)[0]
+        return shapes(tx, found)[0]
 
 
 def list_visible(
@@ -71,7 +71,7 @@ def list_visible(
         if project is not None:
             among = {access.find_project(tx, actor, project).id}
         found = datasets.cards(tx, among=among, limit=limit + 1, after=_place(cursor), search=search)
-        shown = _cards(tx, found)
+        shown = shapes(tx, found)
     return page_of(shown, limit, key=lambda item: [item.project, item.name])
 
 
@@ -107,7 +107,7 @@ def ensure_system_dataset(deps: Deps, project: Project, name: str) -> Dataset:
 
 def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, description: str | None) -> Dataset:
     """Rename it, or describe it anew (the description is not in the lake)."""
-    _refuse_system(dataset)
+    refuse_system(dataset)
     if name is not None and name != dataset.name:
         _rename(deps, actor, dataset, check_name(name, "dataset"))
     if description is not None and description != dataset.description:
@@ -123,8 +123,11 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
 
 
 def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
-    """InUse, naming them, while jobs that have not ended use it or commits are leased. Its caches are cleared."""
-    _refuse_system(dataset)
+    """Into the bin. InUse, naming them, while jobs that have not ended use it or commits are leased.
+
+    Its caches are cleared; the lake keeps it until the bin is emptied (services/purge.py).
+    """
+    refuse_system(dataset)
     now = deps.clock.now()
 
     def prepare(tx: Connection) -> PendingRecord:
@@ -155,7 +158,7 @@ def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: Dataset
     )
 
     def prepare(tx: Connection) -> PendingRecord:
-        _reserve_name(tx, dataset)
+        reserve_name(tx, dataset)
         datasets.insert(tx, dataset)
         _audit(deps, tx, actor, "dataset.create", dataset)
         operation = Create(name=name, project=project.name, kind=kind)
@@ -172,7 +175,7 @@ def _rename(deps: Deps, actor: Actor, dataset: Dataset, name: str) -> None:
         current = datasets.get(tx, dataset.id)
         if current is None:
             raise access.not_found("dataset", dataset.name)
-        _reserve_name(tx, current, name)
+        reserve_name(tx, current, name)
         _audit(deps, tx, actor, "dataset.rename", current, name=name)
         now = deps.clock.now()
         return records.reserve(tx, current, Rename(name), lock=records.DATASET_LOCK, by=actor.name, now=now)
@@ -180,13 +183,14 @@ def _rename(deps: Deps, actor: Actor, dataset: Dataset, name: str) -> None:
     records.write(deps, prepare)
 
 
-def _reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> None:
+def reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> None:
     """Nobody else has the name, nor is about to get it by a rename that is not visible yet."""
     wanted = name or dataset.name
     datasets.lock_names(tx, dataset.project_id)
     for pending in datasets.pending(tx, project_id=dataset.project_id, lock=records.DATASET_LOCK):
         operation = decode_record(pending.body.encode()).operation
-        if isinstance(operation, Create | Rename) and operation.name == wanted:
+        given = operation.name if isinstance(operation, Create | Rename) else None
+        if given == wanted or (isinstance(operation, Restore) and datasets.name_of(tx, pending.dataset_id) == wanted):
             records.wait_for(pending)
     if datasets.taken(tx, dataset.project_id, wanted):
         raise NameTaken(
@@ -208,12 +212,12 @@ def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) ->
         )
 
 
-def _refuse_system(dataset: Dataset) -> None:
+def refuse_system(dataset: Dataset) -> None:
     if dataset.kind is not DatasetKind.DATA:
         raise BadRequest(f"{dataset.written} belongs to the jobs of the project and cannot be changed.")
 
 
-def _cards(tx: Connection, found: Sequence[Card]) -> list[wire.Dataset]:
+def shapes(tx: Connection, found: Sequence[Card]) -> list[wire.Dataset]:
     members = datasets.member_names(tx, {item.dataset.project_id for item in found})
     return [_shape(item, members.get(item.dataset.project_id, ())) for item in found]
 
@@ -235,6 +239,8 @@ def _shape(item: Card, members: Sequence[str]) -> wire.Dataset:
         bytes=item.bytes,
         files=item.files,
         head=item.head,
+        deleted_at=item.deleted_at,
+        retention=wire.Retention(**item.retention) if item.retention else None,
     )
 
 

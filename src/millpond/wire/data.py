@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from millpond.model.dataset import DatasetKind, RefType
 from millpond.wire.base import Request, Response, Time
@@ -18,6 +18,19 @@ class CachedOn(Response):
     state: str
     done_bytes: int
     bytes: int
+
+
+class Retention(Request):
+    """Which commits are kept: the newest of each branch, and the young ones. What a ref or a job names always is."""
+
+    keep_last: int | None = Field(default=None, ge=1, le=1_000_000)
+    keep_days: int | None = Field(default=None, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Retention:
+        if self.keep_last is None and self.keep_days is None:
+            raise ValueError("give keep_last, keep_days, or both")
+        return self
 
 
 class Dataset(Response):
@@ -39,6 +52,9 @@ class Dataset(Response):
     files: int
     head: str | None
     default_branch: str = "main"
+    # Since when it is in the bin.
+    deleted_at: Time | None = None
+    retention: Retention | None = None
 
 
 class DatasetTotals(Response):
@@ -57,8 +73,11 @@ class DatasetCreate(Request):
 
 
 class DatasetChange(Request):
+    """Fields that are not sent stay as they are; `"retention": null` takes the rule away (administrators only)."""
+
     name: str | None = None
     description: str | None = None
+    retention: Retention | None = None
 
 
 class Ref(Response):

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.dataset import Dataset
-from millpond.services import datasets, refs
+from millpond.services import dataset_bin, datasets, refs
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -23,10 +23,14 @@ def list_datasets(
     deps: DepsOf,
     project: Annotated[str | None, Query(description="Only those of this project.")] = None,
     search: Annotated[str, Query(max_length=200, description="Part of the name or description.")] = "",
+    deleted: Annotated[bool, Query(description="Those in the bin, newest first.")] = False,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Dataset]:
     """Those of all projects one has a role in, by project and name."""
+    if deleted:
+        binned = dataset_bin.list_deleted(deps, actor, project=project, limit=limit, cursor=cursor)
+        return page(binned, lambda item: item)
     found = datasets.list_visible(deps, actor, project=project, search=search, limit=limit, cursor=cursor)
     return page(found, lambda item: item)
 
@@ -51,14 +55,28 @@ def get_dataset(dataset: str, scope: Viewer, deps: DepsOf) -> wire.Dataset:
 @router.patch("/projects/{project}/datasets/{dataset}")
 def change_dataset(dataset: str, body: wire.DatasetChange, scope: Member, deps: DepsOf) -> wire.Dataset:
     found = find(deps, scope, dataset)
+    if "retention" in body.model_fields_set:
+        dataset_bin.set_retention(deps, scope.actor, found, body.retention)
     changed = datasets.change(deps, scope.actor, found, name=body.name, description=body.description)
     return datasets.card(deps, changed)
 
 
 @router.delete("/projects/{project}/datasets/{dataset}", status_code=204)
 def delete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> None:
-    """Refused while jobs that have not ended use it or its commits are leased; the answer says which."""
+    """Into the bin. Refused while jobs that have not ended use it or its commits are leased; the answer says which."""
     datasets.delete(deps, scope.actor, find(deps, scope, dataset))
+
+
+@router.post("/projects/{project}/datasets/{dataset}/undelete")
+def undelete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> wire.Dataset:
+    """Back from the bin: the one of that name that was deleted last, or the one of that id."""
+    return datasets.card(deps, dataset_bin.undelete(deps, scope.actor, scope.project, dataset))
+
+
+@router.post("/projects/{project}/datasets/{dataset}/purge", status_code=204)
+def purge_dataset(dataset: str, scope: Admin, deps: DepsOf) -> None:
+    """Out of the bin for good, before its time. The next collection gives the room back."""
+    dataset_bin.purge(deps, scope.actor, scope.project, dataset)
 
 
 @router.get("/projects/{project}/datasets/{dataset}/refs")

@@ -1,0 +1,23 @@
+"""Looking after the lake: collecting what nothing needs, and how much there is."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from millpond.api.access import DepsOf, SiteAdmin
+from millpond.services import collect, lake_stats
+from millpond.wire import lake as wire
+
+router = APIRouter(prefix="/lake", tags=["lake"])
+
+
+@router.post("/collect")
+def collect_lake(body: wire.Collect, actor: SiteAdmin, deps: DepsOf) -> wire.Collected:
+    """Remove what nothing needs any more, or say what would go; why the rest stays."""
+    return collect.collect(deps, actor, dry_run=body.dry_run, now=body.now)
+
+
+@router.get("/stats")
+def get_lake_stats(actor: SiteAdmin, deps: DepsOf) -> wire.LakeStats:
+    """Logical and stored bytes, and what deduplication and compression save."""
+    return lake_stats.stats(deps)
