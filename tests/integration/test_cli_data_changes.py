@@ -1,0 +1,116 @@
+"""`mill data` branch, tag, log, put, rm, merge and revert against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millpond.testing.up import MillUp, mill_up
+from tests.integration.cli import Mill
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
+    with mill_up(tmp_path_factory.mktemp("cli-changes") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+    return Mill(server, capfd, tmp_path)
+
+
+@pytest.fixture
+def folder(mill: Mill, tmp_path: Path) -> Path:
+    """A working copy of a dataset named like the test, with one commit."""
+    name = os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].partition(" ")[0].replace("_", "-")[:40]
+    root = tmp_path / name
+    (root / "d").mkdir(parents=True)
+    (root / "a.txt").write_text("a")
+    (root / "d/b.txt").write_text("b")
+    mill.ok("data", "init", cwd=root)
+    mill.ok("data", "sync", "-m", "first", cwd=root)
+    return root
+
+
+def listed(mill: Mill, where: str) -> set[str]:
+    return {line.split("\t")[0] for line in mill.ok("data", "ls", where).out.splitlines()}
+
+
+def test_branches_and_tags(mill: Mill, folder: Path) -> None:
+    mill.ok("data", "branch", "feature/x", cwd=folder)
+    mill.ok("data", "tag", f"{folder.name}@v1", "--at", "main")
+    assert [line.split("\t")[0] for line in mill.ok("data", "branch", cwd=folder).out.splitlines()] == [
+        "feature/x",
+        "main",
+    ]
+    assert mill.ok("data", "tag", cwd=folder).out.startswith("v1\t")
+    log = json.loads(mill.ok("data", "log", "--json", cwd=folder).out)["items"]
+    assert [(commit["message"], commit["refs"]) for commit in log] == [("first", ["feature/x", "main", "v1"])]
+    assert mill("data", "tag", "v1", "--at", "feature/x", cwd=folder).code == 0, "the same commit again"
+    mill.ok("data", "branch", "feature/x", "--delete", cwd=folder)
+    assert mill("data", "branch", "feature/x", "-d", cwd=folder).code == 3
+    assert mill("data", "branch", "main", "-d", cwd=folder).code == 2
+    assert "belongs to none" in mill("data", "branch", "lonely").err
+
+
+def test_files_are_put_and_removed_without_a_working_copy(mill: Mill, folder: Path, tmp_path: Path) -> None:
+    name = folder.name
+    (tmp_path / "one.bin").write_bytes(os.urandom(2_500_000))
+    (tmp_path / "two.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "two.sh").chmod(0o755)
+    (tmp_path / "empty").touch()
+    done = mill.ok("data", "put", "one.bin", "two.sh", "empty", f"{name}:d/", "-m", "three", "--json").json
+    assert (done["message"], done["files"]) == ("three", 5)
+    assert listed(mill, f"{name}:d") == {"b.txt", "empty", "one.bin", "two.sh"}
+    mill.ok("data", "clone", name, "copy")
+    assert (tmp_path / "copy/d/one.bin").read_bytes() == (tmp_path / "one.bin").read_bytes()
+    assert os.access(tmp_path / "copy/d/two.sh", os.X_OK)
+    mill.ok("data", "put", "two.sh", f"{name}:d/b.txt")
+    assert mill.ok("data", "cat", f"{name}:d/b.txt").out == "#!/bin/sh\n"
+    mill.ok("data", "put", "empty", f"{name}:d")
+    assert mill("data", "rm", f"{name}:d").code == 2, "a directory needs -r"
+    mill.ok("data", "rm", f"{name}:d", f"{name}@main:a.txt", "-r")
+    assert listed(mill, name) == set()
+    assert mill("data", "rm", f"{name}:nothing").code == 3
+    assert mill("data", "put", "copy", f"{name}:x").code == 2
+    assert mill("data", "put", "nowhere.txt", f"{name}:x").code == 3
+    assert mill("data", "put", "empty", name).code == 2
+
+
+def test_merging_and_undoing(mill: Mill, folder: Path, tmp_path: Path) -> None:
+    name = folder.name
+    mill.ok("data", "branch", "side", cwd=folder)
+    (tmp_path / "new.txt").write_text("side")
+    mill.ok("data", "put", "new.txt", f"{name}@side:a.txt")
+    mill.ok("data", "put", "new.txt", f"{name}@side:n.txt")
+    (folder / "d/b.txt").write_text("changed")
+    (folder / "d/b.txt").rename(folder / "d/c.txt")
+    mill.ok("data", "sync", "-m", "second", cwd=folder)
+    merged = mill.ok("data", "merge", "side", "--json", cwd=folder).json
+    assert (merged["message"], len(merged["parents"])) == ("Merge side into main", 2)
+    assert (listed(mill, name), listed(mill, f"{name}:d")) == ({"a.txt", "n.txt", "d/"}, {"c.txt"})
+    mill.ok("data", "revert", f"{name}@main")
+    assert listed(mill, name) == {"a.txt", "d/"}
+    (tmp_path / "new.txt").write_text("main")
+    mill.ok("data", "put", "new.txt", f"{name}:a.txt")
+    (tmp_path / "new.txt").write_text("side again")
+    mill.ok("data", "put", "new.txt", f"{name}@side:a.txt")
+    refused = mill("data", "merge", f"{name}@side", "--into", "main")
+    assert refused.code == 5
+    assert "conflict: 'a.txt': side changed it, main changed it" in refused.err
+    assert mill.ok("data", "cat", f"{name}:a.txt").out == "main"
+
+
+def test_a_renamed_file_is_one_line_of_a_diff(mill: Mill, folder: Path) -> None:
+    (folder / "a.txt").rename(folder / "z.txt")
+    status = mill.ok("data", "status", cwd=folder)
+    assert status.out == ">\tz.txt\ta.txt\n"
+    assert "0 added, 0 removed, 0 changed, 1 renamed" in status.err
+    before = mill.ok("data", "log", "--json", cwd=folder).json["items"][0]["id"]
+    mill.ok("data", "sync", cwd=folder)
+    assert mill.ok("data", "diff", f"{folder.name}@{before}", "main").out == ">\tz.txt\ta.txt\n"
