@@ -96,7 +96,7 @@ def tell(demo: Demo, port: int | None) -> None:
     step("Caching the commit on the volume beside the compute")
     mill(demo, "cache", "add", "digits", cwd=demo.images)
     step("Training where the data is")
-    mill(demo, "submit", "train-digits", "--data", "digits", "--follow", "--", "python", "train.py", cwd=EXAMPLE)
+    train(demo)
     summary(demo, uploaded=head(demo) != before, seconds=time.monotonic() - began)
 
 
@@ -131,6 +131,16 @@ def make_images(demo: Demo) -> None:
         done.touch()
     else:
         print("  they are there from the last time", flush=True)
+
+
+def train(demo: Demo) -> None:
+    """Submit the job; one that outlived a server that was killed is followed to its end instead."""
+    running = [job for job in ask(demo, "list")["items"] if job["name"] == "train-digits" and not job["ended_at"]]
+    if running:
+        print("  the job of the last time is still there: jobs outlive the server", flush=True)
+        mill(demo, "logs", "-f", "train-digits", cwd=EXAMPLE)
+    else:
+        mill(demo, "submit", "train-digits", "--data", "digits", "--follow", "--", "python", "train.py", cwd=EXAMPLE)
 
 
 def head(demo: Demo) -> str | None:
