@@ -164,7 +164,7 @@ def storm(root: Path, kills: int, seed: int) -> None:
             spine.change_folder(number)
             sync = spine.begin_sync()
             time.sleep(spine.chance.uniform(0.0, 1.5))  # the moment is the point: it waits for nothing
-            spine.kill(VICTIMS[number % 3])
+            spine.kill(VICTIMS[(number - 1) % 3])
             spine.end_sync(sync)
         spine.check_jobs()
         spine.check_history()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -67,6 +69,19 @@ def test_the_code_is_a_copy_the_job_may_change(tmp_path: Path) -> None:
     assert stat.S_IMODE((work / "run.sh").stat().st_mode) == 0o755
     assert (work / "link").readlink() == Path("package/module.py")
     assert (directory / "renewal").read_text() == "1.5"
+
+
+def test_code_that_cannot_be_copied_is_told_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: str, target: str, **_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", target)
+
+    (tmp_path / "commit").mkdir()
+    for number in range(3):
+        (tmp_path / "commit" / f"{number}.py").touch()
+    monkeypatch.setattr(shutil, "copyfile", full)
+    with pytest.raises(OSError, match="its code cannot be copied.*No space left on device") as told:
+        prepare(tmp_path / "p1", a_placement(), server="", code=tmp_path / "commit", inputs={}, renewed=0.0)
+    assert str(told.value).count("No space left") == 1
 
 
 def test_the_token_is_for_nobody_else(tmp_path: Path) -> None:

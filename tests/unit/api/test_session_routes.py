@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from millpond.db import tokens
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import PASSWORD, RunningServer, add_user
 
@@ -124,6 +126,19 @@ def test_last_use_is_noted_once_a_minute(server: RunningServer, clock: FakeClock
     clock.advance(31)
     maria.get("/session")
     assert last_used() > first
+
+
+def test_a_disk_without_room_keeps_nobody_from_reading(
+    server: RunningServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maria = server.user("maria")
+
+    def full(*_: object) -> None:
+        raise OperationalError("UPDATE", {}, Exception("database or disk is full"))
+
+    monkeypatch.setattr(tokens, "used", full)
+    clock.advance(120)
+    assert maria.get("/session").status_code == 200
 
 
 def test_token_taken_back(server: RunningServer) -> None:
