@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
+from millpond.cli.data_checking import add_checking_commands
 from millpond.cli.data_editing import add_editing_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_moving import add_moving_commands
@@ -32,6 +34,8 @@ from millpond.model.names import DEFAULT_BRANCH, DatasetRef, check_name
 from millpond.wire.data import Dataset
 
 app = typer.Typer()
+
+_RANGE = re.compile(r"\d+-\d*|-\d+")
 
 Written = Annotated[
     str | None,
@@ -86,8 +90,12 @@ def create(
 def list_all(
     mill: Session,
     search: Annotated[str | None, typer.Argument(help="Only datasets whose name holds this.")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin, newest first.")] = False,
 ) -> None:
     """List the datasets you may see."""
+    if deleted:
+        show_bin(mill, search)
+        return
     mill.out.items(
         list_datasets(mill.api, project=mill.flags.project, search=search),
         [
@@ -116,12 +124,12 @@ def delete(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Delete a dataset with all its commits. Refused while jobs use it."""
+    """Move a dataset with all its commits to the bin, for 30 days. Refused while jobs use it."""
     ref = named(mill, dataset)
     found = get_dataset(mill.api, ref.project, ref.dataset)
     mill.confirm(f"Delete {found.project}/{found.name} with its {found.commits} commits?", yes=yes)
     delete_dataset(mill.api, ref.project, ref.dataset)
-    mill.out.note(f"Dataset {found.project}/{found.name} deleted.")
+    mill.out.note(f"Dataset {found.project}/{found.name} deleted. Bring it back: mill data undelete {found.name}")
 
 
 @command(app, "commits")
@@ -189,19 +197,27 @@ def list_directory(
 def print_file(
     mill: Session,
     where: Annotated[str, typer.Argument(metavar="[DATASET[@REF]]:PATH", help="A file of a commit.")],
+    part: Annotated[
+        str | None,
+        typer.Option("--range", metavar="A-B", help="Bytes A to B, counted from 0; A- from there on, -N the last N."),
+    ] = None,
 ) -> None:
-    """Write one file of a commit to stdout, without fetching the rest."""
+    """Write one file of a commit, or a range of it, to stdout, without fetching the rest."""
     ref = named(mill, where)
     if not ref.path:
         raise BadRequest("No file is named.", hint="Write it as DATASET@REF:PATH.")
+    if part is not None and not _RANGE.fullmatch(part):
+        raise BadRequest(f"{part!r} is not a range.", hint="Write it as A-B, A- or -N.")
     raw = mill.out.stdout.buffer
-    for piece in read_file(mill.api, ref.project, ref.dataset, ref.ref, ref.path):
+    for piece in read_file(mill.api, ref.project, ref.dataset, ref.ref, ref.path, part):
         raw.write(piece)
     raw.flush()
 
 
 command(app, "log")(commits)
 add_moving_commands(app)
+add_bin_commands(app)
+add_checking_commands(app)
 add_editing_commands(app)
 add_history_commands(app)
 
@@ -246,6 +262,7 @@ def _show(mill: Session, dataset: Dataset) -> None:
             ("commits", dataset.commits),
             ("cached commits", dataset.cached_commits),
             (DEFAULT_BRANCH, dataset.head),
+            ("keeps", rule_text(dataset.retention) if dataset.retention else None),
             ("message", head.message if head else None),
             ("by", dataset.created_by),
             ("members", dataset.members),

@@ -10,7 +10,7 @@ from logging import getLogger
 from millpond.errors import NotReady
 from millpond.loops.runner import Loop
 from millpond.model.people import SYSTEM
-from millpond.services import bin, collect, evict, placements, purge, records, runs, sessions, verify
+from millpond.services import bin, collect, doomed, evict, placements, purge, records, runs, sessions, verify
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
@@ -25,6 +25,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
+        Loop("doomed", "doomed", 60.0, lambda now: doomed.finish(deps)),
         *_collecting(deps),
         Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),

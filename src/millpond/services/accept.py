@@ -45,8 +45,18 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
     Incomplete names what must be sent first, BadFormat what is wrong with the tree, RefMoved (`details["head"]`)
     that somebody else came first; nothing has changed then.
     """
+    checked = check(deps, dataset, proposal)
+    return make_visible(deps, actor, dataset, proposal, checked)
+
+
+def check(deps: Deps, dataset: Dataset, proposal: Proposal) -> CheckedTree:
+    """The first step: everything is looked at, and locators are written. Nothing is kept because of it yet."""
     settled = proposal.parents[0].tree if proposal.parents else None
-    checked = check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+
+
+def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree) -> Commit:
+    """The second step: the branch moves, unless something of the tree was removed since the first one."""
     commit = new_commit(
         dataset_id=dataset.id,
         tree=proposal.tree,
@@ -58,13 +68,6 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
         bytes=checked.root.size,
         lineage=proposal.lineage,
     )
-    _make_visible(deps, actor, dataset, proposal, checked, commit)
-    return commit
-
-
-def _make_visible(
-    deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree, commit: Commit
-) -> None:
     now = deps.clock.now()
 
     def prepare(tx: Connection) -> PendingRecord:
@@ -85,6 +88,7 @@ def _make_visible(
 
     records.write(deps, prepare)
     announce(deps, dataset, commit)
+    return commit
 
 
 def announce(deps: Deps, dataset: Dataset, commit: Commit) -> None:

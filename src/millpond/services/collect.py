@@ -35,7 +35,7 @@ _NAMED = 100
 _UPLOAD_KEPT = timedelta(days=30)
 
 
-class _Moved(Exception):
+class Moved(Exception):
     """Somebody committed since the project was looked at."""
 
 
@@ -84,7 +84,7 @@ def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
             remove_pages(deps, plan, policy)
             condemn(deps, plan, policy)
             delete(deps, plan, policy)
-        except _Moved:
+        except Moved:
             continue
         return replace(plan, reviewed=_together(removed, plan.reviewed))
     return "Others commit faster than it can be looked through; the next collection tries again."
@@ -159,7 +159,7 @@ def delete(deps: Deps, plan: Plan, policy: Policy) -> None:
 
 def _check_sequence(tx: Connection, plan: Plan) -> None:
     if projects.lock_sequence(tx, plan.project_id) != plan.sequence:
-        raise _Moved
+        raise Moved
 
 
 def _still_going(tx: Connection, plan: Plan, pack_ids: Sequence[str], policy: Policy, now: datetime) -> list[str]:

@@ -21,9 +21,9 @@ from millpond.services.deps import Deps
 
 logger = getLogger(__name__)
 
-_LASTS = timedelta(minutes=15)
-# A request to the store is over, one way or the other, long before this.
-_MARGIN = timedelta(minutes=5)
+_LASTS = timedelta(minutes=5)
+# A request to the store is over, one way or the other, before this.
+_MARGIN = timedelta(minutes=2)
 _AT_ONCE = 500
 _PARALLEL = 8
 # Below a project that was deleted, uploads may have URLs that still work.
@@ -62,6 +62,20 @@ def permission(deps: Deps) -> Iterator[Permission]:
     finally:
         with deps.db.write() as tx:
             server.release_collector(tx, held.who)
+
+
+def finish(deps: Deps) -> int:
+    """Housekeeping: remove what a collection that was cut off has left; nobody can send such pages again before."""
+    with deps.db.read() as tx:
+        is_left = bool(collecting.deleting(tx, limit=1) or promised.doomed(tx, limit=1))
+    if not is_left:
+        return 0
+    try:
+        with permission(deps) as held:
+            return remove_all(held)
+    except NotReady as error:
+        logger.info("doomed_left reason=%s", error.message)
+        return 0
 
 
 def remove_all(held: Permission) -> int:

@@ -104,6 +104,7 @@ def promise_pages(
         promised.promise(tx, project_id, new, now)
         # Behind the promise: what is doomed at the same moment is seen here, or sees the promise.
         if promised.doomed_among(tx, (keys.page(page_id) for page_id in new)):
+            deps.events.wake("doomed")
             raise Unavailable("Some of these pages are just being removed.", hint="Try again in a moment.")
         if upload_id is not None:
             uploads.touch(tx, upload_id, now)

@@ -73,11 +73,11 @@ class DatasetCreate(Request):
 
 
 class DatasetChange(Request):
-    """Fields that are not sent stay as they are; `"retention": null` takes the rule away (administrators only)."""
+    """What is null stays as it is. `retention` is the administrators' to change; `"off"` takes the rule away."""
 
     name: str | None = None
     description: str | None = None
-    retention: Retention | None = None
+    retention: Retention | Literal["off"] | None = None
 
 
 class Ref(Response):

@@ -55,8 +55,9 @@ def get_dataset(dataset: str, scope: Viewer, deps: DepsOf) -> wire.Dataset:
 @router.patch("/projects/{project}/datasets/{dataset}")
 def change_dataset(dataset: str, body: wire.DatasetChange, scope: Member, deps: DepsOf) -> wire.Dataset:
     found = find(deps, scope, dataset)
-    if "retention" in body.model_fields_set:
-        dataset_bin.set_retention(deps, scope.actor, found, body.retention)
+    if body.retention is not None:
+        rule = body.retention if isinstance(body.retention, wire.Retention) else None
+        dataset_bin.set_retention(deps, scope.actor, found, rule)
     changed = datasets.change(deps, scope.actor, found, name=body.name, description=body.description)
     return datasets.card(deps, changed)
 

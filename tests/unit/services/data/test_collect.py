@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
-
-import pytest
-
-from millpond.db import commits as commit_rows
-from millpond.db import promised
-from millpond.db import uploads as upload_rows
 from millpond.decide.collection import Policy
-from millpond.errors import Incomplete, NotFound, NotReady
 from millpond.lake.keys import ProjectKeys
-from millpond.model.dataset import Commit, PackState
-from millpond.services import accept, collect, commits, datasets, doomed, files, purge, tree_check, uploads
+from millpond.model.dataset import Commit
+from millpond.services import collect
 from millpond.services.deps import Deps
-from millpond.services.tree_check import check_tree
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, send, the_admin, the_project
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import CommitCreate
 from millpond.wire.lake import Collected, ProjectCollected
+from tests.unit.services.data.reading_all import read_all
 
 DAY = 86_400.0
 NOW = Policy.hurried()
@@ -41,15 +31,7 @@ def objects(deps: Deps, kind: str = "") -> list[str]:
 
 
 def read(deps: Deps, commit: Commit, dataset: str = "xray") -> dict[str, bytes]:
-    """Every file of a commit, every byte checked."""
-    found: dict[str, bytes] = {}
-    where = a_dataset(deps, dataset)
-    from millpond.services.reading import reader_of
-
-    for entry in reader_of(deps, where, commit).entries():
-        file = files.open_file(deps, where, commit, entry.path.decode())
-        found[entry.path.decode()] = b"".join(file.read(deps, 0, file.size))
-    return found
+    return read_all(deps, a_dataset(deps, dataset), commit)
 
 
 def test_what_is_visible_stays(deps: Deps, clock: FakeClock) -> None:
