@@ -1,4 +1,4 @@
-"""The commands of `mill data` that look at a folder or move bytes: sync, status, diff, clone."""
+"""The commands of `mill data` that look at a folder or move bytes: sync, status, diff, clone, checkout."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from millpond.cli.command import command
 from millpond.cli.naming import named, two_refs
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.client.branches import create_ref
+from millpond.client.checkout import checkout
 from millpond.client.clone import clone as clone_commit
 from millpond.client.datasets import branch_head, diff, get_dataset
 from millpond.client.http import Api
@@ -34,6 +36,7 @@ def add_moving_commands(app: typer.Typer) -> None:
     command(app, "status")(status)
     command(app, "diff")(show_diff)
     command(app, "clone")(clone)
+    command(app, "checkout")(check_out)
 
 
 def sync_folder(
@@ -43,29 +46,43 @@ def sync_folder(
     rehash: Annotated[
         bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
     ] = False,
+    rebase: Annotated[
+        bool, typer.Option("--rebase", help="If somebody else committed: bring their changes and yours together.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
 ) -> None:
     """Put what this folder holds into the lake as a new commit.
 
     Only what the project lacks is sent. Interrupted at any moment, running it again goes on.
+    With --rebase, what others committed since is brought here, and your changes are committed on top; a path that
+    both changed in different ways is named, and nothing happens.
     """
-    copy = _here(mill)
+    copy = here(mill)
     if branch and branch != copy.branch:
-        copy = _on_branch(mill.api, copy, check_ref_name(branch))
+        copy = _on_branch(mill.api, copy, check_ref_name(branch), dry_run=dry_run)
     if dry_run:
         _show_status(mill, copy, _compare(mill, copy, rehash))
         return
     with Meter(mill.out, f"Syncing {copy.written}") as meter:
-        done = sync(mill.api, copy, message=message, rehash=rehash, progress=tell(meter), warn=_warn(mill))
-    assert done.commit is not None
+        done = sync(
+            mill.api,
+            copy,
+            message=message,
+            rehash=rehash,
+            onto_newest=rebase,
+            progress=tell(meter),
+            warn=_warn(mill),
+        )
     where = f"{copy.dataset}@{copy.branch}"
     size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
-    if not done.changed:
-        mill.out.note(f"Nothing has changed: {where} is at {done.commit.id[:12]} ({size}).")
-    else:
-        sent = format_bytes(done.pushed.moved.sent) if done.pushed else "nothing"
-        took = format_seconds(meter.seconds)
+    if done.received:
+        mill.out.note(f"Brought {done.received:,} changes of {where} here.")
+    if done.changed:
+        sent, took = format_bytes(done.sent), format_seconds(meter.seconds)
         mill.out.note(f"{where} is at {done.commit.id[:12]} now: {size}; sent {sent} in {took}.")
+    else:
+        nothing = "Nothing of yours was new" if done.received else "Nothing has changed"
+        mill.out.note(f"{nothing}: {where} is at {done.commit.id[:12]} ({size}).")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])
 
@@ -75,7 +92,7 @@ def status(
     rehash: Annotated[bool, typer.Option("--rehash", help="Read every file again.")] = False,
 ) -> None:
     """Show how this folder differs from the newest commit of its branch."""
-    copy = _here(mill)
+    copy = here(mill)
     _show_status(mill, copy, _compare(mill, copy, rehash))
 
 
@@ -98,19 +115,49 @@ def clone(
     directory: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="A new folder (named like the dataset).")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="GLOB", help="Only what matches, as in .gitignore: '*.png', 'train/'. Repeat."),
+    ] = None,
 ) -> None:
-    """Bring a commit into a new folder, from which `mill data sync` works."""
+    """Bring a commit, or with --only a part of it, into a new folder, from which `mill data sync` works.
+
+    What was not fetched stays in the dataset when the folder is synced.
+    """
     ref = named(mill, dataset)
     target = directory or Path(ref.dataset.lstrip("."))
     with Meter(mill.out, f"Cloning {ref}") as meter:
-        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, progress=tell(meter))
+        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, only=only or (), progress=tell(meter))
     size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    if only:
+        moved = done.fetched.moved
+        size = f"{moved.files:,} of {done.commit.files:,} files, {format_bytes(moved.bytes)}"
     mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])
 
 
-def _here(mill: Session) -> WorkingCopy:
+def check_out(
+    mill: Session,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A branch, tag or commit of this folder's dataset.")],
+    force: Annotated[bool, typer.Option("--force", "-f", help="Lose what was changed here and not committed.")] = False,
+) -> None:
+    """Make this folder hold another commit, moving only what differs.
+
+    What you changed is kept, or, where the other commit has something else, named: then nothing happens.
+    """
+    copy = here(mill)
+    with Meter(mill.out, f"Checking out {copy.dataset}@{ref}") as meter:
+        done = checkout(mill.api, copy, ref, force=force, progress=tell(meter), warn=_warn(mill))
+    count = f"{len(done.changes):,} paths changed" if done.changes else "nothing had to change"
+    mill.out.note(f"This folder holds {copy.dataset}@{ref} ({done.commit.id[:12]}) now: {count}.")
+    if done.copy.branch != ref:
+        mill.out.note(f"{ref} is not a branch: `mill data sync` goes on with {done.copy.branch}.")
+    if mill.out.as_json:
+        mill.out.shape(done.commit, [])
+
+
+def here(mill: Session) -> WorkingCopy:
     """The working copy around us, after a look whether its dataset is still the one it was made from.
 
     A server may have moved to another address: what counts is the dataset's id.
@@ -128,10 +175,14 @@ def _here(mill: Session) -> WorkingCopy:
     return found
 
 
-def _on_branch(api: Api, copy: WorkingCopy, branch: str) -> WorkingCopy:
-    """The same folder on another branch: a new one has no commit to expect."""
-    head = branch_head(api, copy.project, copy.dataset, branch)
-    return copy.at(copy.head if head else None, branch)
+def _on_branch(api: Api, copy: WorkingCopy, branch: str, *, dry_run: bool) -> WorkingCopy:
+    """The same folder on another branch: a new one begins at the commit that this folder holds."""
+    if branch_head(api, copy.project, copy.dataset, branch) is not None:
+        return copy.at(copy.head, branch)
+    if copy.head is None or dry_run:
+        return copy.at(None, branch)
+    create_ref(api, copy.project, copy.dataset, branch, at=copy.head)
+    return copy.at(copy.head, branch)
 
 
 def _compare(mill: Session, copy: WorkingCopy, rehash: bool) -> Status:
@@ -141,7 +192,7 @@ def _compare(mill: Session, copy: WorkingCopy, rehash: bool) -> Status:
 
 def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:
     head = found.head.id if found.head else ""
-    _show_diff(mill, _summary(head, found.tree.root, found.changes))
+    _show_diff(mill, _summary(head, found.tree, found.changes))
     if not found.changes:
         mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
     if copy.head and found.head and found.head.id != copy.head:

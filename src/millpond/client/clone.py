@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 
 from millpond.client.datasets import get_commit, get_dataset, list_refs
@@ -12,11 +17,14 @@ from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import Conflict, Forbidden
-from millpond.lake.fetch import Fetched, fetch_tree
+from millpond.lake.choice import chooser
+from millpond.lake.fetch import Fetched, FetchOptions, fetch_tree
 from millpond.lake.transfer import Progress
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import Commit
+
+_PART = ".part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +35,24 @@ class Cloned:
 
 
 def clone(
-    api: Api, project: str, dataset: str, ref: str, directory: Path, *, progress: Progress | None = None
+    api: Api,
+    project: str,
+    dataset: str,
+    ref: str,
+    directory: Path,
+    *,
+    only: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Cloned:
-    """Bring a commit into `directory`, which must not exist or be empty; it is a working copy afterwards."""
+    """Bring a commit into `directory`, which must not exist or be empty; it is a working copy afterwards.
+
+    `only` are patterns of paths: others are not fetched, and stay as they are when the folder is synced.
+    """
     _check_free(directory)
+    options = FetchOptions(only=chooser(only)) if only else FetchOptions()
     found = get_dataset(api, project, dataset)
     commit = get_commit(api, project, dataset, ref)
-    branch = _branch_of(api, project, dataset, ref)
+    branch = branch_of(api, project, dataset, ref)
     copy = WorkingCopy(
         root=directory.absolute(),
         server=api.base_url,
@@ -42,18 +61,15 @@ def clone(
         dataset_id=found.id,
         branch=branch or DEFAULT_BRANCH,
         head=commit.id,
+        only=tuple(only),
     )
-    temporary = _beside(directory)
-    try:
-        with ApiDownloader(api, project, dataset, commit.id) as downloader:
-            fetched = fetch_tree(downloader, commit.tree, temporary, progress=progress)
+    with _beside(directory) as temporary, ApiDownloader(api, project, dataset, commit.id) as downloader:
+        fetched = fetch_tree(downloader, commit.tree, temporary, options=options, progress=progress)
+        # Before the rename: a folder that stands in its place knows what it is.
+        replace(copy, root=temporary).save()
         if directory.exists():
             directory.rmdir()
         temporary.rename(directory)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    copy.save()
     return Cloned(commit, copy, fetched)
 
 
@@ -62,19 +78,41 @@ def _check_free(directory: Path) -> None:
         raise Conflict(f"{directory} is there already and not an empty folder.", hint="Name another folder.")
 
 
-def _beside(directory: Path) -> Path:
-    """A new folder on the same file system, so that it can be renamed."""
+@contextmanager
+def _beside(directory: Path) -> Iterator[Path]:
+    """A new folder on the same file system, to be renamed; whatever is left of it goes with the block.
+
+    It is locked while it is in use. One that nobody holds belonged to a clone that was killed, and goes now.
+    """
     parent = directory.absolute().parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".part", dir=parent))
+        for left in parent.glob(f".{escape(directory.name)}.*{_PART}"):
+            _remove_if_abandoned(left)
+        made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=_PART, dir=parent))
         made.chmod(0o755)
     except PermissionError as error:
         raise Forbidden(f"{parent} cannot be written: {error.strerror}.") from error
-    return made
+    held = os.open(made, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield made
+    finally:
+        os.close(held)
+        shutil.rmtree(made, ignore_errors=True)
 
 
-def _branch_of(api: Api, project: str, dataset: str, ref: str) -> str | None:
+def _remove_if_abandoned(left: Path) -> None:
+    with suppress(OSError):
+        held = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(held)
+
+
+def branch_of(api: Api, project: str, dataset: str, ref: str) -> str | None:
     """`ref` if it names a branch: `sync` then goes on there."""
     branches = {r.name for r in list_refs(api, project, dataset) if r.type is RefType.BRANCH}
     return ref if ref in branches else None

@@ -75,9 +75,10 @@ def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iter
     return api.items(f"{commit_path(project, name, ref)}/entries", TreeEntry, path=path)
 
 
-def read_file(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[bytes]:
-    """The bytes of one file, piece by piece; the rest of the commit is not read."""
-    with api.stream(f"{commit_path(project, name, ref)}/file", path=path) as response:
+def read_file(api: Api, project: str, name: str, ref: str, path: str, part: str | None = None) -> Iterator[bytes]:
+    """The bytes of one file, piece by piece; the rest of the commit is not read. `part` is a range as in HTTP."""
+    headers = {"Range": f"bytes={part}"} if part else None
+    with api.stream(f"{commit_path(project, name, ref)}/file", headers=headers, path=path) as response:
         yield from response.iter_bytes(_COPY_BYTES)
 
 

@@ -162,9 +162,11 @@ class Api:
             left = None if left is None else left - len(page.items)
 
     @contextmanager
-    def stream(self, path: str, /, **params: Any) -> Iterator[httpx.Response]:
+    def stream(
+        self, path: str, /, *, headers: Mapping[str, str] | None = None, **params: Any
+    ) -> Iterator[httpx.Response]:
         """GET a body piece by piece. Only the start is protected by retries: the reader decides about the rest."""
-        request = self._build("GET", path, None, params, None, None)
+        request = self._build("GET", path, None, params, headers, None)
         response = self._send(request, stream=True)
         try:
             if response.is_error:

@@ -15,7 +15,10 @@ FOLDER = ".mill"
 
 @dataclass(frozen=True, slots=True)
 class WorkingCopy:
-    """`head` is the commit this folder last agreed with: what `sync` expects the branch to be at still."""
+    """`head` is the commit this folder last agreed with: what `sync` expects the branch to be at still.
+
+    `only` are patterns when the folder holds but a part of it; the rest stays as it is in the lake.
+    """
 
     root: Path
     server: str
@@ -24,6 +27,7 @@ class WorkingCopy:
     dataset_id: str
     branch: str = DEFAULT_BRANCH
     head: str | None = None
+    only: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -55,6 +59,7 @@ def load_working_copy(root: Path) -> WorkingCopy | None:
             dataset_id=document["dataset_id"],
             branch=document.get("branch", DEFAULT_BRANCH),
             head=document.get("head"),
+            only=tuple(document.get("only", ())),
         )
     except (FileNotFoundError, NotADirectoryError):
         return None

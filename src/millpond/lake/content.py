@@ -104,6 +104,10 @@ class ContentReader:
             raise NotFound(f"There is no file {to_text(path)!r} in this commit.")
         if not entry.kind.is_file:
             raise BadRequest(f"{to_text(path)!r} is a directory.")
+        return self.content_of(entry)
+
+    def content_of(self, entry: Entry) -> FileContent:
+        """The content of an entry of this tree: a file's bytes, a link's target."""
         return FileContent(entry, self._pieces(entry))
 
     def resolve(self, path: bytes) -> Entry | None:
@@ -115,7 +119,7 @@ class ContentReader:
             link = entry or self._link_above(path)
             if link is None:
                 return None
-            target = self.read(FileContent(link, self._pieces(link)), 0, link.size)
+            target = self.read(self.content_of(link), 0, link.size)
             led = _join(link.path.rpartition(b"/")[0], target + path[len(link.path) :])
             if led is None:
                 return None

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.errors import Conflict
-from millpond.lake.fetch import Fetched, FetchOptions, fetch_tree
-from millpond.lake.transfer import Downloader, Moved, Progress
+from millpond.lake.fetch import FetchOptions, fetch_tree
+from millpond.lake.transfer import Downloader, Progress
 from millpond.model.path import RESERVED_PART, to_text
 from millpond.model.tree import Kind, TreeChange
 
@@ -41,7 +41,8 @@ def moment_in(root: Path) -> Moment:
         return Moment(os.fstat(probe.fileno()).st_mtime_ns)
 
 
-def update_directory(
+@contextmanager
+def preparing_update(
     root: Path,
     source: Downloader,
     tree: str,
@@ -50,28 +51,46 @@ def update_directory(
     seen: Moment,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> Fetched:
-    """Apply `changes`, sorted by path, to the folder: from what it held at `seen` to what `tree` holds at these paths.
+) -> Iterator[Update]:
+    """Fetch what `changes`, sorted by path, bring to the folder: from what it held at `seen` to what `tree` holds.
 
     Conflict, with nothing changed, if a file has been changed since, or one that belongs to no tree (because it is
-    ignored) is in the way; `overwrite` takes those along. Nothing is ever written through a link.
+    ignored) is in the way; `overwrite` takes those along. The folder changes when `apply` is called in the block.
     """
-    if not changes:
-        return Fetched(Moved(counted=True), 0)
     state = root / _STATE
     for left_behind in state.glob(f"{_INCOMING}*"):
         shutil.rmtree(left_behind, ignore_errors=True)
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=state))
     try:
-        fetched = fetch_tree(source, tree, incoming, options=FetchOptions(paths=_contents(changes)), progress=progress)
-        with _Folder.opened(root) as folder, _Folder.opened(incoming) as arrived:
-            if not overwrite:
-                _check_untouched(folder, changes, seen)
-            _remove(folder, changes)
-            _put(folder, arrived, changes)
+        update = Update(root, incoming, changes, None if overwrite else seen)
+        update.check()
+        fetch_tree(source, tree, incoming, options=FetchOptions(paths=_contents(changes)), progress=progress)
+        yield update
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
-    return fetched
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Changes of a folder whose content lies ready in `incoming`."""
+
+    root: Path
+    incoming: Path
+    changes: Sequence[TreeChange]
+    seen: Moment | None
+
+    def check(self) -> None:
+        """Conflict if something would be lost."""
+        with _Folder.opened(self.root) as folder:
+            if self.seen is not None:
+                _check_untouched(folder, self.changes, self.seen)
+
+    def apply(self) -> None:
+        """Nothing is ever written through a link."""
+        self.check()
+        with _Folder.opened(self.root) as folder, _Folder.opened(self.incoming) as arrived:
+            _remove(folder, self.changes)
+            _put(folder, arrived, self.changes)
 
 
 def _contents(changes: Sequence[TreeChange]) -> list[bytes]:

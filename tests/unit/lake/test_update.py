@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from millpond.errors import Conflict, Corrupt
 from millpond.lake.diff import diff_trees
 from millpond.lake.push import push_directory
-from millpond.lake.update import moment_in, update_directory
+from millpond.lake.update import Moment, moment_in, preparing_update
+from millpond.model.tree import TreeChange
 from millpond.testing.lake import DirectLake, without_conflicts
 
 PATHS = ["a", "a-b", "a/b", "a/b/c", "a/d", "e", "e/f", "g"]
@@ -49,6 +50,13 @@ def pushed(lake: DirectLake, root: Path) -> str:
     tree = push_directory(root, lake).tree.root
     lake.accept(tree)
     return tree
+
+
+def update_directory(
+    folder: Path, lake: DirectLake, tree: str, changes: list[TreeChange], *, seen: Moment, overwrite: bool = False
+) -> None:
+    with preparing_update(folder, lake, tree, changes, seen=seen, overwrite=overwrite) as update:
+        update.apply()
 
 
 @given(models(), models())

@@ -1,0 +1,101 @@
+"""Looking at a working copy: the tree it stands for, with nothing sent anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millpond.blobs.store import Buffer
+from millpond.client.working_copy import WorkingCopy
+from millpond.lake.choice import chooser
+from millpond.lake.diff import compare
+from millpond.lake.edit import edit_tree
+from millpond.lake.pages import pack_page, unpack_page
+from millpond.lake.push import PushOptions, push_directory
+from millpond.lake.reader import PageSource, TreeReader
+from millpond.lake.scan import Warn
+from millpond.lake.transfer import Progress, Slot
+from millpond.model.tree import Entry, Kind
+
+STAT_CACHE = "stat-cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tree with those of its pages that the lake may lack."""
+
+    root: str
+    pages: dict[str, bytes]
+
+    def page(self, page_id: str) -> bytes:
+        return unpack_page(page_id, self.pages[page_id])
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAndLake:
+    """Pages of what was seen from memory, all others from the lake."""
+
+    seen: Seen
+    lake: PageSource
+
+    def page(self, page_id: str) -> bytes:
+        return self.seen.page(page_id) if page_id in self.seen.pages else self.lake.page(page_id)
+
+
+def look(
+    copy: WorkingCopy,
+    *,
+    rehash: bool = False,
+    progress: Progress | None = None,
+    warn: Warn = lambda path, why: None,
+) -> Seen:
+    """The tree a push of the folder would make."""
+    collector = _PageCollector()
+    pushed = push_directory(copy.root, collector, options=options_of(copy, rehash=rehash), progress=progress, warn=warn)
+    return Seen(pushed.tree.root, collector.pages)
+
+
+def completed(seen: Seen, copy: WorkingCopy, base: str, lake: PageSource) -> Seen:
+    """The whole tree that a folder with only part of `base` stands for: the rest is as it is in `base`."""
+    if not copy.only:
+        return seen
+    chosen = chooser(copy.only)
+    reader = TreeReader(lake, base)
+    before = (entry for entry in reader.entries() if chosen(entry.path))
+    changes = list(compare(before, TreeReader(seen, seen.root).entries()))
+    removals = {change.path for change in changes if change.after is None}
+    puts = [change.after for change in changes if change.after and not _is_held(reader, change.after, removals)]
+    pages = dict(seen.pages)
+    tree = edit_tree(lake, base, puts, removals, lambda page_id, data: pages.update({page_id: pack_page(data)}))
+    return Seen(tree.root, pages)
+
+
+def options_of(copy: WorkingCopy, *, rehash: bool) -> PushOptions:
+    return PushOptions(stat_cache=copy.folder / STAT_CACHE, rehash=rehash)
+
+
+def _is_held(reader: TreeReader, entry: Entry, removals: set[bytes]) -> bool:
+    """Whether a directory that is empty here holds something that was not fetched."""
+    return entry.kind == Kind.DIRECTORY and any(below.path not in removals for below in reader.entries(entry.path))
+
+
+class _PageCollector:
+    """An uploader for looking only: every blob is there already, and pages are kept here."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+
+    def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
+        return [False] * len(digests)
+
+    def pack_slots(self, count: int) -> list[Slot]:
+        raise AssertionError("nothing is missing, so no pack is filled")
+
+    def put(self, slot: Slot, data: Buffer) -> None:
+        self.pages[slot.id] = bytes(data)
+
+    def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
+        raise AssertionError("no pack was filled")
+
+    def page_slots(self, pages: Sequence[str]) -> list[Slot]:
+        return [Slot(id=page, url="") for page in pages]

@@ -1,0 +1,125 @@
+"""Bringing a folder and its branch together when both have changed: path by path, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.client.datasets import branch_head, create_commit, get_commit
+from millpond.client.http import Api
+from millpond.client.looking import SeenAndLake, completed, look
+from millpond.client.sending_again import until_complete
+from millpond.client.transfer import ApiDownloader, ApiUploader
+from millpond.client.working_copy import WorkingCopy
+from millpond.errors import MergeConflict, RefMoved
+from millpond.lake.choice import chooser
+from millpond.lake.merge import Merged, PathConflict, merge_trees
+from millpond.lake.push_edit import push_edit
+from millpond.lake.scan import Warn
+from millpond.lake.transfer import Moved, Progress
+from millpond.lake.update import moment_in, preparing_update
+from millpond.model.path import to_text
+from millpond.wire.data import Commit, CommitCreate
+
+# How often somebody else may be quicker.
+_ATTEMPTS = 5
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """`commit` is what folder and branch agree on now; `sent` is None when the folder had nothing new for the branch.
+
+    `received` counts the paths that came from the branch.
+    """
+
+    commit: Commit
+    sent: Moved | None
+    received: int
+
+
+def rebase(
+    api: Api,
+    copy: WorkingCopy,
+    theirs: Commit,
+    *,
+    message: str = "",
+    rehash: bool = False,
+    progress: Progress | None = None,
+    warn: Warn = lambda path, why: None,
+) -> Rebased:
+    """Commit what the folder changed on top of `theirs`, the branch's newest commit, and bring its changes here.
+
+    What both have changed since the folder last agreed with the branch is a MergeConflict that names it: then nothing
+    has changed anywhere. Killed at any moment, running it again goes on.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _rebase(api, copy, theirs, message, rehash, progress, warn)
+        except RefMoved:
+            newer = branch_head(api, copy.project, copy.dataset, copy.branch)
+            if newer is None or attempt == _ATTEMPTS - 1:
+                raise
+            theirs = newer
+    raise AssertionError("unreachable")
+
+
+def _rebase(
+    api: Api, copy: WorkingCopy, theirs: Commit, message: str, rehash: bool, progress: Progress | None, warn: Warn
+) -> Rebased:
+    base = get_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
+    moment = moment_in(copy.root)
+    seen = look(copy, rehash=rehash, progress=progress, warn=warn)
+    with ApiDownloader(api, copy.project, copy.dataset, theirs.id) as lake:
+        seen = completed(seen, copy, base, lake) if base else seen
+        pages = SeenAndLake(seen, lake)
+        ours_on_theirs = merge_trees(pages, base, seen.root, theirs.tree)
+        if ours_on_theirs.conflicts:
+            raise _conflict(copy, ours_on_theirs.conflicts)
+        chosen = chooser(copy.only)
+        arriving = [
+            change for change in merge_trees(pages, base, theirs.tree, seen.root).changes if chosen(change.path)
+        ]
+        # All that can fail is done before the commit, so that a refusal leaves everything as it is.
+        with preparing_update(copy.root, lake, theirs.tree, arriving, seen=moment, progress=progress) as update:
+            commit, sent = theirs, None
+            if ours_on_theirs.changes:
+                commit, sent = until_complete(
+                    lambda: _commit(api, copy, pages, theirs, ours_on_theirs, message, progress)
+                )
+            update.apply()
+    copy.at(commit.id).save()
+    return Rebased(commit, sent, len(arriving))
+
+
+def _commit(
+    api: Api,
+    copy: WorkingCopy,
+    pages: SeenAndLake,
+    theirs: Commit,
+    merged: Merged,
+    message: str,
+    progress: Progress | None,
+) -> tuple[Commit, Moved]:
+    with ApiUploader(api, copy.project) as uploader:
+        pushed = push_edit(
+            copy.root, uploader, pages, theirs.tree, puts=merged.puts, removals=merged.removals, progress=progress
+        )
+        request = CommitCreate(
+            upload=uploader.id, tree=pushed.tree.root, branch=copy.branch, expected=theirs.id, message=message
+        )
+        return create_commit(api, copy.project, copy.dataset, request), pushed.moved
+
+
+def _conflict(copy: WorkingCopy, conflicts: list[PathConflict]) -> MergeConflict:
+    named = "; ".join(conflict.describe("you", "they") for conflict in conflicts[:_NAMED])
+    more = f"; and {len(conflicts) - _NAMED:,} more" if len(conflicts) > _NAMED else ""
+    where = f"{copy.dataset}@{copy.branch}"
+    return MergeConflict(
+        f"This folder and {where} changed the same paths in different ways. {named}{more}. Nothing was changed.",
+        hint=(
+            f"Keep both: mill data sync --branch NAME. Or take theirs for these paths "
+            f"(mill data cat {where}:PATH > PATH), sync --rebase, and make your change again."
+        ),
+        paths=[to_text(conflict.path) for conflict in conflicts],
+        conflicts=[conflict.describe("ours", "theirs") for conflict in conflicts],
+    )

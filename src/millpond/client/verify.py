@@ -1,0 +1,97 @@
+"""Verifying a commit: in the lake over signed URLs, or a folder against the commit it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from millpond.client.datasets import get_commit
+from millpond.client.http import Api
+from millpond.client.transfer import ApiDownloader
+from millpond.client.working_copy import WorkingCopy
+from millpond.errors import NotFound
+from millpond.lake.check import check_directory, check_metadata, check_sample, sample_paths
+from millpond.lake.choice import chooser
+from millpond.lake.transfer import Progress
+from millpond.lake.verify import Damage, verify_tree
+from millpond.model.path import to_text
+from millpond.model.tree import TreeChange
+from millpond.wire.data import Commit
+
+# A damaged page takes thousands of files along.
+_PATHS_NAMED = 100
+
+
+class Depth(Enum):
+    METADATA = "metadata"
+    SAMPLE = "sample"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that is wrong. `paths` are files it concerns; none when that cannot be told."""
+
+    what: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    commit: Commit
+    depth: Depth
+    problems: list[Found]
+
+
+def verify_lake(
+    api: Api,
+    project: str,
+    dataset: str,
+    ref: str,
+    *,
+    depth: Depth,
+    sample: int = 0,
+    progress: Progress | None = None,
+) -> Verified:
+    """Check what the lake holds of a commit: pages and places of blobs, `sample` whole files too, or every byte."""
+    commit = get_commit(api, project, dataset, ref)
+    with ApiDownloader(api, project, dataset, commit.id) as lake:
+        found: Iterable[Damage]
+        if depth is Depth.FULL:
+            found = verify_tree(lake, commit.tree, progress=progress)
+        else:
+            found = check_metadata(lake, commit.tree, progress=progress)
+        problems = [_damaged(damage) for damage in found]
+        if depth is Depth.SAMPLE and not problems:
+            problems = [_damaged(damage) for damage in check_sample(lake, commit.tree, sample, progress=progress)]
+    return Verified(commit, depth, problems)
+
+
+def verify_folder(
+    api: Api, copy: WorkingCopy, *, depth: Depth, sample: int = 0, progress: Progress | None = None
+) -> Verified:
+    """Compare a working copy with the commit it holds: names, kinds and sizes, `sample` files wholly, or every byte."""
+    if copy.head is None:
+        raise NotFound(f"{copy.root} has not been synced yet.", hint="Run: mill data sync")
+    commit = get_commit(api, copy.project, copy.dataset, copy.head)
+    with ApiDownloader(api, copy.project, copy.dataset, commit.id) as lake:
+        wanted = frozenset(sample_paths(lake, commit.tree, sample)) if depth is Depth.SAMPLE else frozenset()
+        changes = check_directory(
+            lake,
+            commit.tree,
+            copy.root,
+            chosen=chooser(copy.only),
+            reads=lambda path: depth is Depth.FULL or path in wanted,
+            progress=progress,
+        )
+        return Verified(commit, depth, [_differs(change) for change in changes])
+
+
+def _damaged(damage: Damage) -> Found:
+    return Found(damage.what, tuple(to_text(path) for path in damage.paths[:_PATHS_NAMED]))
+
+
+def _differs(change: TreeChange) -> Found:
+    words = {"added": "is not in the commit", "removed": "is missing", "changed": "is not what the commit holds"}
+    return Found(words[change.change], (to_text(change.path),))
