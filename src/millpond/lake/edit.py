@@ -52,7 +52,9 @@ def _make_room(reader: TreeReader, changes: dict[bytes, Entry | None]) -> None:
         if above is not None:
             changes[parent] = None
     for path in puts:
-        if changes[path] is not None and any(entry.path not in changes for entry in reader.entries(path)):
+        if changes[path] is None or not reader.holds(path):
+            continue
+        if any(entry.path not in changes for entry in reader.entries(path)):
             raise BadPath(f"{to_text(path)!r} is a directory that holds something.")
 
 

@@ -39,6 +39,9 @@ _CONTENT_OF_KIND = {
     *((kind, content) for kind in (Kind.FILE, Kind.EXECUTABLE) for content in Content),
 }
 
+# Path, kind, content, size and digest of an entry.
+Row = tuple[bytes, int, int, int, bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class PageRef:
@@ -80,6 +83,11 @@ class LeafPage:
 
     def entries(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
         return map(self.entry, range(start, len(self) if end is None else end))
+
+    def rows(self) -> Iterator[Row]:
+        """The entries as plain tuples, which are compared by the thousand in no time."""
+        digests = (self.digests[at : at + DIGEST_SIZE] for at in range(0, len(self.digests), DIGEST_SIZE))
+        return zip(self.paths, self.kinds, self.contents, self.sizes, digests, strict=True)
 
     @property
     def files(self) -> int:

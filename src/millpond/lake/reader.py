@@ -77,10 +77,7 @@ class TreeReader:
 
     def children(self, ref: PageRef) -> list[PageRef]:
         """The pages below an index page; BadFormat unless they are one level below it."""
-        page = self.page(ref.id)
-        if not isinstance(page, IndexPage) or page.level != ref.level:
-            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
-        return page.children()
+        return self._index(ref).children()
 
     def leaves(self, low: bytes = b"", high: bytes | None = None) -> Iterator[PageRef]:
         """The leaves that may hold paths from `low` to `high` (not included), in order."""
@@ -102,14 +99,16 @@ class TreeReader:
         return entry if entry is not None and entry.path == path else None
 
     def is_directory(self, path: bytes) -> bool:
-        if not path:
-            return True
-        low, high = range_of(path)
-        below = self._first_from(low)
-        if below is not None and high is not None and below.path < high:
+        if not path or self.holds(path):
             return True
         entry = self.stat(path)
         return entry is not None and entry.kind == Kind.DIRECTORY
+
+    def holds(self, directory: bytes) -> bool:
+        """Whether anything lies below this path."""
+        low, high = range_of(directory)
+        below = self._first_from(low)
+        return below is not None and (high is None or below.path < high)
 
     def list(self, directory: bytes = b"", start: bytes = b"", limit: int = 1000) -> Listing:
         """At most `limit` names in `directory`, seeking over what lies below its subdirectories.
@@ -183,12 +182,17 @@ class TreeReader:
         if ref.level == 0:
             yield ref
             return
-        children = self.children(ref)
-        firsts = [child.first for child in children]
-        start = max(bisect_right(firsts, low) - 1, 0)
-        end = len(children) if high is None else max(bisect_left(firsts, high), start)
-        for child in children[start:end]:
-            yield from self._leaves(child, low, high)
+        page = self._index(ref)
+        start = max(bisect_right(page.paths, low) - 1, 0)
+        end = len(page) if high is None else max(bisect_left(page.paths, high), start)
+        for number in range(start, end):
+            yield from self._leaves(page.child(number), low, high)
+
+    def _index(self, ref: PageRef) -> IndexPage:
+        page = self.page(ref.id)
+        if not isinstance(page, IndexPage) or page.level != ref.level:
+            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
+        return page
 
     def _totals(self, ref: PageRef, low: bytes, high: bytes | None, upper: bytes | None) -> Totals:
         """Counts between `low` and `high` in a page all of whose paths are before `upper`."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from millpond.model.tree import Content, Entry, TreeChange
 
 # Memory for paths that may turn out to be renamed: enough for some hundred thousand of usual length.
 CANDIDATES_MOST = 64 << 20
+# Changes that are kept with their summary.
+WHOLE_MOST = 2000
 # What a path costs beside its own bytes.
 _OVERHEAD = 200
 
@@ -26,6 +28,8 @@ class Summary:
     renamed_bytes: int
     old_paths: Mapping[bytes, bytes]
     gone: Set[bytes]
+    # All of it, with renames, if it is small: then nothing need be read again.
+    whole: Sequence[TreeChange] | None
     # False if there was no memory for all that may have been renamed.
     complete: bool
 
@@ -36,7 +40,9 @@ class Summary:
     @property
     def weight(self) -> int:
         """About how many bytes of memory it takes."""
-        return _OVERHEAD + sum(len(new) + len(old) + _OVERHEAD for new, old in self.old_paths.items())
+        renames = sum(len(new) + len(old) + _OVERHEAD for new, old in self.old_paths.items())
+        changes = sum(2 * (len(change.path) + _OVERHEAD) for change in self.whole or ())
+        return _OVERHEAD + renames + changes
 
 
 def summarise(changes: Iterable[TreeChange], candidates_most: int = CANDIDATES_MOST) -> Summary:
@@ -48,12 +54,16 @@ def summarise(changes: Iterable[TreeChange], candidates_most: int = CANDIDATES_M
     counts = {"added": 0, "removed": 0, "changed": 0}
     came = went = 0
     candidates = _Candidates(candidates_most)
+    first: list[TreeChange] = []
     for change in changes:
+        if len(first) <= WHOLE_MOST:
+            first.append(change)
         counts[change.change] += 1
         came += change.after.size if change.after else 0
         went += change.before.size if change.before else 0
         candidates.take(change)
     pairs, moved = candidates.pairs()
+    gone = frozenset(pairs.values())
     return Summary(
         added=counts["added"] - len(pairs),
         removed=counts["removed"] - len(pairs),
@@ -62,17 +72,22 @@ def summarise(changes: Iterable[TreeChange], candidates_most: int = CANDIDATES_M
         removed_bytes=went - moved,
         renamed_bytes=moved,
         old_paths=pairs,
-        gone=frozenset(pairs.values()),
+        gone=gone,
+        whole=list(_renamed(first, pairs, gone)) if len(first) <= WHOLE_MOST else None,
         complete=candidates.left >= 0,
     )
 
 
 def with_renames(changes: Iterable[TreeChange], summary: Summary) -> Iterator[TreeChange]:
     """The same difference with each rename as one change, at its new path."""
+    return _renamed(changes, summary.old_paths, summary.gone)
+
+
+def _renamed(changes: Iterable[TreeChange], old_paths: Mapping[bytes, bytes], gone: Set[bytes]) -> Iterator[TreeChange]:
     for change in changes:
-        if change.after is None and change.path in summary.gone:
+        if change.after is None and change.path in gone:
             continue
-        old = summary.old_paths.get(change.path) if change.before is None else None
+        old = old_paths.get(change.path) if change.before is None else None
         if old is not None and change.after is not None:
             yield TreeChange(change.path, replace(change.after, path=old), change.after)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from millpond.lake.diff import diff_trees
@@ -19,8 +20,7 @@ def diff(deps: Deps, dataset: Dataset, before: Commit, after: Commit, *, limit: 
     """What differs, in the order of paths; only the pages that differ are read."""
     behind = place_of(cursor)
     summary = _summary(deps, dataset, before, after)
-    changes = diff_trees(pages_of(deps, dataset), before.tree, after.tree, behind)
-    found = list(islice(with_renames(changes, summary), limit + 1))
+    found = list(islice(_changes(deps, dataset, before, after, summary, behind), limit + 1))
     shown = found[:limit]
     return wire.Diff(
         before=before.id,
@@ -46,6 +46,14 @@ def _summary(deps: Deps, dataset: Dataset, before: Commit, after: Commit) -> Sum
         summary = summarise(diff_trees(pages_of(deps, dataset), *key))
         deps.diffs.put(key, summary)
     return summary
+
+
+def _changes(
+    deps: Deps, dataset: Dataset, before: Commit, after: Commit, summary: Summary, behind: bytes
+) -> Iterator[TreeChange]:
+    if summary.whole is not None:
+        return (change for change in summary.whole if change.path > behind)
+    return with_renames(diff_trees(pages_of(deps, dataset), before.tree, after.tree, behind), summary)
 
 
 def _change(change: TreeChange) -> wire.Change:
