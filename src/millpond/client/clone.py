@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -23,6 +22,11 @@ from millpond.lake.transfer import Progress
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import Commit
+
+try:
+    import fcntl
+except ImportError:  # not POSIX: what a killed clone left is then for its owner to remove
+    fcntl = None  # type: ignore[assignment]
 
 _PART = ".part"
 
@@ -87,18 +91,20 @@ def _beside(directory: Path) -> Iterator[Path]:
     parent = directory.absolute().parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.glob(f".{escape(directory.name)}.*{_PART}"):
+        for left in parent.glob(f".{escape(directory.name)}.*{_PART}") if fcntl else ():
             _remove_if_abandoned(left)
         made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=_PART, dir=parent))
         made.chmod(0o755)
     except PermissionError as error:
         raise Forbidden(f"{parent} cannot be written: {error.strerror}.") from error
-    held = os.open(made, os.O_RDONLY)
+    held = os.open(made, os.O_RDONLY) if fcntl else None
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        if held is not None:
+            fcntl.flock(held, fcntl.LOCK_EX)
         yield made
     finally:
-        os.close(held)
+        if held is not None:
+            os.close(held)
         shutil.rmtree(made, ignore_errors=True)
 
 
