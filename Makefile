@@ -10,18 +10,24 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-$(VENV)/.made: pyproject.toml
+# The demo needs less than development does, and people wait for it.
+$(VENV)/.demo: pyproject.toml
 	@echo "▸ making the virtual environment and installing Millpond (about a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(ENV) $(BIN)/pip install -q -e '.[demo]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -c 'import millpond, sklearn, PIL' && touch $@
+
+$(VENV)/.made: $(VENV)/.demo
+	@echo "▸ installing the development tools (about a minute)"
 	@$(ENV) $(BIN)/pip install -q -e '.[dev,demo]' 2>&1 | grep -v '^WARNING: Location' || true
-	@$(BIN)/python -c 'import millpond, sklearn, PIL, pytest' && touch $@
+	@$(BIN)/python -c 'import millpond, hypothesis, pytest' && touch $@
 
 setup: $(VENV)/.made ## virtual environment with Millpond and its development tools
 
 web: ## the web page, built when its sources changed and Node is here
 	@$(PYTHON) dev/build_web.py
 
-demo: $(VENV)/.made web ## the main story from an empty directory; ONCE=1 ends by itself
+demo: $(VENV)/.demo web ## the main story from an empty directory; ONCE=1 ends by itself
 	@$(BIN)/python dev/demo.py $(if $(ONCE),--once) $(if $(PORT),--port $(PORT)) $(if $(DEMO_DIR),--dir $(DEMO_DIR))
 
 check: $(VENV)/.made ## ruff, mypy (strict), the import rule, the web page's own checks
