@@ -10,6 +10,7 @@ from typing import Literal
 from millpond.client.branches import find_ref
 from millpond.client.datasets import COMMIT_SECONDS, dataset_path
 from millpond.client.http import Api
+from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound, RefMoved
 from millpond.lake.packer import Packer
@@ -40,12 +41,16 @@ def put_files(
     progress: Progress | None = None,
 ) -> Commit:
     """Commit local files under these paths (text form), beside what the branch holds."""
-    meter = Meter(progress)
-    with ApiUploader(api, project) as uploader, Packer(uploader, meter, PACK_TARGET) as packer:
-        puts = [_put(packer, meter, path, local) for path, local in files.items()]
-        packer.finish()
-        meter.finish()
-        return _commit(api, project, dataset, Edit(upload=uploader.id, branch=branch, message=message, puts=puts))
+
+    def push_and_commit() -> Commit:
+        meter = Meter(progress)
+        with ApiUploader(api, project) as uploader, Packer(uploader, meter, PACK_TARGET) as packer:
+            puts = [_put(packer, meter, path, local) for path, local in files.items()]
+            packer.finish()
+            meter.finish()
+            return _commit(api, project, dataset, Edit(upload=uploader.id, branch=branch, message=message, puts=puts))
+
+    return until_complete(push_and_commit)
 
 
 def remove_paths(

@@ -16,7 +16,9 @@ from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.services import access, audit, records, refs
 from millpond.services.deps import Deps
-from millpond.services.tree_check import CheckedTree, check_tree
+from millpond.services.pages import ProjectPages
+from millpond.services.tree_check import CheckedTree, check_tree, may_share
+from millpond.services.tree_paths import leaf_ids
 
 # What a refused commit names at most; the client asks about everything else itself.
 _NAMED = 1000
@@ -37,6 +39,8 @@ class Proposal:
     owner: str
     upload_id: str | None = None
     lineage: Mapping[str, Any] = field(default_factory=dict)
+    # Further trees that entries were taken from, beside those of the parents.
+    origins: Sequence[str] = ()
 
 
 def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Commit:
@@ -52,7 +56,24 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
 def check(deps: Deps, dataset: Dataset, proposal: Proposal) -> CheckedTree:
     """The first step: everything is looked at, and locators are written. Nothing is kept because of it yet."""
     settled = proposal.parents[0].tree if proposal.parents else None
-    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+    for is_last in (False, True):
+        try:
+            return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+        except Incomplete as error:
+            if is_last or error.details.get("pages") or not _may_take_over(deps, dataset, proposal):
+                raise
+    raise AssertionError("unreachable")
+
+
+def _may_take_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> bool:
+    """Whether entries of earlier trees may stand in new pages, too: others' packs they rest on are checked now.
+
+    Who changes one path of a page need not have what its other paths hold, and so cannot send it.
+    """
+    pages = ProjectPages(deps.store, deps.pages, dataset.project_id)
+    trees = [*(parent.tree for parent in proposal.parents), *proposal.origins]
+    rewritten = {leaf for root in trees for leaf in leaf_ids(pages, root)} - leaf_ids(pages, proposal.tree)
+    return may_share(deps, dataset.project_id, proposal.owner, rewritten)
 
 
 def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree) -> Commit:

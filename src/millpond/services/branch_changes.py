@@ -5,13 +5,13 @@ Edits, merges and reverts say what to change; here it is carried out, by the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from millpond.db import commits
-from millpond.errors import Incomplete, RefMoved
+from millpond.errors import RefMoved
 from millpond.lake.edit import edit_tree
 from millpond.lake.tree import build_tree
 from millpond.model.dataset import Commit, Dataset
@@ -21,8 +21,6 @@ from millpond.services import refs
 from millpond.services.accept import Proposal, accept
 from millpond.services.deps import Deps
 from millpond.services.pages import ProjectPages
-from millpond.services.tree_check import may_share
-from millpond.services.tree_paths import leaf_ids
 from millpond.services.uploads import owner_of, promise_pages
 
 # How often it is tried again on top of what others committed meanwhile, when the caller takes any newest commit.
@@ -31,12 +29,12 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to do to a tree. `trees` are the roots that entries of `puts` come from, beside the tree itself."""
+    """What to do to a tree. `origins` are the trees that entries of `puts` come from, beside those of the parents."""
 
     puts: Sequence[Entry]
     removals: Iterable[bytes]
     message: str
-    trees: Sequence[str] = ()
+    origins: Sequence[str] = ()
     # A commit that is merged: a parent beside the newest one, so there is a new commit even if nothing changes.
     merged: Commit | None = None
     upload_id: str | None = None
@@ -103,17 +101,15 @@ def _change(
             return head
     if head != base:
         raise refs.moved(dataset, branch, head.id if head else None)
-    owner = owner_of(actor)
-    origins = {leaf for root in (base and base.tree, *changes.trees) if root for leaf in leaf_ids(pages, root)}
-    _check_origin(deps, dataset, owner, origins - leaf_ids(pages, tree))
     proposal = Proposal(
         tree=tree,
         branch=branch,
         expected=base.id if base else None,
         parents=parents,
         message=changes.message,
-        owner=owner,
+        owner=owner_of(actor),
         upload_id=changes.upload_id,
+        origins=changes.origins,
     )
     return accept(deps, actor, dataset, proposal)
 
@@ -136,14 +132,3 @@ class _WithNew:
 
     def page(self, page_id: str) -> bytes:
         return self.new[page_id] if page_id in self.new else self.stored.page(page_id)
-
-
-def _check_origin(deps: Deps, dataset: Dataset, owner: str, leaves: Collection[str]) -> None:
-    """Entries were taken over from these leaves: others' packs they rest on are checked before they are built on.
-
-    Whoever uploads a tree could send such content again; here nobody has it.
-    """
-    if not may_share(deps, dataset.project_id, owner, leaves):
-        raise Incomplete(
-            "Content that this commit would take over from others is damaged.", hint="Its owner must send it again."
-        )

@@ -56,7 +56,7 @@ def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wi
         pages, before = pages_of(deps, dataset), common.tree if common else None
         merged = _checked(merge_trees(pages, before, source.tree, head.tree), asked.source, asked.into)
         message = asked.message or f"Merge {asked.source} into {asked.into}"
-        return Changes(merged.puts, merged.removals, message, trees=[source.tree], merged=source)
+        return Changes(merged.puts, merged.removals, message, merged=source)
 
     return change_branch(deps, actor, dataset, branch=asked.into, expected=head.id, plan=plan)
 
@@ -74,7 +74,7 @@ def revert(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Revert) -> Co
         undoing = merge_trees(pages_of(deps, dataset), undone.tree, before, base.tree)
         merged = _checked(undoing, f"undoing {undone.id[:8]}", asked.branch)
         message = asked.message or f"Revert {undone.id[:12]}" + (f": {undone.message}" if undone.message else "")
-        return Changes(merged.puts, merged.removals, message, trees=[before] if before else [])
+        return Changes(merged.puts, merged.removals, message, origins=[before] if before else [])
 
     return change_branch(deps, actor, dataset, branch=asked.branch, expected=asked.expected, plan=plan)
 

@@ -378,3 +378,13 @@ def test_refuses_packs_that_are_absent_short_or_not_promised(deps: Deps) -> None
     assert uploads.missing(deps, upload, digest_of(b"x") + digest_of(b"y")) == b"\0\1"
     with pytest.raises(BadRequest):
         uploads.missing(deps, upload, b"short")
+
+
+def test_a_page_with_what_others_sent_is_taken_over_once_that_is_checked(deps: Deps) -> None:
+    """Who commits on top of others need not have what they sent, not even before it was checked."""
+    maria, paul = (an_actor(deps, name, default=Role.MEMBER) for name in ("maria", "paul"))
+    first = a_commit(deps, {"a": b"maria's"}, actor=maria)
+    pushed = a_tree({"a": b"maria's", "b": b"paul's"})
+    pushed.content.pop(digest_of(b"maria's"))
+    second = commit_tree(deps, paul, pushed, expected=first.id)
+    assert content(deps, second, "a") == b"maria's"
