@@ -12,7 +12,7 @@ from millpond.cli.naming import named
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.client.verify import Depth, Verified, verify_folder, verify_lake
-from millpond.client.working_copy import require_working_copy
+from millpond.client.working_copy import load_working_copy, require_working_copy
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes, format_seconds
 
@@ -61,8 +61,8 @@ def verify(
 
 
 def _is_folder(what: str) -> bool:
-    """`.`, `x/` and `/x` are folders; `x` is one only if it is there, and not the name of a dataset with a ref."""
-    return Path(what).is_dir() or what.startswith((".", "/", "~")) or what.endswith("/")
+    """`.`, `x/` and `/x` are folders; `x` is one only if it is a working copy: else it names a dataset."""
+    return what.startswith((".", "/", "~")) or what.endswith("/") or load_working_copy(Path(what)) is not None
 
 
 def _show(mill: Session, name: str, done: Verified, seconds: float) -> None:

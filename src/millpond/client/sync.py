@@ -59,11 +59,15 @@ def sync(
     are brought together instead, or a MergeConflict says why they cannot be.
     """
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
-    has_moved = (head.id if head else None) != copy.head
-    if head is not None and (onto_newest if has_moved else copy.only):
-        done = rebase(api, copy, head, message=message, rehash=rehash, progress=progress, warn=warn)
+
+    def together(theirs: Commit) -> Synced:
+        done = rebase(api, copy, theirs, message=message, rehash=rehash, progress=progress, warn=warn)
         sent = done.sent.sent if done.sent else 0
         return Synced(done.commit, changed=done.sent is not None, sent=sent, received=done.received)
+
+    has_moved = (head.id if head else None) != copy.head
+    if head is not None and (onto_newest if has_moved else copy.only):
+        return together(head)
     if has_moved:
         # Either somebody else committed, or we did and were killed before we could note it.
         if head is None or head.tree != look(copy, rehash=rehash, progress=progress, warn=warn).root:
@@ -71,7 +75,13 @@ def sync(
         copy.at(head.id).save()
         return Synced(head, changed=False)
     options = options_of(copy, rehash=rehash)
-    return until_complete(lambda: _push(api, copy, head, message, options, progress, warn))
+    try:
+        return until_complete(lambda: _push(api, copy, head, message, options, progress, warn))
+    except RefMoved as error:  # while we were sending
+        newest = branch_head(api, copy.project, copy.dataset, copy.branch)
+        if newest is None or not onto_newest:
+            raise _moved(copy, newest) from error
+        return together(newest)
 
 
 def _push(
@@ -90,10 +100,7 @@ def _push(
         request = CommitCreate(
             upload=uploader.id, tree=pushed.tree.root, branch=copy.branch, expected=copy.head, message=message
         )
-        try:
-            commit = create_commit(api, copy.project, copy.dataset, request)
-        except RefMoved as error:
-            raise _moved(copy, branch_head(api, copy.project, copy.dataset, copy.branch)) from error
+        commit = create_commit(api, copy.project, copy.dataset, request)
     copy.at(commit.id).save()
     return Synced(commit, changed=True, sent=pushed.moved.sent)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -122,24 +122,30 @@ class _Fetch:
 
     def window(self, leaves: list[str]) -> None:
         """Fetch the entries of a few leaves."""
+        pages = self._chosen_pages(leaves)
         places: dict[bytes, BlobPlace] = {}
-        for found in self._pool.map(self._source.locator, leaves):
+        for found in self._pool.map(self._source.locator, pages):
             places.update(found)
         uses: _Uses = defaultdict(list)
         large: list[Entry] = []
-        for entry in self._entries(leaves):
+        for entry in self._entries(pages.values()):
             self._into.make_parents(entry.path)
             if not self._is_done(entry):
                 (large if entry.content == Content.CHUNKS else uses[entry.digest]).append(entry)
         self._plan_large(large, places, uses)
         self._read(uses, places, lambda digest, data: self._write(uses[digest], data))
 
-    def _entries(self, leaves: list[str]) -> Iterator[Entry]:
-        """The entries to write, in order; the pages are read by several threads."""
+    def _chosen_pages(self, leaves: list[str]) -> dict[str, LeafPage]:
+        """The leaves that hold anything to write, read by several threads: the locators of others are not needed."""
         only = self._options.only
-        for page in self._pool.map(lambda page_id: TreeReader(self._source, page_id).page(page_id), leaves):
-            if not isinstance(page, LeafPage):
-                raise BadFormat("An index page stands where a leaf should be.")
+        pages = self._pool.map(lambda page_id: TreeReader(self._source, page_id).leaf(page_id), leaves)
+        found = zip(leaves, pages, strict=True)
+        return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
+
+    def _entries(self, pages: Iterable[LeafPage]) -> Iterator[Entry]:
+        """The entries to write, in order."""
+        only = self._options.only
+        for page in pages:
             for entry in page.entries():
                 if only is None or only(entry.path):
                     yield entry
