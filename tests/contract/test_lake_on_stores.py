@@ -19,6 +19,7 @@ from millpond.lake.push import push_directory
 from millpond.lake.transfer import Slot
 from millpond.lake.verify import verify_tree
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.testing.rclone import Rclone
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
 
 
@@ -37,15 +38,15 @@ class SignedLake(DirectLake):
         return self.plane.get_range(self.store.sign("GET", self.keys.pack(pack_id), 60).url, start, end)
 
 
-@pytest.fixture(params=["memory", "local", "seaweed"])
+@pytest.fixture(params=["memory", "local", "seaweed", "rclone"])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DirectLake]:
     if request.param == "memory":
         yield DirectLake(MemoryStore())
     elif request.param == "local":
         yield DirectLake(LocalStore(tmp_path / "lake"))
     else:
-        seaweed: Seaweed = request.getfixturevalue("seaweed")
-        signed = SignedLake(open_store(seaweed.url(uuid4().hex), environment=CREDENTIALS))
+        s3: Seaweed | Rclone = request.getfixturevalue(request.param)
+        signed = SignedLake(open_store(s3.url(uuid4().hex), environment=CREDENTIALS))
         yield signed
         signed.plane.close()
 

@@ -82,7 +82,7 @@ class DataPlane:
             answer = self._pool(url).request(method, url, body=cast(bytes | None, body), headers=headers)
         except urllib3.exceptions.HTTPError as error:
             raise _Passing(str(error)) from error
-        if answer.status == expected or (method == "PUT" and answer.status in (201, 204)):
+        if answer.status == expected or _means_the_same(method, answer, headers):
             return answer.data
         if answer.status in _TRANSIENT:
             raise _Passing(f"answered {answer.status}", _seconds(answer.headers.get("Retry-After")))
@@ -102,6 +102,14 @@ class DataPlane:
                 retries=False, timeout=_TIMEOUT, maxsize=self._connections, block=False, blocksize=1 << 16
             )
         return urllib3.ProxyManager(proxy, retries=False, timeout=_TIMEOUT, maxsize=self._connections)
+
+
+def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:
+    """Other ways to say success: a PUT that created; a range that came as 200, if it says that it is that range."""
+    if method == "PUT":
+        return answer.status in (201, 204)
+    came = answer.headers.get("Content-Range", "").partition("/")[0]
+    return answer.status == 200 and "Range" in headers and came == headers["Range"].replace("=", " ")
 
 
 class _Passing(Exception):
