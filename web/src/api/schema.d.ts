@@ -258,6 +258,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lake/collect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Collect Lake
+         * @description Remove what nothing needs any more, or say what would go; why the rest stays.
+         */
+        post: operations["collect_lake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lake/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Lake Stats
+         * @description Logical and stored bytes, and what deduplication and compression save.
+         */
+        get: operations["get_lake_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/placements/{placement}/log": {
         parameters: {
             query?: never;
@@ -368,7 +408,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Dataset
-         * @description Refused while jobs that have not ended use it or its commits are leased; the answer says which.
+         * @description Into the bin. Refused while jobs that have not ended use it or its commits are leased; the answer says which.
          */
         delete: operations["delete_dataset"];
         options?: never;
@@ -538,6 +578,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/datasets/{dataset}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Purge Dataset
+         * @description Out of the bin for good, before its time. The next collection gives the room back.
+         */
+        post: operations["purge_dataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets/{dataset}/refs": {
         parameters: {
             query?: never;
@@ -593,6 +653,26 @@ export interface paths {
          * @description Refused with `merge_conflict` if the paths were changed again since.
          */
         post: operations["revert_commit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Dataset
+         * @description Back from the bin: the one of that name that was deleted last, or the one of that id.
+         */
+        post: operations["undelete_dataset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -959,6 +1039,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/uploads/{upload}/packs/{pack}/bytes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Pack
+         * @description The bytes of a promised pack (at most 64 MiB), for those who cannot reach the slot's URL.
+         */
+        put: operations["put_pack"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/uploads/{upload}/packs/written": {
         parameters: {
             query?: never;
@@ -993,6 +1093,26 @@ export interface paths {
          * @description Slots for those pages that the project does not have.
          */
         post: operations["promise_pages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/uploads/{upload}/pages/{page}/bytes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Page
+         * @description The bytes of a page as it is stored: one zstd frame.
+         */
+        put: operations["put_page"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1336,6 +1456,31 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
+        /**
+         * Collect
+         * @description `dry_run` changes nothing; `now` waits neither for uploads that may go on nor for second thoughts.
+         */
+        Collect: {
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * Now
+             * @default false
+             */
+            now: boolean;
+        };
+        /** Collected */
+        Collected: {
+            /** Dry Run */
+            dry_run: boolean;
+            /** Objects */
+            objects: number;
+            /** Projects */
+            projects: components["schemas"]["ProjectCollected"][];
+        };
         /** Commit */
         Commit: {
             /** Author */
@@ -1450,6 +1595,8 @@ export interface components {
              * @default main
              */
             default_branch: string;
+            /** Deleted At */
+            deleted_at?: string | null;
             /** Description */
             description: string;
             /** Files */
@@ -1465,13 +1612,19 @@ export interface components {
             name: string;
             /** Project */
             project: string;
+            retention?: components["schemas"]["Retention"] | null;
         };
-        /** DatasetChange */
+        /**
+         * DatasetChange
+         * @description What is null stays as it is. `retention` is the administrators' to change; `"off"` takes the rule away.
+         */
         DatasetChange: {
             /** Description */
             description?: string | null;
             /** Name */
             name?: string | null;
+            /** Retention */
+            retention?: components["schemas"]["Retention"] | "off" | null;
         };
         /** DatasetCreate */
         DatasetCreate: {
@@ -1808,6 +1961,15 @@ export interface components {
              */
             transient: boolean;
         };
+        /** GoingCommit */
+        GoingCommit: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Reason */
+            reason: string;
+        };
         /**
          * Home
          * @description The numbers of the first page.
@@ -1958,6 +2120,12 @@ export interface components {
          * @enum {string}
          */
         JobState: "queued" | "placed" | "preparing" | "running" | "preempted" | "succeeded" | "failed" | "cancelled";
+        /** LakeStats */
+        LakeStats: {
+            /** Projects */
+            projects: components["schemas"]["ProjectStats"][];
+            total: components["schemas"]["ProjectStats"];
+        };
         /** LeaseHolder */
         LeaseHolder: {
             /** Job */
@@ -2398,6 +2566,51 @@ export interface components {
             /** Description */
             description?: string | null;
         };
+        /**
+         * ProjectCollected
+         * @description What goes from one project (or would), and why the rest stays.
+         */
+        ProjectCollected: {
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Commits
+             * @default 0
+             */
+            commits: number;
+            /**
+             * Going Commits
+             * @default []
+             */
+            going_commits: components["schemas"]["GoingCommit"][];
+            /**
+             * Packs
+             * @default 0
+             */
+            packs: number;
+            /**
+             * Pages
+             * @default 0
+             */
+            pages: number;
+            /** Problem */
+            problem?: string | null;
+            /** Project */
+            project: string;
+            /**
+             * Set Aside
+             * @default 0
+             */
+            set_aside: number;
+            /**
+             * Stays
+             * @default []
+             */
+            stays: components["schemas"]["Staying"][];
+        };
         /** ProjectCreate */
         ProjectCreate: {
             /**
@@ -2413,6 +2626,32 @@ export interface components {
             /** Project */
             project: string;
             role: components["schemas"]["Role"];
+        };
+        /**
+         * ProjectStats
+         * @description Bytes of one project. `logical`: every commit as if it lay alone; `raw`: each blob once, not compressed.
+         */
+        ProjectStats: {
+            /** Commits */
+            commits: number;
+            /** Condemned Bytes */
+            condemned_bytes: number;
+            /** Datasets */
+            datasets: number;
+            /** Logical Bytes */
+            logical_bytes: number;
+            /** Packs */
+            packs: number;
+            /** Project */
+            project: string;
+            /** Raw Bytes */
+            raw_bytes: number;
+            /** Saved By Compression */
+            saved_by_compression: number;
+            /** Saved By Deduplication */
+            saved_by_deduplication: number;
+            /** Stored Bytes */
+            stored_bytes: number;
         };
         /** Ref */
         Ref: {
@@ -2444,6 +2683,16 @@ export interface components {
          * @enum {string}
          */
         RefType: "branch" | "tag";
+        /**
+         * Retention
+         * @description Which commits are kept: the newest of each branch, and the young ones. What a ref or a job names always is.
+         */
+        Retention: {
+            /** Keep Days */
+            keep_days?: number | null;
+            /** Keep Last */
+            keep_last?: number | null;
+        };
         /**
          * Revert
          * @description Undo what one commit changed, as a new commit of `branch`.
@@ -2647,6 +2896,18 @@ export interface components {
         Slots: {
             /** Slots */
             slots: components["schemas"]["Slot"][];
+        };
+        /**
+         * Staying
+         * @description Why some packs stay.
+         */
+        Staying: {
+            /** Bytes */
+            bytes: number;
+            /** Packs */
+            packs: number;
+            /** Reason */
+            reason: string;
         };
         /** Token */
         Token: {
@@ -3248,6 +3509,8 @@ export interface operations {
             query?: {
                 /** @description `next` of the page before. */
                 cursor?: string | null;
+                /** @description Those in the bin, newest first. */
+                deleted?: boolean;
                 /** @description The most items in one answer. */
                 limit?: number;
                 /** @description Only those of this project. */
@@ -3459,6 +3722,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Job_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    collect_lake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Collect"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Collected"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lake_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LakeStats"];
                 };
             };
             /** @description A problem */
@@ -4181,6 +4506,37 @@ export interface operations {
             };
         };
     };
+    purge_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_refs: {
         parameters: {
             query?: {
@@ -4315,6 +4671,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Commit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undelete_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
                 };
             };
             /** @description A problem */
@@ -5112,6 +5501,38 @@ export interface operations {
             };
         };
     };
+    put_pack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pack: string;
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     take_packs: {
         parameters: {
             query?: never;
@@ -5172,6 +5593,38 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Slots"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page: string;
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {
