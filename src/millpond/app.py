@@ -26,9 +26,10 @@ from millpond.loops import housekeeping, schedule
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
-from millpond.services import lake_owner, records, setup, users
+from millpond.services import lake_owner, records, reindex, setup, users
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
+from millpond.services.reindex import Reindexed
 from millpond.settings import Settings
 
 logger = getLogger(__name__)
@@ -129,6 +130,16 @@ def take_over_lake(settings: Settings) -> str | None:
         migrate.prepare(db, clock.now())
         secret = setup.identify(db, clock.now()).secret
         return lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
+
+
+def reindex_lake(settings: Settings) -> Reindexed:
+    """Fill the empty database of this data directory from the lake, and make it the lake's owner."""
+    clock = SystemClock()
+    with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
+        migrate.prepare(db, clock.now())
+        secret = setup.identify(db, clock.now()).secret
+        store = open_store(settings.lake, LocalSigner(secret))
+        return reindex.reindex(Deps(db, store, clock, EventHub(), settings, secret))
 
 
 def local_url(settings: Settings) -> str:

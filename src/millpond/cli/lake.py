@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -85,6 +86,28 @@ def take_over(
     mill.out.note(f"The lake is this server's now{f'; it was of database {before}' if before else ''}.")
     if mill.out.as_json:
         mill.out.json({"previous": before})
+
+
+@command(app, "reindex")
+def reindex(
+    mill: Session, data_dir: DataDir = None, database: DatabaseUrl = None, lake: LakeUrl = None, yes: Yes = False
+) -> None:
+    """Bring every dataset, branch, tag and commit back from the lake into an empty database of this machine.
+
+    People, roles, jobs and runs are not in the lake: afterwards only the administrator sees anything.
+    """
+    from millpond.cli.up import reindex_lake  # noqa: PLC0415 - as above
+
+    mill.confirm("Is the server that owned this lake gone for good?", yes=yes)
+    done = reindex_lake(data_dir=data_dir, database_url=database, lake_url=lake)
+    for problem in done.problems:
+        mill.out.warn(problem)
+    mill.out.note(
+        f"{done.projects:,} projects, {done.datasets:,} datasets, {done.commits:,} commits, {done.pages:,} pages and "
+        f"{done.packs:,} packs are back. Start the server: mill up"
+    )
+    if mill.out.as_json:
+        mill.out.json(dataclasses.asdict(done))
 
 
 def _tell(mill: Session, found: Collected, project: ProjectCollected) -> None:

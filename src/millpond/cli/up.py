@@ -14,6 +14,7 @@ import typer
 from millpond import app as server
 from millpond.cli.secret import read_secret
 from millpond.memory import return_large_buffers
+from millpond.services.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
 app = typer.Typer()
@@ -84,6 +85,13 @@ def take_over_lake(
     """Make this machine's server the owner of the lake; the database that owned it before."""
     settings = Settings(data_dir=_data_dir(data_dir), database_url=database_url, lake_url=lake_url)
     return server.take_over_lake(settings)
+
+
+def reindex_lake(
+    *, data_dir: Path | None = None, database_url: str | None = None, lake_url: str | None = None
+) -> Reindexed:
+    """Fill this machine's empty database from the lake."""
+    return server.reindex_lake(Settings(data_dir=_data_dir(data_dir), database_url=database_url, lake_url=lake_url))
 
 
 def _tell(ready: server.Ready) -> None:

@@ -41,8 +41,8 @@ class PendingRecord:
     body: str
 
 
-def insert(tx: Connection, value: Dataset) -> None:
-    """Not visible until `show`. IntegrityError when the name is taken in the project."""
+def insert(tx: Connection, value: Dataset, *, next_record: int = 0, deleted_at: datetime | None = None) -> None:
+    """Not visible before its next record is 1. IntegrityError when the name is taken in the project."""
     tx.execute(
         dataset.insert().values(
             id=value.id,
@@ -53,7 +53,8 @@ def insert(tx: Connection, value: Dataset) -> None:
             created_at=value.created_at,
             created_by=value.created_by,
             active_at=value.active_at,
-            next_record=0,
+            next_record=next_record,
+            deleted_at=deleted_at,
         )
     )
 

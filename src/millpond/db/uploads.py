@@ -70,6 +70,14 @@ def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now
     tx.execute(pack.insert(), rows)
 
 
+def insert_found(
+    tx: Connection, project_id: str, pack_id: str, owner: str, size: int, blobs: int, now: datetime
+) -> None:
+    """A pack that lies in the lake, though no upload is known that brought it."""
+    values = {"owner": owner, "state": PackState.LIVE.value, "bytes": size, "blobs": blobs, "promised_at": now}
+    tx.execute(pack.insert().values(id=pack_id, project_id=project_id, **values))
+
+
 def packs(tx: Connection, project_id: str, pack_ids: Collection[str]) -> Sequence[Pack]:
     """Those of these packs that belong to the project."""
     found: list[Pack] = []

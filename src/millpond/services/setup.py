@@ -88,8 +88,10 @@ def agent_token(db: Database, kept: str | None, now: datetime) -> str:
 def _add_people(tx: Connection, password_hash: str, now: datetime) -> None:
     admin = User(new_id(), ADMIN, "Administrator", True, now)
     users.insert(tx, admin, password_hash=password_hash)
-    project = Project(new_id(), DEFAULT_PROJECT, "", now)
-    projects.insert(tx, project)
+    project = projects.find(tx, DEFAULT_PROJECT)  # it may have come back from the lake
+    if project is None:
+        project = Project(new_id(), DEFAULT_PROJECT, "", now)
+        projects.insert(tx, project)
     projects.set_role(tx, project.id, admin.id, Role.ADMIN)
     audit.record(tx, now=now, actor=SYSTEM, action="user.create", subject=ADMIN)
     audit.record(tx, now=now, actor=SYSTEM, action="project.create", subject=project.name, project_id=project.id)

@@ -117,7 +117,7 @@ class _Walk:
                 return None
         if len(rows) < len(children):
             return None
-        own = _index_row(page_id, page.level, rows)
+        own = index_row(page_id, page.level, rows)
         self.rows.append(own)
         return own
 
@@ -219,7 +219,7 @@ def _check_child(ref: PageRef, row: PageRow, before: PageRow | None) -> None:
         raise BadFormat(f"The pages of the tree overlap at {to_text(row.first_path)!r}.")
 
 
-def _index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
+def index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
     return PageRow(
         id=page_id,
         level=level,
