@@ -83,6 +83,8 @@ def test_the_keyboard_reaches_everything(screen: Screen, digits: str) -> None:
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("Control+k")
+    # Letters typed before the palette has the focus are lost, on a slow machine all of them.
+    expect(page.get_by_label("Search everything")).to_be_focused()
     page.keyboard.type(digits)
     page.get_by_text("Dataset in default").wait_for()
     page.keyboard.press("Enter")

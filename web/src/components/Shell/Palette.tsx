@@ -26,7 +26,7 @@ export function Palette() {
         leftSection: <IconSearch size={18} aria-hidden />,
         placeholder: "Datasets, jobs, pages",
         "aria-label": "Search everything",
-        onKeyDown: (event) => event.key === "Enter" && chooseFirst(),
+        onKeyDown: ({ key, currentTarget }) => key === "Enter" && currentTarget.value !== "" && chooseFirst(),
       }}
     />
   );
