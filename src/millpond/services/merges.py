@@ -85,6 +85,8 @@ def _move(deps: Deps, actor: Actor, dataset: Dataset, branch: str, head: Commit,
     def prepare(tx: Connection) -> PendingRecord:
         refs.lock(tx, dataset, branch)
         projects.raise_sequence(tx, dataset.project_id)
+        if commits.get(tx, to.id) is None:  # removed since it was looked up: a ref must not name it
+            raise refs.not_found(tx, dataset, to.id)
         pending = refs.reserve_move(tx, dataset, branch=branch, commit=to, expected=head.id, by=actor.name, now=now)
         audit.record(
             tx,
