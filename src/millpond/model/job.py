@@ -180,7 +180,7 @@ class MetricPoint:
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """What a job used at one moment; rates are since the sample before."""
+    """What a job used at one moment: CPU since the sample before, block I/O in all since its start."""
 
     at: datetime
     cpu_percent: float

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millpond.db import agents, datasets, jobs
-from millpond.db.counts import totals
+from millpond.db import agents, datasets, jobs, volumes
 from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.people import Actor
@@ -35,21 +34,20 @@ class Home:
 
 
 def home(deps: Deps, actor: Actor) -> Home:
-    """Computes and volumes are everybody's; jobs and datasets only those of visible projects."""
+    """Computes and volumes are everybody's; jobs, datasets and what they cache only those of visible projects."""
     now = deps.clock.now()
     among = access.visible_projects(actor)
     with deps.db.read() as tx:
         connected = [view for view in computes.views(tx, agents.all_agents(tx), now) if view.connected]
         nodes = [use for view in connected for use in view.nodes]
-        everywhere = totals(tx, agents_since=now - CONNECTED)
         recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
         return Home(
             gpus_total=sum(use.node.gpus for use in nodes),
             gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
             jobs_running=jobs.count(tx, JobFilter(projects=among, states=_RUNNING)),
             jobs_waiting=jobs.count(tx, JobFilter(projects=among, states=_WAITING)),
-            cached_bytes=everywhere.cached_bytes,
-            volume_bytes=everywhere.volume_bytes,
+            cached_bytes=volumes.cached_bytes(tx, among=among),
+            volume_bytes=volumes.connected(tx, since=now - CONNECTED)[1],
             datasets=datasets.totals(tx, among=among)[0],
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),
