@@ -6,12 +6,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from millpond.blobs.store import Buffer
 from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
-from millpond.errors import Forbidden, NotFound
+from millpond.errors import BadFormat, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import IndexPage, decode_page, unpack_page
@@ -36,6 +38,8 @@ SLOTS_AHEAD = 4
 # URLs live 15 minutes at most. Measured by our own clock from the moment they came, so no two clocks must agree.
 URL_SECONDS = 600.0
 URLS_AT_ONCE = 500
+
+Value = TypeVar("Value")
 
 
 class ApiUploader:
@@ -140,7 +144,7 @@ class ApiDownloader:
         self._soon: dict[tuple[str, str], None] = {}
 
     def page(self, page_id: str) -> bytes:
-        content = unpack_page(page_id, self._get("pages", page_id))
+        content = self._whole("pages", page_id, partial(unpack_page, page_id))
         page = decode_page(content)
         if isinstance(page, IndexPage):
             kinds = ("pages", "locators") if page.level == 1 else ("pages",)
@@ -148,7 +152,7 @@ class ApiDownloader:
         return content
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
-        places = unpack_locator(self._get("locators", page_id))
+        places = self._whole("locators", page_id, unpack_locator)
         self._expect({("packs", place.pack_id): None for place in places.values()})
         return places
 
@@ -163,6 +167,13 @@ class ApiDownloader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _whole(self, kind: str, object_id: str, unpack: Callable[[bytes], Value]) -> Value:
+        """Read again once if it makes no sense: bytes may be damaged on the way, and what the store holds decides."""
+        try:
+            return unpack(self._get(kind, object_id))
+        except (Corrupt, BadFormat):
+            return unpack(self._get(kind, object_id))
 
     def _get(self, kind: str, object_id: str, reach: tuple[int, int] | None = None) -> bytes:
         """The object, or the range `reach` of it, over a URL that is renewed once if the store thinks it is too old."""

@@ -16,7 +16,8 @@ class _Contexts(threading.local):
     """zstd contexts are costly to make and belong to one thread at a time."""
 
     def __init__(self) -> None:
-        self.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        # The checksum finds damage in locators, whose bytes no digest names.
+        self.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
         self.decompressor = zstandard.ZstdDecompressor()
 
 
@@ -24,7 +25,7 @@ _contexts = _Contexts()
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame that names its content size."""
+    """One frame that names its content size and ends with a checksum."""
     return _contexts.compressor.compress(data)
 
 

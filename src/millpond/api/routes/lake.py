@@ -5,6 +5,8 @@ The signature is the whole permission: whoever holds the URL may do this one thi
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import md5
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
@@ -69,8 +71,11 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
         body += part
     if len(body) != int(told):
         raise BadRequest(f"{len(body)} bytes came, {told} were announced.")
+    checksum = request.headers.get("content-md5")
 
     def put() -> int:
+        if checksum and checksum != b64encode(md5(body, usedforsecurity=False).digest()).decode():
+            raise BadRequest("BadDigest: what came is not what was sent.")
         try:
             store.put(key, body, if_absent=True)
         except Conflict:

@@ -1,0 +1,157 @@
+"""A store that fails in every way between clients and server: tried again where it helps, said clearly otherwise,
+and never a wrong byte."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from millpond.blobs.location import open_store
+from millpond.blobs.retry import Patience
+from millpond.client.clone import clone
+from millpond.client.datasets import create_dataset
+from millpond.client.http import Api
+from millpond.client.sync import sync
+from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
+from millpond.lake import http
+from millpond.services import verify
+from millpond.testing.faults import (
+    Fault,
+    FaultyProxy,
+    answers,
+    corrupts,
+    corrupts_the_request,
+    drips,
+    faulty_proxy,
+    hangs,
+    loses_the_answer,
+    resets,
+    truncates,
+)
+from millpond.testing.seaweed import CREDENTIALS, Seaweed
+from millpond.testing.server import ADMIN, RunningServer, running_server
+from tests.integration.real_lake import tree
+
+# What may pass, at whichever request it happens.
+PASSING = {
+    "500": answers(500),
+    "503 with advice": answers(503, Retry_After="1"),
+    "a timeout": hangs(1.5),
+    "a reset": resets,
+    "a lost answer": loses_the_answer,
+    "a truncated body": truncates,
+    "a slow drip": drips(1.0),
+}
+# A clock that is off, as the store tells it.
+SKEWED = answers(403)
+
+
+@dataclass
+class Faulty:
+    """A server whose lake lies behind the proxy, and a client of it."""
+
+    server: RunningServer
+    api: Api
+    proxy: FaultyProxy
+    root: Path
+
+    def folder(self) -> Path:
+        folder = self.root / "folder"
+        folder.mkdir(exist_ok=True)
+        for number in range(30):
+            (folder / f"{number}.bin").write_bytes(os.urandom(20_000))
+        if not (folder / ".mill").exists():
+            dataset = create_dataset(self.api, "default", "folder")
+            WorkingCopy(folder, self.server.url, "default", "folder", dataset.id).save()
+        return folder
+
+    def sync(self) -> Path:
+        folder = self.folder()
+        sync(self.api, require_working_copy(folder))
+        return folder
+
+    def clone(self, name: str = "copy") -> Path:
+        clone(self.api, "default", "folder", "main", self.root / name)
+        return self.root / name
+
+
+@pytest.fixture
+def faulty(seaweed: Seaweed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+    """With short patience, as the tests' own is."""
+    monkeypatch.setattr(http, "_TIMEOUT", urllib3.Timeout(connect=2.0, read=1.0))
+    monkeypatch.setattr(http, "_LONGEST_ADVICE", 0.1)
+    with faulty_proxy(seaweed.endpoint) as proxy:
+        store = open_store(replace(seaweed, endpoint=proxy.endpoint).url(tmp_path.name), environment=CREDENTIALS)
+        with running_server(tmp_path / "server", store=store) as server, Api(server.url, server.token_of(ADMIN)) as api:
+            yield Faulty(server, api, proxy, tmp_path)
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+def test_passing_faults_of_every_request_are_outlived(faulty: Faulty, fault: Fault) -> None:
+    """Packs and pages on their way up, what the server reads and writes itself, and everything on its way down."""
+    for method in ("PUT", "GET", "HEAD"):
+        faulty.proxy.fail(fault, times=2, method=method)
+    folder = faulty.sync()
+    faulty.proxy.heal()
+    for part in ("/pages/", "/locators/", "/packs/"):
+        faulty.proxy.fail(fault, times=1, method="GET", part=part)
+    assert tree(faulty.clone()) == tree(folder)
+    assert faulty.proxy.left == 0
+
+
+def test_bytes_damaged_on_the_way_down_are_read_again(faulty: Faulty) -> None:
+    folder = faulty.sync()
+    for part in ("/pages/", "/locators/", "/packs/"):
+        faulty.proxy.fail(corrupts, times=1, method="GET", part=part)
+    assert tree(faulty.clone()) == tree(folder)
+    assert faulty.proxy.left == 0
+
+
+@pytest.mark.parametrize("part", ["/pages/", "/locators/", "/packs/"])
+def test_bytes_that_stay_damaged_are_never_delivered(faulty: Faulty, part: str) -> None:
+    faulty.sync()
+    faulty.proxy.fail(corrupts, times=1000, method="GET", part=part)
+    with pytest.raises((Corrupt, BadFormat)):
+        faulty.clone()
+    assert not (faulty.root / "copy").exists()
+
+
+def test_bytes_damaged_on_the_way_up_are_refused_by_the_store_and_sent_again(faulty: Faulty) -> None:
+    for part in ("/pages/", "/packs/"):
+        faulty.proxy.fail(corrupts_the_request, times=1, method="PUT", part=part)
+    folder = faulty.sync()
+    assert faulty.proxy.left == 0
+    assert verify.verify_some(faulty.server.deps) > 0
+    assert tree(faulty.clone()) == tree(folder)
+
+
+def test_signatures_the_store_finds_too_old_are_renewed(faulty: Faulty) -> None:
+    faulty.proxy.fail(SKEWED, method="PUT", part="/packs/")
+    faulty.proxy.fail(SKEWED, method="PUT", part="/pages/")
+    folder = faulty.sync()
+    for part in ("/pages/", "/locators/", "/packs/"):
+        faulty.proxy.fail(SKEWED, method="GET", part=part)
+    assert tree(faulty.clone()) == tree(folder)
+    assert faulty.proxy.left == 0
+
+
+@pytest.mark.parametrize(("fault", "error"), [(answers(503), StoreUnavailable), (SKEWED, Forbidden)])
+def test_a_store_that_stays_away_is_named_and_later_all_goes_on(
+    faulty: Faulty, fault: Fault, error: type[MillError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "Patience", lambda: Patience(attempts=2, first=0.01))
+    faulty.proxy.fail(fault, times=1000, method="PUT", part="/packs/")
+    folder = faulty.folder()
+    with pytest.raises(error) as caught:
+        sync(faulty.api, require_working_copy(folder))
+    assert faulty.proxy.endpoint.removeprefix("http://") in caught.value.message
+    assert "Signature" not in caught.value.message
+    faulty.proxy.heal()
+    sync(faulty.api, require_working_copy(folder))
+    assert tree(faulty.clone()) == tree(folder)
