@@ -1,4 +1,4 @@
-"""Takes the README's picture: a server with the story of the datasets and one training job, seen by chromium."""
+"""Takes the README's pictures: a server with a few datasets and the demo's training job, seen by chromium."""
 
 from __future__ import annotations
 
@@ -9,28 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from PIL import Image
-from sklearn.datasets import load_digits
-
 from millpond.testing.browser import PASSWORD, Screen, find_chromium, running_browser
 from millpond.testing.up import MillUp, environment, mill_up
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 # Names and sizes of a hub as people know it, a hundred times smaller.
 DATASETS = {"fraud_jun": 324, "fraud_may": 576, "consumer_img1": 273, "public_set12": 1027, "fraud_sim_base": 451}
-TRAINING = """
-import math, os, pathlib, time
-import millpond
-millpond.init()
-millpond.log_params({"batch_size": 128, "epochs": 10, "learning_rate": 0.01})
-images = len(list(pathlib.Path(os.environ["MILL_DATA_DIGITS"]).rglob("*.png")))
-print(f"{images} images at {os.environ['MILL_DATA_DIGITS']}", flush=True)
-for step in range(60):
-    loss = 2.3 * math.exp(-step / 14) + 0.04 * math.sin(step)
-    millpond.log_metrics({"loss": loss, "val_loss": 1.15 * loss + 0.03, "accuracy": 1 - loss / 2.6}, step=step)
-    print(f"step {step:2} \\033[36mloss {loss:.4f}\\033[0m", flush=True)
-    time.sleep(0.15)
-"""
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "digits"
 
 
 def main() -> int:
@@ -58,14 +43,11 @@ def tell_the_story(server: MillUp, folder: Path) -> str:
         (folder / name).mkdir()
         (folder / name / "rows.bin").write_bytes(random.Random(name).randbytes(kilobytes * 1000))
         sync(server, folder / name, name)
-    write_digits(folder / "digits")
+    subprocess.run([sys.executable, EXAMPLE / "make_images.py", folder / "digits"], check=True)
     sync(server, folder / "digits", "digits")
     mill(server, "cache", "add", "digits")
-    code = folder / "code"
-    code.mkdir()
-    (code / "train.py").write_text(TRAINING)
     submit = ("submit", "train-digits", "-q", "--data", "digits", "--", "python", "train.py")
-    job = mill(server, *submit, cwd=code).split()[-1]
+    job = mill(server, *submit, cwd=EXAMPLE).split()[-1]
     mill(server, "wait", job)
     return job
 
@@ -79,15 +61,6 @@ def mill(server: MillUp, *arguments: str, cwd: Path | None = None) -> str:
     command = [sys.executable, "-m", "millpond", *arguments]
     env = environment(server.home) | {"MILL_SERVER": server.url}
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=True).stdout
-
-
-def write_digits(folder: Path) -> None:
-    digits = load_digits()
-    for number, (image, label) in enumerate(zip(digits.images, digits.target, strict=True)):
-        place = folder / str(label)
-        place.mkdir(parents=True, exist_ok=True)
-        pixels = (image * (255 / 16)).astype("uint8")
-        Image.fromarray(pixels).resize((64, 64)).save(place / f"{number:04}.png")
 
 
 def take_pictures(screen: Screen, job: str) -> None:

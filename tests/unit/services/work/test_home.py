@@ -33,7 +33,8 @@ def test_the_numbers_of_the_first_page(world: World) -> None:
     world.schedule()
     found = home.home(world.deps, world.maria)
     assert (found.jobs_running, found.jobs_waiting, found.datasets) == (1, 1, 1)
-    assert (found.cached_bytes, found.volume_bytes, found.computes_connected) == (3 * GB, 100 * GB, 1)
+    # What is on its way is not cached yet.
+    assert (found.cached_bytes, found.volume_bytes, found.computes_connected) == (0, 100 * GB, 1)
     assert [view.written for view in found.recent_jobs] == ["second", "first"]
 
 
