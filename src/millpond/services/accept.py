@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,10 @@ from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.services import access, audit, records, refs
 from millpond.services.deps import Deps
+from millpond.services.leaf_check import NAMED, check_packs
 from millpond.services.pages import ProjectPages
 from millpond.services.tree_check import CheckedTree, check_tree, may_share
 from millpond.services.tree_paths import leaf_ids
-
-# What a refused commit names at most; the client asks about everything else itself.
-_NAMED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     projects.raise_sequence(tx, project_id)
     _check_pages(tx, project_id, checked)
     needed = {pack_id for packs in checked.packs.values() for pack_id in packs}
-    _check_packs(tx, project_id, needed, checked)
+    check_packs(tx, project_id, checked.packs)
     uploads.revive(tx, needed)
     new = [page.id for page in checked.pages]
     blobs.insert_pages(tx, project_id, checked.pages)
@@ -148,19 +146,7 @@ def _check_pages(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     tokens = promised.tokens(tx, project_id, checked.tokens)
     kept = {page_id for page_id, token in checked.tokens.items() if tokens.get(page_id) == token}
     if lost := sorted({*checked.reused, *checked.tokens} - known.keys() - kept):
-        raise Incomplete(f"{len(lost)} pages were removed meanwhile; send them again.", pages=lost[:_NAMED])
-
-
-def _check_packs(tx: Connection, project_id: str, needed: Collection[str], checked: CheckedTree) -> None:
-    there = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.may_be_built_on}
-    if lost := sorted(set(needed) - there):
-        pages = sorted(page_id for page_id, packs in checked.packs.items() if not packs <= there)
-        raise Incomplete(
-            f"{len(lost)} packs were removed meanwhile; send their content again.",
-            packs=lost[:_NAMED],
-            pages=pages[:_NAMED],
-            blobs=[digest.hex() for digest in blobs.digests_in(tx, lost, limit=_NAMED)],
-        )
+        raise Incomplete(f"{len(lost)} pages were removed meanwhile; send them again.", pages=lost[:NAMED])
 
 
 def _audit(tx: Connection, deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, branch: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
 
 from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
-from millpond.errors import BadFormat, Conflict, Corrupt
+from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.keys import ProjectKeys
@@ -21,6 +23,8 @@ from millpond.services import verify
 from millpond.services.deps import Deps
 
 BLOCK = 4096
+# What a refused commit names at most; the client asks about everything else itself.
+NAMED = 1000
 
 # A chunk list of a thousand chunks is read with its neighbours if they lie this near.
 _NEAR = 256 << 10
@@ -160,22 +164,46 @@ def write_locator(deps: Deps, project_id: str, owner: str, leaf: CheckedLeaf) ->
     except Conflict:
         there = unpack_locator(deps.store.get(key))
         packs = frozenset(place.pack_id for place in there.values())
-        if there.keys() == unpack_locator(leaf.locator).keys() and trusted(deps, project_id, owner, packs):
+        lasting = not may_change(deps, project_id, owner, packs)
+        if there.keys() == unpack_locator(leaf.locator).keys() and lasting and trusted(deps, project_id, owner, packs):
             return packs
         deps.store.put(key, leaf.locator)
     return leaf.packs
 
 
 def announce_locators(deps: Deps, project_id: str, leaves: Sequence[CheckedLeaf]) -> None:
-    """Note which packs these leaves need, before locators say so.
+    """Note which packs these leaves need, before locators say so. Incomplete if one was removed this very moment.
 
     A collection that has looked at one of them as part of a commit must look again: its locator is about to change.
     """
+    packs_of = {leaf.row.id: leaf.packs for leaf in leaves}
     with deps.db.write() as tx:
         projects.lock_sequence(tx, project_id)
-        blobs.add_page_packs(tx, project_id, {leaf.row.id: leaf.packs for leaf in leaves})
+        check_packs(tx, project_id, packs_of)
+        blobs.add_page_packs(tx, project_id, packs_of)
         if blobs.pages(tx, project_id, [leaf.row.id for leaf in leaves]):
             projects.raise_sequence(tx, project_id)
+
+
+def may_change(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
+    """Whether somebody else may still hold a URL that overwrites one of these packs."""
+    with deps.db.read() as tx:
+        found = uploads.packs(tx, project_id, set(pack_ids))
+    return any(pack.verified_at is None and pack.owner != owner and not verify.is_sealed(deps, pack) for pack in found)
+
+
+def check_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collection[str]]) -> None:
+    """Incomplete, with what to send again, unless all packs that these pages need may be built on."""
+    needed = {pack_id for packs in packs_of.values() for pack_id in packs}
+    there = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.may_be_built_on}
+    if lost := sorted(needed - there):
+        pages = sorted(page_id for page_id, packs in packs_of.items() if not there.issuperset(packs))
+        raise Incomplete(
+            f"{len(lost)} packs were removed meanwhile; send their content again.",
+            packs=lost[:NAMED],
+            pages=pages[:NAMED],
+            blobs=[digest.hex() for digest in blobs.digests_in(tx, lost[:NAMED], limit=NAMED)],
+        )
 
 
 def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import combinations
+from typing import Any
 
 import pytest
 
+from millpond.errors import Incomplete
 from millpond.lake.keys import ProjectKeys
-from millpond.services import collect, datasets, purge
+from millpond.services import collect, datasets, purge, tree_check
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
@@ -84,3 +86,27 @@ def check_that_nothing_is_kept_for_ever(deps: Deps, clock: FakeClock) -> None:
     left = [info.key for info in deps.store.list(ProjectKeys(the_project(deps).id).prefix)]
     # A locator may be written by somebody whose commit is then refused. It goes when its page comes and goes again.
     assert [key for key in left if "/locators/" not in key] == []
+
+
+@pytest.mark.parametrize("step", ["announce_locators", "write_locator"])
+def test_a_collection_between_finding_blobs_and_writing_where_they_lie(
+    deps: Deps, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    make_garbage(deps)
+    real = getattr(tree_check, step)
+
+    def after_a_collection(*arguments: Any) -> Any:
+        clock.advance(DAYS)
+        list(collecting(deps))
+        return real(*arguments)
+
+    elsewhere = {f"elsewhere/{path}": content for path, content in FILES.items()}  # a new page of old blobs
+    client = Uploading(deps, the_admin(deps), elsewhere)
+    with monkeypatch.context() as patched:
+        patched.setattr(tree_check, step, after_a_collection)
+        with pytest.raises(Incomplete) as refused:
+            list(client.steps())
+    assert refused.value.details["pages"]
+    list(client.steps())
+    assert client.commit is not None
+    assert read_all(deps, a_dataset(deps, "new"), client.commit) == elsewhere
