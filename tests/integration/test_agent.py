@@ -24,6 +24,9 @@ from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.wire.agent import DesiredFill, DesiredPlacement, DesiredVolume
 
+# Keepers are told apart by placement, and these tests use the same names: one worker runs them.
+pytestmark = pytest.mark.xdist_group("keepers")
+
 CODE = [Thing(b"pkg/module.py", b"x = 1\n"), Thing(b"run.sh", b"#!/bin/sh\necho ran\n", executable=True)]
 
 

@@ -17,6 +17,9 @@ from millpond.agent import keeper
 from millpond.agent.spec import Spec, read_spec, renew
 from millpond.testing.waiting import wait_until
 
+# Keepers are told apart by placement, and these tests use the same names: one worker runs them.
+pytestmark = pytest.mark.xdist_group("keepers")
+
 
 class Kept:
     """A placement directory and the keeper started in it."""

@@ -15,7 +15,7 @@ from millpond.client.caches import add_cached, clear_cached, get_cached, list_ca
 from millpond.client.datasets import get_commit
 from millpond.errors import MillError, NotFound, VolumeProblem
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.quantity import format_seconds, format_tree
 from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheAdd, CachedCommit
 
@@ -133,7 +133,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
             f"{_name(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
             hint=f"See: mill volume show {cached.volume}",
         )
-    size = f"{cached.files:,} files, {format_bytes(cached.bytes)}"
+    size = format_tree(cached.files, cached.bytes)
     mill.out.note(f"{_name(cached)} is on volume {cached.volume}: {size} in {format_seconds(meter.seconds)}.")
     return cached
 

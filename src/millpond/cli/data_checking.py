@@ -14,7 +14,7 @@ from millpond.cli.session import Session
 from millpond.client.verify import Depth, Verified, verify_folder, verify_lake
 from millpond.client.working_copy import load_working_copy, require_working_copy
 from millpond.errors import BadRequest
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.quantity import format_seconds, format_tree
 
 _CHECKED = {
     Depth.METADATA: "names, sizes and places",
@@ -73,7 +73,7 @@ def _show(mill: Session, name: str, done: Verified, seconds: float) -> None:
         for problem in done.problems:
             for path in problem.paths or ("-",):
                 mill.out.line(f"{path}\t{problem.what}")
-    size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    size = format_tree(done.commit.files, done.commit.bytes)
     checked = f"{name} ({done.commit.id[:12]}, {size}; {_CHECKED[done.depth]}; {format_seconds(seconds)})"
     if done.problems:
         mill.out.warn(f"{len(done.problems):,} problems in {checked}.")

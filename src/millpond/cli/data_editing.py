@@ -16,7 +16,7 @@ from millpond.client.datasets import list_entries
 from millpond.client.edits import put_files, remove_paths
 from millpond.errors import BadRequest, NotFound
 from millpond.model.path import to_text
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_tree
 from millpond.wire.data import Commit
 
 Message = Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")]
@@ -95,7 +95,7 @@ def _below(directory: str, name: str) -> str:
 
 
 def _tell(mill: Session, where: Named, commit: Commit) -> None:
-    size = f"{commit.files:,} files, {format_bytes(commit.bytes)}"
+    size = format_tree(commit.files, commit.bytes)
     mill.out.note(f"{where.dataset}@{where.ref} is at {commit.id[:12]} now: {size}.")
     if mill.out.as_json:
         mill.out.shape(commit, [])

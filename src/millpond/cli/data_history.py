@@ -15,7 +15,7 @@ from millpond.client.datasets import list_refs
 from millpond.errors import BadRequest, MergeConflict
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_tree
 from millpond.wire.data import Commit
 
 At = Annotated[str | None, typer.Option("--at", metavar="REF", help="The commit it begins at (the newest one).")]
@@ -135,7 +135,7 @@ def _ref_of(mill: Session, written: str) -> tuple[Named, str]:
 
 
 def _tell(mill: Session, dataset: str, branch: str, commit: Commit) -> None:
-    size = f"{commit.files:,} files, {format_bytes(commit.bytes)}"
+    size = format_tree(commit.files, commit.bytes)
     mill.out.note(f"{dataset}@{branch} is at {commit.id[:12]} now: {size}.")
     if mill.out.as_json:
         mill.out.shape(commit, [])

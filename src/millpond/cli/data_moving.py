@@ -24,7 +24,7 @@ from millpond.lake.renames import summarise, with_renames
 from millpond.lake.scan import Warn
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.quantity import format_bytes, format_seconds, format_tree
 from millpond.model.tree import TreeChange
 from millpond.wire.data import Change, Diff
 
@@ -74,7 +74,7 @@ def sync_folder(
             warn=_warn(mill),
         )
     where = f"{copy.dataset}@{copy.branch}"
-    size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    size = format_tree(done.commit.files, done.commit.bytes)
     if done.received:
         mill.out.note(f"Brought {done.received:,} changes of {where} here.")
     if done.changed:
@@ -128,7 +128,7 @@ def clone(
     target = directory or Path(ref.dataset.lstrip("."))
     with Meter(mill.out, f"Cloning {ref}") as meter:
         done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, only=only or (), progress=tell(meter))
-    size = f"{done.commit.files:,} files, {format_bytes(done.commit.bytes)}"
+    size = format_tree(done.commit.files, done.commit.bytes)
     if only:
         moved = done.fetched.moved
         size = f"{moved.files:,} of {done.commit.files:,} files, {format_bytes(moved.bytes)}"

@@ -18,7 +18,7 @@ from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_larg
 from millpond.client.jobs import submit_job, wait_for_job
 from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
-from millpond.model.quantity import format_bytes, parse_bytes, parse_gpus
+from millpond.model.quantity import format_tree, parse_bytes, parse_gpus
 from millpond.wire.data import Commit
 from millpond.wire.work import Job, JobCreate
 
@@ -116,7 +116,7 @@ def _send_code(mill: Session, *, yes: bool) -> Commit:
         mill.confirm(f"{too_large(root, size).message} Send it all the same?", yes=yes)
     with Meter(mill.out, "Sending the code") as meter:
         commit = commit_code(mill.api, mill.project, root, progress=tell(meter))
-    mill.out.note(f"Code: {commit.files:,} files, {format_bytes(commit.bytes)} ({commit.id[:12]})")
+    mill.out.note(f"Code: {format_tree(commit.files, commit.bytes)} ({commit.id[:12]})")
     return commit
 
 

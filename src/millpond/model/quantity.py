@@ -53,6 +53,11 @@ def format_bytes(count: int) -> str:
     return f"{value / 1000:.1f} PB"
 
 
+def format_tree(files: int, size: int) -> str:
+    """`3,594 files, 6.6 MB`: how large a tree is."""
+    return f"{files:,} {'file' if files == 1 else 'files'}, {format_bytes(size)}"
+
+
 def format_gpus(hundredths: int) -> str:
     return f"{Decimal(hundredths) / 100:f}".rstrip("0").rstrip(".") if hundredths % 100 else str(hundredths // 100)
 
