@@ -14,6 +14,7 @@ import typer
 from millpond import app as server
 from millpond.cli.secret import read_secret
 from millpond.memory import return_large_buffers
+from millpond.model.volume import DAY
 from millpond.services.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
@@ -45,6 +46,7 @@ def up(
     gpus: Annotated[
         int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
     ] = None,
+    collect: Annotated[bool, typer.Option(help="Remove from the lake every day what nothing needs any more.")] = True,
     admin_password_file: Annotated[
         Path | None, typer.Option(help="A file with the password of the first administrator.")
     ] = None,
@@ -61,6 +63,7 @@ def up(
         public_url=public_url,
         start_agent=agent,
         gpus=gpus,
+        collect_seconds=DAY if collect else 0,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)

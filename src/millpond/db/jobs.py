@@ -142,16 +142,23 @@ def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[
 
 
 def uses_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
-    """Whether a job other than `besides` reads this commit, or a commit was made from it."""
+    """Whether a job other than `besides` names this commit, or a commit was made from it."""
     text = f"%{commit_id}%"
-    jobs = select(job.c.id).where(
-        (cast(job.c.inputs, String).like(text)) | (job.c.code_commit == commit_id) | (job.c.output_commit == commit_id),
-        job.c.id != besides,
-    )
     made = select(commit.c.id).where(
         cast(commit.c.lineage, String).like(text) | cast(commit.c.parents, String).like(text)
     )
-    return tx.execute(jobs.limit(1)).first() is not None or tx.execute(made.limit(1)).first() is not None
+    return names_commit(tx, commit_id, besides=besides) or tx.execute(made.limit(1)).first() is not None
+
+
+def names_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
+    """Whether a job other than `besides` reads this commit, runs it or made it."""
+    jobs = select(job.c.id).where(
+        (cast(job.c.inputs, String).like(f"%{commit_id}%"))
+        | (job.c.code_commit == commit_id)
+        | (job.c.output_commit == commit_id),
+        job.c.id != besides,
+    )
+    return tx.execute(jobs.limit(1)).first() is not None
 
 
 def _jobs() -> Select[Any]:

@@ -6,17 +6,20 @@ lain there too long cannot be brought back (services/jobs.py), so nothing is res
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from logging import getLogger
 
 from sqlalchemy import Connection
 
 from millpond.db import commits, datasets, jobs, runs
 from millpond.db.datasets import PendingRecord
+from millpond.lake.keys import ProjectKeys
 from millpond.lake.records import Move
 from millpond.model.dataset import Dataset, RefType
 from millpond.model.job import Job
-from millpond.model.names import OUTPUT_DATASET
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import SYSTEM
 from millpond.services import audit, logs, records
 from millpond.services.deps import Deps
@@ -35,7 +38,7 @@ def purge(deps: Deps, now: datetime) -> int:
     for job in old_jobs:
         _purge_job(deps, job, now)
     for run in old_runs:
-        _remove_artifacts(deps, run.id)
+        _remove_artifacts(deps, run.project_id, run.id)
         with deps.db.write() as tx:
             runs.delete(tx, run.id)
             audit.record(
@@ -46,8 +49,10 @@ def purge(deps: Deps, now: datetime) -> int:
 
 
 def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
-    _release_outputs(deps, job, now)
-    _remove_artifacts(deps, job.run_id)
+    _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=jobs.uses_commit)
+    # As long as there is something that was made with it, a collection keeps it all the same.
+    _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=jobs.names_commit)
+    _remove_artifacts(deps, job.project_id, job.run_id)
     logs.remove(deps, job.id)
     with deps.db.write() as tx:
         jobs.delete(tx, job.id)
@@ -59,31 +64,27 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
     logger.info("job_purged job=%s", job.id)
 
 
-def _release_outputs(deps: Deps, job: Job, now: datetime) -> None:
-    """Let go of the branch that keeps the outputs alive, unless something else was made from them."""
+def _release(
+    deps: Deps, job: Job, name: str, commit_id: str | None, now: datetime, *, is_needed: Callable[..., bool]
+) -> None:
+    """Let go of the branches that keep its outputs or its code alive, unless something else needs them."""
     with deps.db.read() as tx:
-        dataset = datasets.find(tx, job.project_id, OUTPUT_DATASET)
-        if dataset is None or job.output_commit is None or jobs.uses_commit(tx, job.output_commit, besides=job.id):
+        dataset = datasets.find(tx, job.project_id, name)
+        if dataset is None or commit_id is None or is_needed(tx, commit_id, besides=job.id):
             return
-        if commits.find_ref(tx, dataset.id, job.id) is None:
-            return
-    records.write(deps, lambda tx: _reserve_removal(tx, dataset, job.id, now))
+        branches = commits.ref_names(tx, [commit_id]).get(commit_id, ())
+    for branch in branches:
+        records.write(deps, partial(_reserve_removal, dataset=dataset, branch=branch, now=now))
 
 
-def _reserve_removal(tx: Connection, dataset: Dataset, branch: str, now: datetime) -> PendingRecord:
+def _reserve_removal(tx: Connection, *, dataset: Dataset, branch: str, now: datetime) -> PendingRecord:
     records.wait_for_lock(tx, dataset.id, branch)
     current = commits.find_ref(tx, dataset.id, branch)
     move = Move(ref=branch, type=RefType.BRANCH, commit=None, previous=current.commit_id if current else None)
     return records.reserve(tx, dataset, move, lock=branch, by=SYSTEM.name, now=now)
 
 
-def _remove_artifacts(deps: Deps, run_id: str) -> None:
-    after = ""
-    while True:
-        with deps.db.read() as tx:
-            found = runs.artifacts(tx, run_id, limit=_AT_ONCE, after=after)
-        if not found:
-            return
-        for artifact in found:
-            deps.store.delete(artifact.key)
-        after = found[-1].path
+def _remove_artifacts(deps: Deps, project_id: str, run_id: str) -> None:
+    """Also those whose row a crash kept from being written."""
+    for info in deps.store.list(ProjectKeys(project_id).artifacts(run_id)):
+        deps.store.delete(info.key)
