@@ -21,6 +21,8 @@ _UNFINISHED = ".unfinished"
 class LocalStore:
     """BlobStore on a directory. An object is written aside, synced, renamed, and its directory synced."""
 
+    signed_puts_only_create = True  # the server itself answers them
+
     def __init__(self, root: Path, signer: LocalSigner | None = None) -> None:
         self.root = root
         self._signer = signer

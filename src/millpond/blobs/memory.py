@@ -13,6 +13,8 @@ from millpond.errors import BadRequest, Conflict, NotFound, SetupError
 class MemoryStore:
     """BlobStore on a dictionary. Copies on the way in, so a caller may reuse its buffer."""
 
+    signed_puts_only_create = True  # the server itself answers them
+
     def __init__(self, signer: LocalSigner | None = None) -> None:
         self._objects: dict[str, bytes] = {}
         self._lock = threading.Lock()

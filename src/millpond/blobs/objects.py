@@ -20,6 +20,9 @@ _LIST_BATCH = 1000
 class ObjectStore:
     """BlobStore on one of obstore's stores. It does not retry: that is `blobs.retry`'s work."""
 
+    # A signed URL does not oblige its holder to send the condition.
+    signed_puts_only_create = False
+
     def __init__(self, store: S3Store | GCSStore | AzureStore, put_headers: Mapping[str, str] | None = None) -> None:
         self._store = store
         self._put_headers = dict(put_headers or {})

@@ -37,6 +37,7 @@ class RetryingStore:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._store = store
+        self.signed_puts_only_create = store.signed_puts_only_create
         self._patience = patience or Patience()
         self._sleep = sleep
 

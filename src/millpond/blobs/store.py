@@ -39,6 +39,9 @@ class BlobStore(Protocol):
     for a store without room, BadPath for a key that `check_key` refuses. The foreign error is the `__cause__`.
     """
 
+    # Whether a signed PUT can never overwrite: nobody changes an object with a URL they have kept.
+    signed_puts_only_create: bool
+
     def get(self, key: str) -> bytes: ...
 
     def get_range(self, key: str, start: int, end: int) -> bytes:

@@ -54,12 +54,18 @@ def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: s
     return found
 
 
-def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> dict[bytes, BlobPlace]:
-    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one."""
+def places(
+    tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str, also: Collection[str] = ()
+) -> dict[bytes, BlobPlace]:
+    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one.
+
+    `also` are packs of others that may be built on where nothing else is.
+    """
     found: dict[bytes, BlobPlace] = {}
     for batch in batches(digests):
-        query = select(blob).join(pack, pack.c.id == blob.c.pack_id).where(_usable(project_id, batch, owner))
-        first = (pack.c.state == PackState.CONDEMNED.value, pack.c.verified_at.is_(None), blob.c.pack_id)
+        query = select(blob).join(pack, pack.c.id == blob.c.pack_id).where(_usable(project_id, batch, owner, also))
+        last = and_(pack.c.verified_at.is_(None), pack.c.owner != owner)
+        first = (last, pack.c.state == PackState.CONDEMNED.value, pack.c.verified_at.is_(None), blob.c.pack_id)
         for row in tx.execute(query.order_by(*first)):
             place = BlobPlace(row.digest, row.pack_id, row.offset, row.stored, row.raw, row.encoding)
             found.setdefault(row.digest, place)
@@ -168,12 +174,12 @@ def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> 
     return [*page_ids, *(page_id.hex() for page_id in indexes)]
 
 
-def _usable(project_id: str, digests: Sequence[bytes], owner: str) -> ColumnElement[bool]:
+def _usable(project_id: str, digests: Sequence[bytes], owner: str, also: Collection[str] = ()) -> ColumnElement[bool]:
     return and_(
         blob.c.project_id == project_id,
         blob.c.digest.in_(digests),
         # Accepting a commit makes condemned packs live again, unless they are bad.
         pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)),
         pack.c.problem.is_(None),
-        or_(pack.c.verified_at.is_not(None), pack.c.owner == owner),
+        or_(pack.c.verified_at.is_not(None), pack.c.owner == owner, pack.c.id.in_(also)),
     )

@@ -22,6 +22,7 @@ class Pack:
     owner: str
     state: PackState
     bytes: int
+    promised_at: datetime
     verified_at: datetime | None
     problem: str | None = None
 
@@ -132,6 +133,7 @@ def _pack(row: Row[Any]) -> Pack:
         owner=row.owner,
         state=PackState(row.state),
         bytes=row.bytes,
+        promised_at=row.promised_at,
         verified_at=row.verified_at,
         problem=row.problem,
     )

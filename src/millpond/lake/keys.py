@@ -78,6 +78,11 @@ class ProjectKeys:
         return self.records(dataset_id) + _numbered(number)
 
 
+def is_page(key: str) -> bool:
+    parts = key.split("/")
+    return len(parts) == 5 and parts[0] == "projects" and parts[2] == "pages"
+
+
 def _spread(identifier: str) -> str:
     """The first two characters as a directory of their own keep directories small."""
     return f"{_checked(identifier)[:2]}/{identifier}"

@@ -58,5 +58,7 @@ class Deps:
     secret: bytes
     # Pages of trees that were read lately.
     pages: PageCache = field(default_factory=PageCache)
+    # Packs found good while their URLs still worked: they are read once more when those have expired.
+    found_good: set[str] = field(default_factory=set)
     # Differences that are being paged through, by the two trees.
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))

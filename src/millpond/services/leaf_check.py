@@ -41,18 +41,23 @@ class CheckedLeaf:
     missing: tuple[bytes, ...] = field(default=())
 
 
-def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
-    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
+def check_leaf(
+    deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage, also: Collection[str] = ()
+) -> CheckedLeaf:
+    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree.
+
+    `also` are packs of others that may be built on where the committer has nothing better.
+    """
     row = row_of(page_id, leaf)
     named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
     if any(entry.content is Content.EXTERNAL for entry in named):
         raise BadFormat("External entries are made by imports only, and this version has none.")
-    places = _places(deps, project_id, owner, {entry.digest for entry in named})
+    places = _places(deps, project_id, owner, also, {entry.digest for entry in named})
     missing = [entry.digest for entry in named if entry.digest not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     lists = _chunk_lists(deps, project_id, named, places)
-    chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
+    chunks = _places(deps, project_id, owner, also, {digest for found in lists.values() for digest in found.digests})
     missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
@@ -97,9 +102,11 @@ def _allocated(leaf: LeafPage) -> int:
     return sum(-(-size // BLOCK) for size in leaf.sizes) * BLOCK + (len(directories) + empty) * BLOCK
 
 
-def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> dict[bytes, BlobPlace]:
+def _places(
+    deps: Deps, project_id: str, owner: str, also: Collection[str], digests: Iterable[bytes]
+) -> dict[bytes, BlobPlace]:
     with deps.db.read() as tx:
-        return blobs.places(tx, project_id, digests, owner=owner)
+        return blobs.places(tx, project_id, digests, owner=owner, also=also)
 
 
 def _chunk_lists(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from millpond.blobs.store import BlobStore
-from millpond.errors import Conflict, Corrupt, NotFound
+from millpond.errors import BadFormat, Conflict, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import pack_page, unpack_page
+from millpond.lake.pages import decode_page, pack_page, unpack_page
 
 PAGE_CACHE_BYTES = 32 << 20
 # Requests to the store at a time, for one caller.
@@ -41,6 +41,15 @@ class PageCache:
             while self._bytes > self._most:
                 self._bytes -= len(self._held.popitem(last=False)[1])
         return data
+
+
+def pass_on(store: BlobStore, key: str, frame: bytes) -> None:
+    """Write what came for a page's key. BadFormat unless it is that page: nothing else ever lies there."""
+    try:
+        decode_page(unpack_page(key.rpartition("/")[2], frame))
+    except Corrupt as error:
+        raise BadFormat(error.message) from error
+    store.put(key, frame)
 
 
 class ProjectPages:

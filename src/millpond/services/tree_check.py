@@ -22,6 +22,7 @@ from millpond.services.leaf_check import (
     announce_locators,
     check_boundaries,
     check_leaf,
+    may_change,
     trusted,
     write_locator,
 )
@@ -52,21 +53,27 @@ class CheckedTree:
     reused: frozenset[str]
 
 
-def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None) -> CheckedTree:
+def check_tree(
+    deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None, also: Collection[str] = ()
+) -> CheckedTree:
     """Check the tree and write the locators of its new leaves. Called again it does the same again.
 
     `settled` is the tree of the commit before: what both share was checked together. Incomplete names the pages and
-    blobs that are missing, BadFormat what is wrong with the tree.
+    blobs that are missing, BadFormat what is wrong with the tree. `also` are packs of others that new leaves may rest
+    on where the committer has nothing better.
     """
     pages = ProjectPages(deps.store, deps.pages, project_id)
     for _ in range(_TRIES):
-        walk = _Walk(deps, project_id, owner)
+        walk = _Walk(deps, project_id, owner, frozenset(also))
         with ThreadPoolExecutor(_PARALLEL) as walk.pool:
             row = walk.page(root, is_last=True)
         if walk.missing_pages or walk.missing_blobs or row is None:
             raise _incomplete(walk)
         check_directories(pages, root, settled)
-        if may_share(deps, project_id, owner, leaf_ids(pages, root) - walk.packs.keys()):
+        shared = leaf_ids(pages, root) - walk.packs.keys()
+        own = on_own_packs(deps, project_id, owner, shared)
+        walk.packs.update(own)
+        if may_share(deps, project_id, owner, shared - own.keys()):
             tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
             return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused))
     raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
@@ -77,6 +84,7 @@ class _Walk:
     deps: Deps
     project_id: str
     owner: str
+    also: frozenset[str] = frozenset()
     rows: list[PageRow] = field(default_factory=list)
     packs: dict[str, frozenset[str]] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -154,7 +162,7 @@ class _Walk:
 
     def leaf(self, page_id: str, page: LeafPage, *, is_last: bool) -> CheckedLeaf:
         check_boundaries(page, is_last=is_last)
-        return check_leaf(self.deps, self.project_id, self.owner, page_id, page)
+        return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.also)
 
     def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
         """The rows of new leaves, whose locators are written. Only here, in one thread, is what was found added up."""
@@ -232,6 +240,26 @@ def index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
     )
 
 
+def on_own_packs(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> dict[str, frozenset[str]]:
+    """The packs of those leaves that rested on something of others that may still change, and now rest on `owner`'s.
+
+    Only where the committer has sent all of a leaf's blobs; who builds on what was there shares its fate.
+    """
+    pages = ProjectPages(deps.store, deps.pages, project_id)
+    with deps.db.read() as tx:
+        packs_of = blobs.packs_of_pages(tx, project_id, () if deps.store.signed_puts_only_create else leaves)
+    checked: list[CheckedLeaf] = []
+    for page_id, packs in packs_of.items():
+        if may_change(deps, project_id, owner, packs):
+            page = decode_page(pages.page(page_id))
+            assert isinstance(page, LeafPage)
+            checked.append(check_leaf(deps, project_id, owner, page_id, page))
+    whole = [leaf for leaf in checked if not leaf.missing]
+    if whole:
+        announce_locators(deps, project_id, whole)
+    return {leaf.row.id: write_locator(deps, project_id, owner, leaf) for leaf in whole}
+
+
 def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
     """Whether these leaves of earlier commits rest on nothing bad; packs of others are checked before they are shared.
 
@@ -240,7 +268,7 @@ def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) 
     with deps.db.read() as tx:
         waiting = {pack.id for pack in uploads.unverified(tx, limit=_WAITING, project_id=project_id, besides=owner)}
         packs_of = blobs.packs_of_pages(tx, project_id, leaves if waiting else ())
-    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting
+    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting - deps.found_good
     if len(needed) > _CHECKED_NOW:
         deps.events.wake("verify")
         raise Unavailable(

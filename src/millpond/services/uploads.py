@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from millpond.blobs.signing import LocalSigner
 from millpond.db import blobs, promised, uploads
 from millpond.errors import BadRequest, Forbidden, Incomplete, Unavailable
 from millpond.lake.digests import DIGEST_SIZE
@@ -86,7 +87,7 @@ def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire
     now = deps.clock.now()
     new = promise_pages(deps, upload.project_id, page_ids, upload_id=upload.id)
     keys = ProjectKeys(upload.project_id)
-    return [_slot(deps, page_id, keys.page(page_id), now) for page_id in new]
+    return [_page_slot(deps, page_id, keys.page(page_id), now) for page_id in new]
 
 
 def promise_pages(
@@ -170,3 +171,10 @@ def _slot(deps: Deps, identifier: str, key: str, now: datetime) -> wire.Slot:
     signed = deps.store.sign("PUT", key, seconds)
     expires = now + timedelta(seconds=seconds)
     return wire.Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
+
+
+def _page_slot(deps: Deps, page_id: str, key: str, now: datetime) -> wire.Slot:
+    """The server's own URL on every store: a page is shared by whoever has it, so what comes is looked at first."""
+    seconds = deps.settings.url_seconds
+    signed = LocalSigner(deps.secret).sign("PUT", key, seconds)
+    return wire.Slot(id=page_id, url=signed.url, expires_at=now + timedelta(seconds=seconds))

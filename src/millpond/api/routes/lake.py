@@ -20,6 +20,8 @@ from millpond.blobs.local import LocalStore
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
 from millpond.errors import BadRequest, Conflict, NotFound
+from millpond.lake.keys import is_page
+from millpond.services import pages
 from millpond.services.deps import Deps
 
 router = APIRouter(prefix="/lake", include_in_schema=False)
@@ -60,8 +62,11 @@ def get_object(
 
 @router.put("/{key:path}", status_code=200)
 async def put_object(key: str, expires: Expires, signature: Signature, request: Request, deps: DepsOf) -> Response:
-    """Create-only: an object that is there with the same length is what an earlier try of this request wrote."""
-    store = _served(deps)
+    """Pages of every lake, and what else the server serves.
+
+    A page must be the one its key names. Anything else is create-only: an object that is there with the same length
+    is what an earlier try of this request wrote.
+    """
     LocalSigner(deps.secret).check("PUT", key, expires=expires, signature=signature)
     told = request.headers.get("content-length", "")
     if not told.isdecimal():
@@ -76,6 +81,10 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
     def put() -> int:
         if checksum and checksum != b64encode(md5(body, usedforsecurity=False).digest()).decode():
             raise BadRequest("BadDigest: what came is not what was sent.")
+        if is_page(key):
+            pages.pass_on(deps.store, key, bytes(body))
+            return 201
+        store = _served(deps)
         try:
             store.put(key, body, if_absent=True)
         except Conflict:
