@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, caches, jobs, uploads
+from millpond.db import blobs, caches, jobs, promised, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.pages import IndexPage
@@ -64,7 +64,11 @@ def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, as
     project_id = dataset.project_id
     if actor.kind is ActorKind.USER:  # who may read the project may read all of it
         with deps.db.read() as tx:
-            known_pages: Collection[str] = blobs.pages(tx, project_id, pages)
+            known_pages: Collection[str] = {
+                *blobs.pages(tx, project_id, pages),
+                # Index pages are forgotten for a while when a bad pack is found; they are there all the same.
+                *promised.tokens(tx, project_id, pages),
+            }
             packs = uploads.packs(tx, project_id, asked.packs)
         known_packs = {pack.id for pack in packs if pack.state in _READABLE}
     else:

@@ -12,6 +12,7 @@ from millpond.db import blobs, projects, promised, uploads
 from millpond.db.uploads import Pack
 from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
+from millpond.lake.locators import unpack_locator
 from millpond.lake.packs import verify_pack
 from millpond.services.deps import Deps
 
@@ -52,14 +53,7 @@ def verify(deps: Deps, pack: Pack) -> bool:
                 raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
     except (Corrupt, BadFormat, NotFound) as error:
         logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
-        now = deps.clock.now()
-        with deps.db.write() as tx:
-            projects.raise_sequence(tx, pack.project_id)
-            uploads.reject(tx, pack.id, error.message, now)
-            # Pages that need it count as unknown again: the next commit that has them must bring their blobs.
-            forgotten = blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
-            promised.promise(tx, pack.project_id, forgotten, now)
-        deps.found_good.discard(pack.id)
+        _condemn(deps, pack, error.message)
         return False
     if not sealed:
         deps.found_good.add(pack.id)
@@ -68,3 +62,29 @@ def verify(deps: Deps, pack: Pack) -> bool:
         uploads.mark_verified(tx, pack.id, deps.clock.now())
     deps.found_good.discard(pack.id)
     return True
+
+
+def _condemn(deps: Deps, pack: Pack, problem: str) -> None:
+    """Pages that need the pack count as unknown again: the next commit that has them must bring their blobs.
+
+    Pages whose locator has come to name other packs lose nothing.
+    """
+    with deps.db.read() as tx:
+        pages = blobs.pages_on_pack(tx, pack.id)
+    elsewhere = [page_id for page_id in pages if not _rests_on(deps, page_id, pack)]
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        projects.raise_sequence(tx, pack.project_id)
+        uploads.reject(tx, pack.id, problem, now)
+        blobs.drop_bad_packs(tx, pack.project_id, elsewhere)
+        forgotten = blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
+        promised.promise(tx, pack.project_id, forgotten, now)
+    deps.found_good.discard(pack.id)
+
+
+def _rests_on(deps: Deps, page_id: str, pack: Pack) -> bool:
+    try:
+        places = unpack_locator(deps.store.get(ProjectKeys(pack.project_id).locator(page_id)))
+    except (BadFormat, NotFound):
+        return True
+    return any(place.pack_id == pack.id for place in places.values())

@@ -1,0 +1,253 @@
+"""Somebody with a role and a hand-made client tries to read, spoil or fake what is others'.
+
+What a tree must look like is in tests/unit/services/data/test_commits.py; here are the ways around it: foreign packs,
+kept URLs, lost roles, on a store that signs its own URLs and overwrites without asking.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import urljoin
+
+import httpx
+import pytest
+import zstandard
+
+from millpond.blobs.local import LocalStore
+from millpond.blobs.location import open_store
+from millpond.blobs.signing import LocalSigner
+from millpond.blobs.store import BlobStore
+from millpond.client.clone import clone
+from millpond.client.datasets import create_dataset
+from millpond.client.http import Api
+from millpond.client.sync import sync
+from millpond.client.working_copy import WorkingCopy
+from millpond.lake.digests import digest_of
+from millpond.lake.locators import unpack_locator
+from millpond.lake.pages import pack_page
+from millpond.model.people import Role
+from millpond.services import verify
+from millpond.services.deps import SystemClock
+from millpond.testing.builders_data import a_commit, a_pack, a_tree
+from millpond.testing.rclone import CREDENTIALS, Rclone
+from millpond.testing.server import SECRET, RunningServer, running_server
+from tests.integration.real_lake import tree
+
+UPLOADS = "/projects/default/uploads"
+COMMITS = "/projects/default/datasets/xray/commits"
+TRUTH = b"what everybody has"
+
+
+class Shifted:
+    """A clock that can be put forward, so that URLs end without waiting for it."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def now(self) -> datetime:
+        return SystemClock().now() + self.ahead
+
+
+@pytest.fixture
+def clock() -> Shifted:
+    return Shifted()
+
+
+@pytest.fixture(params=["directory", "rclone"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
+    if request.param == "directory":
+        return LocalStore(tmp_path / "lake", LocalSigner(SECRET))
+    rclone: Rclone = request.getfixturevalue("rclone")
+    return open_store(rclone.url(tmp_path.name), environment=CREDENTIALS)
+
+
+@pytest.fixture
+def server(store: BlobStore, clock: Shifted, tmp_path: Path) -> Iterator[RunningServer]:
+    with running_server(tmp_path / "server", store=store, clock=clock) as running:
+        yield running
+
+
+@pytest.fixture
+def mallory(server: RunningServer) -> Attacker:
+    return Attacker(server, server.user("mallory", roles={"default": Role.MEMBER}))
+
+
+class Attacker:
+    """Speaks the protocol by hand, and keeps every URL."""
+
+    def __init__(self, server: RunningServer, api: httpx.Client) -> None:
+        self.server, self.api = server, api
+        self.upload = api.post(UPLOADS, json={}).json()["id"]
+        self.base = f"{UPLOADS}/{self.upload}"
+
+    def put(self, url: str, data: bytes) -> int:
+        with httpx.Client(trust_env=False) as http:
+            return http.put(urljoin(self.server.url, url), content=data).status_code
+
+    def pack(self, data: bytes) -> tuple[str, str]:
+        """A pack that was written and confirmed: its id and the URL."""
+        (slot,) = self.api.post(f"{self.base}/packs", json={"count": 1}).json()["slots"]
+        assert self.put(slot["url"], data) in (200, 201)
+        told = self.api.post(f"{self.base}/packs/written", json={"packs": [{"id": slot["id"], "size": len(data)}]})
+        assert told.status_code == 204, told.text
+        return slot["id"], slot["url"]
+
+    def pages(self, pages: dict[str, bytes]) -> dict[str, str]:
+        """Pages that were written: the URL of each."""
+        slots = self.api.post(f"{self.base}/pages", json={"pages": list(pages)}).json()["slots"]
+        for slot in slots:
+            assert self.put(slot["url"], pack_page(pages[slot["id"]])) in (200, 201)
+        return {slot["id"]: slot["url"] for slot in slots}
+
+    def commit(self, root: str, branch: str = "main") -> httpx.Response:
+        return self.api.post(COMMITS, json={"upload": self.upload, "tree": root, "branch": branch})
+
+
+def victims_commit(server: RunningServer, root: Path) -> Path:
+    """Another member syncs a folder that holds the same file, with the ordinary client."""
+    server.user("maria", roles={"default": Role.MEMBER})
+    folder = root / "victim"
+    folder.mkdir()
+    (folder / "a").write_bytes(TRUTH)
+    with Api(server.url, server.token_of("maria")) as api:
+        dataset = create_dataset(api, "default", "hers")
+        sync(api, WorkingCopy(folder, server.url, "default", "hers", dataset.id))
+    return folder
+
+
+def check_readable(server: RunningServer, folder: Path, name: str) -> None:
+    copy = folder.with_name(name)
+    with Api(server.url, server.token_of("maria")) as api:
+        clone(api, "default", "hers", "main", copy)
+    assert tree(copy) == tree(folder)
+
+
+def test_urls_that_were_kept_do_not_spoil_somebody_elses_commit(
+    server: RunningServer, mallory: Attacker, clock: Shifted, tmp_path: Path
+) -> None:
+    """The same page and the same blob, first brought by the attacker, found good, then overwritten by kept URLs."""
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    pushed = a_tree({"a": TRUTH})
+    good = a_pack(pushed.content)
+    _, pack_url = mallory.pack(good)
+    page_urls = mallory.pages(pushed.pages)
+    assert mallory.commit(pushed.root).status_code == 201
+    verify.verify_some(server.deps)
+    folder = victims_commit(server, tmp_path)
+    mallory.put(pack_url, bytes(len(good)))
+    mallory.put(pack_url, os.urandom(10))
+    for url in page_urls.values():
+        assert mallory.put(url, b"garbage") == 400
+    check_readable(server, folder, "copy")
+    clock.ahead = timedelta(hours=1)
+    verify.verify_some(server.deps)
+    check_readable(server, folder, "copy after the check")
+
+
+def test_a_bad_pack_leaves_large_commits_of_others_readable(
+    server: RunningServer, mallory: Attacker, tmp_path: Path
+) -> None:
+    """Trees of several pages: finding a bad pack makes the server forget pages, and no reader may notice."""
+    many = {f"{n:05}": b"%d" % (n % 7) for n in range(6000)}
+    a_commit(server.deps, many)
+    lie = a_pack({digest_of(TRUTH): bytes(len(TRUTH))})
+    mallory.pack(lie)
+    pushed = a_tree({"a": TRUTH})
+    mallory.pages(pushed.pages)
+    assert mallory.commit(pushed.root, "mallory").status_code == 201
+    verify.verify_some(server.deps)
+    with Api(server.url, server.token_of("admin")) as api:
+        clone(api, "default", "xray", "main", tmp_path / "copy")
+    assert {thing.path.decode(): thing.content for thing in tree(tmp_path / "copy")} == many
+
+
+def test_a_pack_serves_others_once_no_url_can_change_it(
+    server: RunningServer, mallory: Attacker, clock: Shifted
+) -> None:
+    mallory.pack(a_pack({digest_of(TRUTH): TRUTH}))
+    maria = Attacker(server, server.user("maria", roles={"default": Role.MEMBER}))
+
+    def missing() -> bytes:
+        return maria.api.post(f"{maria.base}/missing", content=digest_of(TRUTH)).content
+
+    assert missing() == b"\1"
+    verify.verify_some(server.deps)
+    assert missing() == (b"\0" if server.deps.store.signed_puts_only_create else b"\1")
+    clock.ahead = timedelta(seconds=server.deps.settings.url_seconds + 121)
+    verify.verify_some(server.deps)
+    assert missing() == b"\0"
+
+
+def test_a_pack_of_another_project_or_upload_is_not_ones_own(server: RunningServer, mallory: Attacker) -> None:
+    secret = a_commit(server.deps, {"a": b"confidential"}, project=server.project("secret").name)
+    store, project_id = server.deps.store, server.project("secret").id
+    prefix = f"projects/{project_id}/"
+    (pack,) = store.list(f"{prefix}packs/")
+    pack_id = pack.key.rpartition("/")[2]
+    told = mallory.api.post(f"{mallory.base}/packs/written", json={"packs": [{"id": pack_id, "size": pack.size}]})
+    assert told.status_code == 422, "as for one that does not exist"
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    mallory.pages(a_tree({"mine": b"confidential"}).pages)
+    assert mallory.commit(a_tree({"mine": b"confidential"}).root).status_code == 422
+    wanted = {"packs": [pack_id], "pages": [secret.tree]}
+    mine = a_commit(server.deps, {"a": b"1"})
+    given = mallory.api.post(f"{COMMITS}/{mine.id}/urls", json=wanted)
+    assert given.status_code in (200, 404)
+    assert pack_id not in given.text
+    # A locator of one's own project never names it either.
+    places = unpack_locator(store.get(f"projects/{server.project('default').id}/locators/{mine.tree[:2]}/{mine.tree}"))
+    assert {place.pack_id for place in places.values()}.isdisjoint({pack_id})
+
+
+def test_who_lost_the_role_can_do_nothing_with_what_was_left(
+    server: RunningServer, mallory: Attacker, clock: Shifted
+) -> None:
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    pushed = a_tree({"a": TRUTH})
+    mallory.pack(a_pack(pushed.content))
+    mallory.pages(pushed.pages)
+    assert server.admin.delete("/projects/default/members/mallory").status_code in (200, 204)
+    assert mallory.commit(pushed.root).status_code == 404
+    for path, body in (("packs", {"count": 1}), ("pages", {"pages": [pushed.root]}), ("packs/written", {"packs": []})):
+        assert mallory.api.post(f"{mallory.base}/{path}", json=body).status_code == 404
+    assert mallory.api.post(f"{mallory.base}/missing", content=digest_of(TRUTH)).status_code == 404
+
+
+def test_a_url_ends(store: BlobStore, server: RunningServer) -> None:
+    """The store's own clock decides: signed for one second, used after two."""
+    old = store.sign("PUT", "projects/p/packs/aa/aabb", 1).url
+    deadline = time.time() + 2.1
+    while time.time() < deadline:
+        time.sleep(0.1)  # the store's clock cannot be put forward
+    with httpx.Client(trust_env=False) as http:
+        assert http.put(urljoin(server.url, old), content=b"x").status_code in (400, 403)
+    assert store.head("projects/p/packs/aa/aabb") is None
+
+
+def test_pages_that_are_bombs_or_too_large_are_refused(server: RunningServer, mallory: Attacker) -> None:
+    bomb = _bomb()
+    page_id = digest_of(bytes(64 << 20)).hex()
+    (slot,) = mallory.api.post(f"{mallory.base}/pages", json={"pages": [page_id]}).json()["slots"]
+    assert mallory.put(slot["url"], bomb) == 400
+    assert mallory.put(slot["url"], os.urandom(1 << 20)) == 400
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    assert mallory.commit(page_id).status_code == 422
+
+
+def _bomb() -> bytes:
+    """A few kilobytes that open to 64 MiB."""
+    return zstandard.ZstdCompressor().compress(bytes(64 << 20))
+
+
+def test_a_pack_whose_index_lies_or_is_a_bomb_is_refused(server: RunningServer, mallory: Attacker) -> None:
+    """Truncated, with a damaged index, or with blobs that open to more than they say."""
+    good = a_pack({digest_of(TRUTH): TRUTH})
+    for bad in (good[:-1], good[:-60] + bytes(16) + good[-44:], b"", b"x" * 44):
+        (slot,) = mallory.api.post(f"{mallory.base}/packs", json={"count": 1}).json()["slots"]
+        mallory.put(slot["url"], bad)
+        told = mallory.api.post(f"{mallory.base}/packs/written", json={"packs": [{"id": slot["id"], "size": len(bad)}]})
+        assert told.status_code in (400, 422), told.text
