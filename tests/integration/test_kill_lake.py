@@ -81,7 +81,7 @@ class Lake:
     def change_folder(self, number: int) -> None:
         """More than one pack of new content, small files that change, and small files that stay."""
         for name in range(4):
-            (self.folder / f"large-{name}.bin").write_bytes(self.chance.randbytes(10 * MB))
+            (self.folder / f"large-{name}.bin").write_bytes(self.chance.randbytes(9 * MB))
         for name in range(100):
             path = self.folder / f"{number % 5}" / f"{name}.txt"
             path.parent.mkdir(exist_ok=True)

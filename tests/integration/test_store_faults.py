@@ -42,11 +42,11 @@ from tests.integration.real_lake import tree
 PASSING = {
     "500": answers(500),
     "503 with advice": answers(503, Retry_After="1"),
-    "a timeout": hangs(1.5),
+    "a timeout": hangs(1.1),
     "a reset": resets,
     "a lost answer": loses_the_answer,
     "a truncated body": truncates,
-    "a slow drip": drips(1.0),
+    "a slow drip": drips(0.5),
 }
 # A clock that is off, as the store tells it.
 SKEWED = answers(403)

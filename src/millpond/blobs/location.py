@@ -90,6 +90,8 @@ def _open_s3(location: Location, environment: Mapping[str, str]) -> ObjectStore:
             prefix=location.prefix or None,
             endpoint=endpoint,
             region=region,
+            # The store refuses bytes that were damaged on the way.
+            checksum_algorithm="SHA256",
             virtual_hosted_style_request=path_style.lower() not in ("1", "true", "yes"),
             client_options=_client_options(endpoint, environment),
             retry_config=_NO_RETRY,
