@@ -141,6 +141,16 @@ def test_signatures_the_store_finds_too_old_are_renewed(faulty: Faulty) -> None:
     assert faulty.proxy.left == 0
 
 
+def test_a_key_that_looks_like_an_error_is_none(faulty: Faulty) -> None:
+    """Statuses are told from the store's words, in which keys stand, too."""
+    store = faulty.server.deps.store
+    store.put("range/416", b"0123")
+    for call in (lambda: store.get("range/416"), lambda: store.get_range("range/416", 0, 4)):
+        faulty.proxy.fail(answers(500), method="GET")
+        assert call() == b"0123"
+    assert faulty.proxy.left == 0
+
+
 @pytest.mark.parametrize(("fault", "error"), [(answers(503), StoreUnavailable), (SKEWED, Forbidden)])
 def test_a_store_that_stays_away_is_named_and_later_all_goes_on(
     faulty: Faulty, fault: Fault, error: type[MillError], monkeypatch: pytest.MonkeyPatch
