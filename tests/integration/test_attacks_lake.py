@@ -6,9 +6,12 @@ kept URLs, lost roles, on a store that signs its own URLs and overwrites without
 
 from __future__ import annotations
 
+import itertools
 import os
+import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urljoin
@@ -28,7 +31,7 @@ from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy
 from millpond.lake.digests import digest_of
 from millpond.lake.locators import unpack_locator
-from millpond.lake.pages import pack_page
+from millpond.lake.pages import IndexPage, PageRef, decode_page, pack_page
 from millpond.model.people import Role
 from millpond.services import verify
 from millpond.services.deps import SystemClock
@@ -243,11 +246,62 @@ def _bomb() -> bytes:
     return zstandard.ZstdCompressor().compress(bytes(64 << 20))
 
 
-def test_a_pack_whose_index_lies_or_is_a_bomb_is_refused(server: RunningServer, mallory: Attacker) -> None:
-    """Truncated, with a damaged index, or with blobs that open to more than they say."""
+def test_what_is_no_pack_is_refused(server: RunningServer, mallory: Attacker) -> None:
+    """Truncated, with a damaged index, empty, or something else."""
     good = a_pack({digest_of(TRUTH): TRUTH})
     for bad in (good[:-1], good[:-60] + bytes(16) + good[-44:], b"", b"x" * 44):
         (slot,) = mallory.api.post(f"{mallory.base}/packs", json={"count": 1}).json()["slots"]
         mallory.put(slot["url"], bad)
         told = mallory.api.post(f"{mallory.base}/packs/written", json={"packs": [{"id": slot["id"], "size": len(bad)}]})
         assert told.status_code in (400, 422), told.text
+
+
+def test_a_pack_whose_blob_is_a_bomb_is_condemned(server: RunningServer, mallory: Attacker) -> None:
+    """Its index is in order, and says far less than what would come out."""
+    frame = _bomb()
+    index = digest_of(TRUTH) + struct.pack("<IIIB", 0, len(frame), 2 * len(frame), 1)
+    mallory.pack(frame + index + struct.pack("<II32s4s", 1, len(index), digest_of(index), b"MPK1"))
+    assert mallory.api.post(f"{mallory.base}/missing", content=digest_of(TRUTH)).content == b"\0"
+    verify.verify_some(server.deps)
+    assert mallory.api.post(f"{mallory.base}/missing", content=digest_of(TRUTH)).content == b"\1"
+
+
+@pytest.mark.parametrize("lie", ["reordered", "overlapping", "twice", "level"])
+def test_an_index_page_that_lies_about_its_leaves_is_refused(
+    server: RunningServer, mallory: Attacker, lie: str
+) -> None:
+    """Made byte by byte, since no writer of ours makes such a page."""
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    pushed = a_tree({f"{n:05}": b"" for n in range(6000)})
+    root = pushed.pages.pop(pushed.root)
+    page = decode_page(root)
+    assert isinstance(page, IndexPage)
+    rows = list(zip(page.ids, page.children(), strict=True))
+    assert raw_index(1, [ref for _, ref in rows]) == root, "without a lie it is the page itself"
+    chosen = {
+        "reordered": rows[::-1],
+        "overlapping": [rows[0], (rows[1][0], replace(rows[1][1], first=rows[0][1].first + b"0")), *rows[2:]],
+        "twice": [rows[0], *rows],
+        "level": rows,
+    }[lie]
+    index = raw_index(2 if lie == "level" else 1, [ref for _, ref in chosen])
+    page_id = digest_of(index).hex()
+    mallory.pages(pushed.pages)
+    (slot,) = mallory.api.post(f"{mallory.base}/pages", json={"pages": [page_id]}).json()["slots"]
+    mallory.put(slot["url"], pack_page(index))
+    assert mallory.commit(page_id).status_code in (400, 422)
+    assert mallory.api.get(COMMITS, params={"ref": "main"}).status_code == 404
+
+
+def raw_index(level: int, refs: Sequence[PageRef]) -> bytes:
+    ends = list(itertools.accumulate(len(ref.first) for ref in refs))
+    return b"".join(
+        [
+            b"MLP1" + bytes([level, 0, 0, 0]) + struct.pack("<I", len(refs)),
+            *(bytes.fromhex(ref.id) for ref in refs),
+            struct.pack(f"<{len(refs)}Q", *(ref.entries for ref in refs)),
+            struct.pack(f"<{len(refs)}Q", *(ref.size for ref in refs)),
+            struct.pack(f"<{len(refs)}I", *ends),
+            *(ref.first for ref in refs),
+        ]
+    )
