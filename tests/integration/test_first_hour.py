@@ -82,6 +82,7 @@ def test_a_dead_proxy_is_named_when_it_stands_in_the_way(mill: Mill) -> None:
 
 
 def test_more_gpus_than_there_are(mill: Mill) -> None:
+    wait_until(lambda: any(compute["nodes"] for compute in mill.ok("compute", "list", "--json").json["items"]))
     done = mill("submit", "--no-code", "-g", "3", "--", "true")
     assert done.code == 5
     assert "2 GPUs" in done.err

@@ -135,7 +135,9 @@ def test_input_is_empty_and_nothing_is_inherited(kept: Kept) -> None:
     lines = kept.log().decode().splitlines()
     # 0, 1, 2 and the directory that ls itself has open.
     assert lines[0].strip() == "4"
-    assert {line.split()[1] for line in lines[1:]} == {"0" * 16}
+    # 32 and 33 are the C library's own; whoever started us may have left them as they are.
+    own = 0b11 << 31
+    assert [int(line.split()[1], 16) & ~own for line in lines[1:]] == [0, 0]
 
 
 def test_it_is_small(kept: Kept) -> None:

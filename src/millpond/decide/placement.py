@@ -131,14 +131,11 @@ def still_fits(node: NodeView, resources: Resources, gpu_indices: tuple[int, ...
 
 
 def why_never(resources: Resources, *, image: bool, nodes: Sequence[NodeView]) -> str | None:
-    """Why no known node could run this even if it were empty; None if one could, or none is known yet.
-
-    GPUs are the exception: without a node that has one, asking for one is refused even before any node is known.
-    """
-    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
-        return "No node has a GPU."
+    """Why no known node could run this even if it were empty; None if one could, or none is known yet."""
     if not nodes:
         return None
+    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
+        return "No node has a GPU."
     if image and not any(node.containers for node in nodes):
         return "No compute can run container images."
     reasons = [_too_small(node, resources) for node in nodes if node.containers or not image]

@@ -119,6 +119,5 @@ def test_what_no_node_could_ever_run() -> None:
     assert why_never(Resources(), image=True, nodes=[small]) == "No compute can run container images."
 
 
-def test_before_any_node_is_known_only_gpus_are_refused() -> None:
-    assert why_never(Resources(cpu=64), image=True, nodes=[]) is None
-    assert why_never(Resources(gpu_hundredths=100), image=False, nodes=[]) == "No node has a GPU."
+def test_before_any_node_is_known_nothing_is_refused() -> None:
+    assert why_never(Resources(cpu=64, gpu_hundredths=100), image=True, nodes=[]) is None
