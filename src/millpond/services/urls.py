@@ -25,7 +25,7 @@ _READABLE = (PackState.LIVE, PackState.CONDEMNED)
 
 
 def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
-    """People by their role, checked already; an agent what it is told to fill, a job its inputs and its code."""
+    """People by their role, checked already; an agent what it is told to fill, a job its inputs, code and outputs."""
     if actor.kind is not ActorKind.USER:
         with deps.db.read() as tx:
             _check_may_read(tx, actor, commit)
@@ -34,8 +34,8 @@ def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
 def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
     if actor.kind is ActorKind.AGENT and not _is_filling(tx, actor, commit):
         raise Forbidden("An agent reads the commits that it was told to fill.")
-    if actor.kind is ActorKind.PLACEMENT and not _is_input(tx, actor, commit):
-        raise Forbidden("A job reads its own inputs.")
+    if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
+        raise Forbidden("A job reads its own inputs and outputs.")
 
 
 def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> wire.Urls:
@@ -99,6 +99,11 @@ def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
 def _is_filling(tx: Connection, actor: Actor, commit: Commit) -> bool:
     held = caches.of_commits(tx, [commit.id])
     return any(view.cached.state is CachedState.FILLING and view.site_id == actor.site_id for view in held)
+
+
+def _is_output(actor: Actor, commit: Commit) -> bool:
+    """What the job itself wrote (the server notes it in the lineage): it looks whether a lost answer was a yes."""
+    return actor.job_id is not None and commit.lineage.get("job") == actor.job_id
 
 
 def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millpond.errors import BadRequest, Forbidden, NotFound
@@ -78,6 +80,10 @@ def test_a_job_reads_its_inputs_alone(deps: Deps) -> None:
     assert urls.sign(deps, actor, dataset, commit, UrlsRequest(pages=[commit.tree])).pages
     with pytest.raises(Forbidden):
         urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
+    # What it wrote itself it may see: that is how it learns that a commit was made whose answer was lost.
+    urls.check_may_know(deps, actor, replace(other, lineage={"job": job.id}))
+    with pytest.raises(Forbidden):
+        urls.check_may_know(deps, actor, replace(other, lineage={"job": "another"}))
 
 
 def test_the_page_cache_keeps_to_its_bound() -> None:
