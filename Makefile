@@ -41,7 +41,7 @@ fix: $(VENV)/.made ## format, and mend what can be mended
 
 test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(PYTHON) dev/build_web.py --test
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not long'
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
 	@$(BIN)/pytest -q --hypothesis-profile=long

@@ -136,6 +136,7 @@ class _Later(Exception):
     """Out of the transaction first: the collection needs one of its own."""
 
 
+@pytest.mark.long
 def test_syncs_and_collections_at_once(server: RunningServer, tmp_path: Path) -> None:
     """Real threads: three people sync, delete and sync again, while the lake is collected without a pause."""
     stop = threading.Event()
