@@ -33,7 +33,7 @@ def prepare(settings: Settings) -> str | None:
 
 def test_directory_of_a_running_server(tmp_path: Path) -> None:
     with data_dir.locked(tmp_path, NOON), pytest.raises(SetupError, match=f"process {os.getpid()}, since 2026"):
-        start(Settings(data_dir=tmp_path))
+        start(Settings(data_dir=tmp_path, port=0))
     with data_dir.locked(tmp_path, NOON):
         pass  # free again
 
@@ -41,7 +41,7 @@ def test_directory_of_a_running_server(tmp_path: Path) -> None:
 def test_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SetupError, match="cannot be used"):
-        start(Settings(data_dir=tmp_path / "file" / "data"))
+        start(Settings(data_dir=tmp_path / "file" / "data", port=0))
 
 
 def test_port_that_is_taken(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_port_that_is_taken(tmp_path: Path) -> None:
 
 
 def test_newer_database(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path, port=0)
     prepare(settings)
     db = Database(settings.database)
     with db.write() as tx:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
 import pytest
 
@@ -69,15 +70,11 @@ class BlobStoreContract:
 
     def test_if_absent_refuses_a_second_put(self, store: BlobStore) -> None:
         store.put("once", b"first", if_absent=True)
-        if not self.honours_if_absent:
-            pytest.skip("this store overwrites silently")
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict) if self.honours_if_absent else nullcontext():
             store.put("once", b"second", if_absent=True)
-        assert store.get("once") == b"first"
+        assert store.get("once") == (b"first" if self.honours_if_absent else b"second")
 
     def test_if_absent_has_one_winner(self, store: BlobStore) -> None:
-        if not self.honours_if_absent:
-            pytest.skip("this store overwrites silently")
         outcomes: list[str] = []
 
         def put(text: str) -> None:
@@ -94,8 +91,8 @@ class BlobStoreContract:
         for thread in threads:
             thread.join()
         winners = [text for text in outcomes if text.startswith("writer-")]
-        assert len(winners) == 1
-        assert store.get("race").decode() == winners[0]
+        assert len(winners) == (1 if self.honours_if_absent else 4)
+        assert store.get("race").decode() in winners, "one whole body, whoever wrote it"
 
     def test_lists_in_the_order_of_keys(self, store: BlobStore) -> None:
         keys = ["b/2", "a/b/c", "c", "a/c/d", "b/1", "a/b/d"]
