@@ -1,0 +1,50 @@
+/** Files that somebody dropped or chose, with their paths; folders are walked, empty ones are kept. */
+import type { Item } from "./sending";
+
+/** What a drop holds. Must be called while the event is handled: the browser forgets the drop afterwards. */
+export function itemsOfDrop(data: DataTransfer): Promise<Item[]> {
+  const entries = Array.from(data.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  return walk(entries);
+}
+
+/** What a file field holds; with `webkitdirectory` the browser names the paths below the chosen folder. */
+export function itemsOfInput(files: Iterable<File>): Item[] {
+  return Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file }));
+}
+
+async function walk(entries: readonly FileSystemEntry[]): Promise<Item[]> {
+  const items: Item[] = [];
+  const ahead = [...entries];
+  for (let entry = ahead.pop(); entry; entry = ahead.pop()) {
+    const path = entry.fullPath.replace(/^\//, "");
+    if (isFile(entry)) {
+      items.push({ path, file: await fileOf(entry) });
+      continue;
+    }
+    const inside = await namesIn(entry as FileSystemDirectoryEntry);
+    if (inside.length === 0) items.push({ path, file: null });
+    ahead.push(...inside);
+  }
+  return items.sort((first, second) => (first.path < second.path ? -1 : 1));
+}
+
+function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
+  return entry.isFile;
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  return new Promise((resolve, reject) => entry.file(resolve, reject));
+}
+
+/** All of them: browsers give a hundred at a time, and none when there are no more. */
+async function namesIn(directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = directory.createReader();
+  const all: FileSystemEntry[] = [];
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    );
+    if (some.length === 0) return all;
+    all.push(...some);
+  }
+}
