@@ -21,8 +21,9 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     # Mantine writes style elements; everything else of the page comes from its own files. Uploads are hashed by
     # WebAssembly, which has a word of its own: it allows no text to become a script.
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'none'",
 }
 
 
