@@ -15,6 +15,7 @@
     │   ├── InUse                  409 in_use           something depends on it
     │   ├── RefMoved               409 ref_moved        somebody committed first
     │   ├── MergeConflict          409 merge_conflict   both sides changed the same paths
+    │   ├── ChangedOutside         409 changed_outside  an object outside the lake is no longer what was imported
     │   ├── StalePlacement         409 stale_placement
     │   ├── DoesNotFit             409 does_not_fit     a commit on a volume, a job on a compute
     │   └── NotReady               409 not_ready
@@ -137,6 +138,12 @@ class MergeConflict(Conflict):
     """Both sides changed the same paths."""
 
     code = "merge_conflict"
+
+
+class ChangedOutside(Conflict):
+    """An object outside the lake is no longer what was imported."""
+
+    code = "changed_outside"
 
 
 class StalePlacement(Conflict):

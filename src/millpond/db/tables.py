@@ -274,6 +274,8 @@ page = Table(
     Column("allocated", BigInteger, nullable=False),
     Column("first_path", LargeBinary, nullable=False),
     Column("last_path", LargeBinary, nullable=False),
+    # Names of the connections that external entries below it lie behind, with spaces between them.
+    Column("external", Text, nullable=False, server_default=text("''")),
     sqlite_with_rowid=False,
 )
 
@@ -545,4 +547,66 @@ usage = Table(
     Column("write_bytes", BigInteger, nullable=False),
     Column("gpu_percent", Double, nullable=True),
     Column("gpu_memory_bytes", BigInteger, nullable=True),
+)
+
+# Imports -----------------------------------------------------------------------------------------
+
+connection = Table(
+    "connection",
+    metadata,
+    _id(),
+    _ref("project_id", "project.id", cascade=True, index=False),
+    Column("name", String(63), nullable=False),
+    Column("root", Text, nullable=False),
+    Column("endpoint", Text, nullable=True),
+    Column("region", String(63), nullable=False),
+    # Sealed with a key that is not in the database.
+    Column("credentials", LargeBinary, nullable=True),
+    _time("created_at"),
+    Column("created_by", String(63), nullable=False),
+    UniqueConstraint("project_id", "name"),
+)
+
+source = Table(
+    "source",
+    metadata,
+    _id(),
+    _ref("project_id", "project.id", cascade=True, index=False),
+    Column("name", String(63), nullable=False),
+    _ref("dataset_id", "dataset.id", cascade=True),
+    _ref("connection_id", "connection.id"),
+    # In whose name it commits: a source whose user has lost the role, or is gone, does nothing.
+    Column("user_id", String(32), ForeignKey("user_account.id", ondelete="SET NULL"), nullable=True, index=True),
+    Column("uri", Text, nullable=False),
+    Column("listing", Boolean, nullable=False),
+    Column("path", LargeBinary, nullable=False),
+    Column("branch", String(127), nullable=False),
+    Column("copies", Boolean, nullable=False),
+    Column("every_seconds", Integer, nullable=False),
+    _time("created_at"),
+    _time("paused_at", nullable=True),
+    _time("next_at", index=True),
+    # The server that runs it just now, and until when nobody else may.
+    Column("runner", String(32), nullable=True),
+    _time("runner_until", nullable=True),
+    _time("started_at", nullable=True),
+    _time("ended_at", nullable=True),
+    # What the last run did, and why the last one failed; how many failed since one succeeded.
+    Column("result", JSON, nullable=True),
+    Column("problem", Text, nullable=True),
+    Column("failures", Integer, nullable=False),
+    UniqueConstraint("project_id", "name"),
+)
+
+# What a source has put into its dataset: objects that are still so are not looked at again.
+source_object = Table(
+    "source_object",
+    metadata,
+    Column("source_id", String(32), ForeignKey("source.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", LargeBinary, primary_key=True),
+    Column("etag", Text, nullable=True),
+    Column("size", BigInteger, nullable=False),
+    # Of the entry that stands for it.
+    Column("digest", LargeBinary(32), nullable=False),
+    sqlite_with_rowid=False,
 )

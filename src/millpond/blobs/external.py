@@ -1,0 +1,55 @@
+"""The small interface behind which places outside the lake lie: listed, looked at and read, never written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from millpond.errors import ChangedOutside
+from millpond.model.connection import ExternalObject
+
+
+class ExternalPlace(Protocol):
+    """Objects by URI. Every method may be called from any thread and again.
+
+    NotFound for what is not there, Forbidden for credentials that do not suffice, BadRequest for what may not be
+    reached, StoreUnavailable for what may pass, ChangedOutside for an object that is no longer what was asked for.
+    """
+
+    def look(self, uri: str) -> ExternalObject:
+        """One object."""
+        ...
+
+    def list(self, uri: str) -> Iterator[ExternalObject]:
+        """In a bucket: everything below `uri`, which ends with `/`. At https: what the text at `uri` lists."""
+        ...
+
+    def read(self, found: ExternalObject, start: int, end: int) -> Iterator[bytes]:
+        """Bytes `start` to `end` (not included), exactly, of the object as it was when it was `found`."""
+        ...
+
+    def sign(self, uri: str, seconds: int) -> str | None:
+        """A URL to GET the object without credentials; None where only this process can read it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def changed(uri: str, why: str) -> ChangedOutside:
+    return ChangedOutside(
+        f"{uri} is no longer the object that was imported: {why}.",
+        hint="Import it again to take the new one; the old content is gone from there.",
+        uri=uri,
+    )
+
+
+def same_etag(one: str | None, other: str | None) -> bool:
+    """Whether both are strong and name the same bytes; stores differ in whether they write quotes."""
+    return bool(one and other) and strong(one) is not None and strong(one) == strong(other)
+
+
+def strong(etag: str | None) -> str | None:
+    """The bare text of a strong ETag; None for a weak one, which does not promise equal bytes."""
+    if not etag or etag.startswith("W/"):
+        return None
+    return etag.strip('"') or None

@@ -1,0 +1,140 @@
+"""Objects in an S3 bucket, read with a connection's own keys and with nothing that the environment may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+import urllib3
+
+from millpond.blobs.external import strong
+from millpond.blobs.external_web import checked_parts
+from millpond.blobs.guarded_http import GuardedHttp, body_of, shown
+from millpond.blobs.sigv4 import Keys, Query, encode_path, encode_query, signed_headers, signed_url
+from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
+from millpond.model.connection import ExternalObject, Place
+
+_ANSWER_MOST = 16 << 20
+_PER_PAGE = "1000"
+
+
+class S3Place:
+    """ExternalPlace on one bucket. Without keys the bucket must be public."""
+
+    def __init__(self, place: Place, http: GuardedHttp, keys: Keys | None, clock: Callable[[], datetime]) -> None:
+        self._place = place
+        self._http = http
+        self._keys = keys
+        self._clock = clock
+        # Path style: one host, so that certificates and listed hosts fit, whatever the bucket is called.
+        self._bucket_url = f"{place.endpoint or _amazon(place.region)}/{place.bucket}"
+
+    def look(self, uri: str) -> ExternalObject:
+        answer = self._send("HEAD", self._url(uri), (), {})
+        answer.release_conn()
+        _check(answer, uri)
+        etag = answer.headers.get("ETag")
+        length = answer.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            raise StoreUnavailable(f"{uri} does not say how long it is.")
+        return ExternalObject(uri, int(length), etag if strong(etag) else None)
+
+    def list(self, uri: str) -> Iterator[ExternalObject]:
+        prefix = self._place.key_of(self._covered(uri))
+        token: str | None = None
+        while True:
+            query = [("list-type", "2"), ("prefix", prefix), ("max-keys", _PER_PAGE), ("encoding-type", "url")]
+            if token:
+                query.append(("continuation-token", token))
+            answer = self._send("GET", f"{self._bucket_url}", query, {})
+            _check(answer, uri)
+            page = _parse(body_of(answer, uri, _ANSWER_MOST), uri)
+            yield from self._objects(page)
+            token = _text(page, "NextContinuationToken")
+            if _text(page, "IsTruncated") != "true" or not token:
+                return
+
+    def read(self, found: ExternalObject, start: int, end: int) -> Iterator[bytes]:
+        if start >= end:
+            return
+        headers = {"Range": f"bytes={start}-{end - 1}", "If-Match": f'"{strong(found.etag)}"'}
+        yield from checked_parts(self._send("GET", self._url(found.uri), (), headers), found, start, end)
+
+    def sign(self, uri: str, seconds: int) -> str | None:
+        url = self._url(uri)
+        if self._keys is None:
+            return url
+        return signed_url(url, keys=self._keys, region=self._place.region, now=self._clock(), seconds=seconds)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _send(self, method: str, url: str, query: Query, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        if self._keys is not None:
+            now, region = self._clock(), self._place.region
+            headers = headers | signed_headers(method, url, query, keys=self._keys, region=region, now=now)
+        # A redirect of S3 means another region: the signature would not fit there.
+        return self._http.request(method, f"{url}?{encode_query(query)}" if query else url, headers, follow=False)
+
+    def _url(self, uri: str) -> str:
+        return f"{self._bucket_url}/{encode_path(self._place.key_of(self._covered(uri)))}"
+
+    def _covered(self, uri: str) -> str:
+        if not self._place.covers(uri):
+            raise BadRequest(f"{uri} does not lie below {self._place.root}.")
+        return uri
+
+    def _objects(self, page: ElementTree.Element) -> Iterator[ExternalObject]:
+        for item in page:
+            if _local(item) != "Contents":
+                continue
+            key, size, etag = unquote(_text(item, "Key") or ""), _text(item, "Size") or "", _text(item, "ETag")
+            if not key or not size.isdecimal():
+                raise StoreUnavailable(f"{self._place.root} lists an object without key or size.")
+            yield ExternalObject(self._place.uri_of(key), int(size), etag if strong(etag) else None)
+
+
+def host_of(place: Place) -> str:
+    """The host that requests for this bucket go to."""
+    return urlsplit(place.endpoint or _amazon(place.region)).hostname or ""
+
+
+def _amazon(region: str) -> str:
+    suffix = ".cn" if region.startswith("cn-") else ""
+    return f"https://s3.{region}.amazonaws.com{suffix}"
+
+
+def _check(answer: urllib3.BaseHTTPResponse, uri: str) -> None:
+    if answer.status in (200, 206):
+        return
+    region = answer.headers.get("x-amz-bucket-region")
+    body = b"" if answer.status == 404 else answer.read(1000, decode_content=False)
+    answer.release_conn()
+    if answer.status == 404:
+        raise NotFound(f"{shown(uri)} is not there.")
+    if answer.status in (401, 403):
+        raise Forbidden(f"{shown(uri)} may not be read.", hint="Check the connection's keys, and what they allow.")
+    if answer.status in (301, 307) or region:
+        where = f": the bucket is in region {region}" if region else ""
+        raise BadRequest(f"{shown(uri)} is answered elsewhere{where}.", hint="Add the connection with its --region.")
+    raise BadRequest(f"{shown(uri)} answered {answer.status}: {body[:200].decode(errors='replace')}")
+
+
+def _parse(data: bytes, uri: str) -> ElementTree.Element:
+    # Entities could make a small answer huge; lists of S3 have none.
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise StoreUnavailable(f"{shown(uri)} answers with something that is not a list of S3.")
+    try:
+        return ElementTree.fromstring(data)
+    except ElementTree.ParseError as error:
+        raise StoreUnavailable(f"{shown(uri)} answers with something that is not a list of S3.") from error
+
+
+def _local(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _text(element: ElementTree.Element, name: str) -> str | None:
+    return next((child.text for child in element if _local(child) == name), None)

@@ -1,0 +1,191 @@
+"""HTTP to addresses that imports may reach. What counts is the address a socket is connected to, at every hop.
+
+A name is looked up once for each connection, and the connection goes to the address that was judged: a name that
+changes its mind between check and use gains nothing. Proxies of the environment are not used, for they would hide
+where a connection ends.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urljoin, urlsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from millpond.blobs.retry import Patience
+from millpond.decide.reach import Reach
+from millpond.errors import BadRequest, StoreUnavailable
+
+_TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
+_TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
+_REDIRECTS = {301, 302, 303, 307, 308}
+_HOPS = 5
+_PART = 1 << 20
+
+
+class GuardedHttp:
+    """Requests of one connection. `authorization` goes to the origin of each request's first URL, and nowhere else."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        *,
+        authorization: str | None = None,
+        patience: Patience | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._reach = reach
+        self._authorization = authorization
+        self._patience = patience or Patience(attempts=4, first=0.2)
+        self._sleep = sleep
+        self._pool = _pool(reach)
+
+    def request(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, *, follow: bool = True
+    ) -> urllib3.BaseHTTPResponse:
+        """The answer, its body not read yet (`body_of`, `parts_of`). Redirects are followed if `follow`.
+
+        BadRequest for an address that may not be reached, StoreUnavailable for what may pass.
+        """
+        problem = ""
+        cause: Exception | None = None
+        for attempt in range(self._patience.attempts):
+            if attempt:
+                self._sleep(self._patience.wait(attempt - 1, random.random()))
+            try:
+                answer = self._follow(method, url, dict(headers or {}), _HOPS if follow else 0)
+            except urllib3.exceptions.HTTPError as error:
+                problem, cause = _words(error), error
+                continue
+            if answer.status not in _TRANSIENT:
+                return answer
+            problem, cause = f"it answered {answer.status}", None
+            answer.drain_conn()
+            answer.release_conn()
+        raise StoreUnavailable(f"{shown(url)} does not answer as it should: {problem}.") from cause
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def _follow(self, method: str, url: str, headers: dict[str, str], hops: int) -> urllib3.BaseHTTPResponse:
+        first = _origin(url)
+        for _ in range(hops + 1):
+            self._check_scheme(url)
+            sent = dict(headers)
+            if self._authorization and _origin(url) == first:
+                sent["Authorization"] = self._authorization
+            answer = self._pool.request(method, url, headers=sent, redirect=False, preload_content=False, retries=False)
+            target = answer.headers.get("Location")
+            if not hops or answer.status not in _REDIRECTS or not target:
+                return answer
+            answer.drain_conn()
+            answer.release_conn()
+            url = urljoin(url, target)
+        raise BadRequest(f"{shown(url)} leads on and on: more than {_HOPS} redirects.")
+
+    def _check_scheme(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme == "https" or (parts.scheme == "http" and self._reach.lists(parts.hostname or "")):
+            return
+        raise BadRequest(
+            f"{shown(url)} may not be reached: it is not https.",
+            hint="Plain http is for hosts that an administrator lists (MILL_IMPORT_HOSTS).",
+        )
+
+
+def parts_of(answer: urllib3.BaseHTTPResponse, uri: str) -> Iterator[bytes]:
+    """The body, piece by piece. StoreUnavailable if it breaks off."""
+    try:
+        yield from answer.stream(_PART, decode_content=False)
+    except urllib3.exceptions.HTTPError as error:
+        raise StoreUnavailable(f"{shown(uri)} broke off: {_words(error)}.") from error
+    finally:
+        answer.release_conn()
+
+
+def body_of(answer: urllib3.BaseHTTPResponse, uri: str, most: int) -> bytes:
+    """The whole body. BadRequest if it is longer than `most`."""
+    found = bytearray()
+    for part in parts_of(answer, uri):
+        found += part
+        if len(found) > most:
+            raise BadRequest(f"What {shown(uri)} answers is longer than {most:,} bytes.")
+    return bytes(found)
+
+
+def shown(url: str) -> str:
+    """Without the query: it may hold a signature, which does not belong into messages and logs."""
+    return url.partition("?")[0]
+
+
+class _Guarded(HTTPConnection):
+    """Connects to nothing but an address that may be reached."""
+
+    reach = Reach()
+
+    def _new_conn(self) -> socket.socket:
+        host = self._dns_host.strip("[]")
+        try:
+            found = socket.getaddrinfo(host, self.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise urllib3.exceptions.NameResolutionError(host, self, socket.gaierror(str(error))) from error
+        refused: list[str] = []
+        problem: OSError | None = None
+        for family, kind, protocol, _, address in found:
+            if not self.reach.allows(host, str(address[0])):
+                refused.append(str(address[0]))
+                continue
+            try:
+                return self._connect(family, kind, protocol, address)
+            except OSError as error:
+                problem = error
+        if problem is None:
+            raise BadRequest(
+                f"{host} may not be reached: {', '.join(dict.fromkeys(refused))} is not a public address.",
+                hint="An administrator may list hosts and networks that imports reach (MILL_IMPORT_HOSTS).",
+            )
+        raise urllib3.exceptions.NewConnectionError(self, f"cannot be connected to: {problem}") from problem
+
+    def _connect(self, family: int, kind: int, protocol: int, address: tuple[object, ...]) -> socket.socket:
+        opened = socket.socket(family, kind, protocol)
+        try:
+            timeout = self.timeout
+            opened.settimeout(timeout if isinstance(timeout, int | float) else 10.0)
+            opened.connect(address)
+            # The kernel's word, whatever stands between: the address that bytes will come from.
+            if not self.reach.allows(self._dns_host.strip("[]"), str(opened.getpeername()[0])):
+                raise OSError("it led to an address that is not public")
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+
+def _pool(reach: Reach) -> urllib3.PoolManager:
+    """A pool whose connections know `reach`: urllib3 makes them from classes."""
+    guarded = type("GuardedConnection", (_Guarded,), {"reach": reach})
+    guarded_tls = type("GuardedTlsConnection", (_Guarded, HTTPSConnection), {"reach": reach})
+    pool = urllib3.PoolManager(
+        retries=False, timeout=_TIMEOUT, maxsize=8, block=False, ssl_context=ssl.create_default_context()
+    )
+    pool.pool_classes_by_scheme = {
+        "http": type("GuardedPool", (urllib3.HTTPConnectionPool,), {"ConnectionCls": guarded}),
+        "https": type("GuardedTlsPool", (urllib3.HTTPSConnectionPool,), {"ConnectionCls": guarded_tls}),
+    }
+    return pool
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _words(error: BaseException) -> str:
+    """What urllib3 says, without the object it says it of."""
+    return str(error).rpartition(">: ")[2].strip().rstrip(".")[:200]
