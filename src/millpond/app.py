@@ -7,13 +7,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from logging import getLogger
 from pathlib import Path
 
 from millpond import data_dir
+from millpond.api.content import create_content_app
 from millpond.api.listener import Listener, bind
+from millpond.api.origins import TwoOrigins
 from millpond.api.server import create_app
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
@@ -35,6 +37,7 @@ from millpond.settings import Settings
 logger = getLogger(__name__)
 
 _PORTS_TO_TRY = 50
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,12 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(data_dir.locked(settings.data_dir, clock.now()))
         # First what may be refused: a password that was made but never shown would be of no use.
-        listening = stack.enter_context(_listening(settings, port_is_fixed=port_is_fixed))
+        listening = stack.enter_context(_listening(settings.host, settings.port, is_fixed=port_is_fixed))
+        port = listening.getsockname()[1]
+        content = stack.enter_context(_listening_for_content(settings, port))
+        content_port = content.getsockname()[1]
         prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
-        deps = replace(prepared.deps, settings=replace(settings, port=listening.getsockname()[1]))
+        deps = replace(prepared.deps, settings=replace(settings, port=port, content_port=content_port))
         url = local_url(deps.settings)
         ready = Ready(
             url=deps.settings.public_url or url,
@@ -74,7 +80,8 @@ def serve(
             database_copy=prepared.database_copy,
         )
         _sign_in_command_line(deps, url)
-        listener = Listener(create_app(deps, hub), hub, on_ready=lambda: on_ready(ready))
+        app = TwoOrigins(create_app(deps, hub), create_content_app(deps), content_port)
+        listener = Listener(app, hub, on_ready=lambda: on_ready(ready))
         _stop_on_signals(listener)
         runner = LoopRunner(_loops(deps), clock=clock, hub=hub)
         runner.start()
@@ -83,7 +90,7 @@ def serve(
             child = _local_agent(deps, url)
             child.start()
             stack.callback(child.stop)
-        listener.run(sockets=[listening])
+        listener.run(sockets=[listening, content])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +160,12 @@ def _loops(deps: Deps) -> Sequence[Loop]:
 
 
 @contextmanager
-def _listening(settings: Settings, *, port_is_fixed: bool) -> Iterator[socket.socket]:
+def _listening(host: str, port: int, *, is_fixed: bool, option: str = "--port") -> Iterator[socket.socket]:
     """A socket on the port, or on the next free one unless the port was asked for."""
-    last = settings.port if port_is_fixed or settings.port == 0 else settings.port + _PORTS_TO_TRY
-    for port in range(settings.port, last + 1):
+    last = port if is_fixed or port == 0 else min(port + _PORTS_TO_TRY, _LAST_PORT)
+    for candidate in range(port, last + 1):
         try:
-            listening = bind(settings.host, port)
+            listening = bind(host, candidate)
         except OSError as error:
             problem = error
             continue
@@ -166,9 +173,17 @@ def _listening(settings: Settings, *, port_is_fixed: bool) -> Iterator[socket.so
             yield listening
         return
     raise SetupError(
-        f"The server cannot listen on {settings.host} port {settings.port}: {problem.strerror}.",
-        hint="Stop what uses it, or choose another --port (or --host).",
+        f"The server cannot listen on {host} port {port}: {problem.strerror}.",
+        hint=f"Stop what uses it, or choose another {option} (or --host).",
     ) from problem
+
+
+def _listening_for_content(settings: Settings, port: int) -> AbstractContextManager[socket.socket]:
+    """The second origin's port: the one behind the page's unless another was asked for."""
+    if settings.content_port is not None:
+        return _listening(settings.host, settings.content_port, is_fixed=True, option="--content-port")
+    is_any = settings.port == 0 or port == _LAST_PORT
+    return _listening(settings.host, 0 if is_any else port + 1, is_fixed=False, option="--content-port")
 
 
 def _sign_in_command_line(deps: Deps, url: str) -> None:

@@ -25,6 +25,10 @@ class Settings:
     lake_url: str | None = None
     # Where clients reach this server, when that is not http://host:port (a proxy, a host name).
     public_url: str | None = None
+    # The second origin, where HTML and SVG of datasets are shown (docs/design/007). None: the port behind `port`, or
+    # the next free one; and, for the URL, whatever host the page is reached by.
+    content_port: int | None = None
+    content_url: str | None = None
     start_agent: bool = True
     # GPUs of this machine, declared; None: its agent asks the driver.
     gpus: int | None = None
@@ -35,6 +39,10 @@ class Settings:
     bin_days: int = 30
     # How often what nothing needs is removed from the lake; 0: only when somebody asks (`mill lake collect`).
     collect_seconds: float = 86_400.0
+    # Hosts and networks beside the public ones that imports may reach, with commas between them.
+    import_hosts: str = ""
+    # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.
+    secret_key_file: Path | None = None
 
     @property
     def database(self) -> str:
@@ -43,6 +51,10 @@ class Settings:
     @property
     def lake(self) -> str:
         return self.lake_url or (self.data_dir / "lake").as_uri()
+
+    @property
+    def secret_key(self) -> Path:
+        return self.secret_key_file or self.data_dir / "secret.key"
 
     @property
     def logs_dir(self) -> Path:

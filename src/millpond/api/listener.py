@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from millpond.services.events import EventHub
 
@@ -17,7 +17,7 @@ _GRACE_SECONDS = 2
 class Listener(uvicorn.Server):
     """Answers on a socket that is already bound, so a caller may connect before `run` has been called."""
 
-    def __init__(self, app: FastAPI, hub: EventHub, *, on_ready: Callable[[], None] | None = None) -> None:
+    def __init__(self, app: ASGIApp, hub: EventHub, *, on_ready: Callable[[], None] | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,

@@ -10,8 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millpond.api import problems
 from millpond.api.metrics import RequestMetrics
-from millpond.errors import MillError
+from millpond.api.origins import content_origin, is_content_host
+from millpond.errors import Forbidden, MillError
 from millpond.model.ids import new_id
+from millpond.settings import Settings
 
 logger = getLogger(__name__)
 
@@ -19,20 +21,22 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
-    # Mantine writes style elements; everything else of the page comes from its own files. Uploads are hashed by
-    # WebAssembly, which has a word of its own: it allows no text to become a script.
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; "
-    "form-action 'self'; frame-ancestors 'none'",
 }
+# Mantine writes style elements; everything else of the page comes from its own files. Uploads are hashed by
+# WebAssembly, which has a word of its own: it allows no text to become a script. Only the second origin is framed.
+_POLICY = (
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; "
+)
 
 
 class RequestEdge:
     """ASGI middleware. An exception nobody expected is logged here with the request id and answered with 500."""
 
-    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics, settings: Settings) -> None:
         self._app = app
         self._metrics = metrics
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,9 +55,13 @@ class RequestEdge:
                 headers["X-Request-Id"] = request_id
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                headers.setdefault("Content-Security-Policy", self._policy(scope))
             await send(message)
 
         try:
+            if is_content_host(self._settings, scope):
+                await problems.respond(request_id, _mixed_up(), status=421)(scope, receive, tagged)
+                return
             await self._app(scope, receive, tagged)
         except Exception:
             logger.exception("request_failed request=%s %s %s", request_id, scope["method"], scope["path"])
@@ -63,3 +71,14 @@ class RequestEdge:
             await problems.respond(request_id, error)(scope, receive, tagged)
         finally:
             self._metrics.observe(scope, status, time.monotonic() - started)
+
+    def _policy(self, scope: Scope) -> str:
+        content = content_origin(self._settings, scope)
+        return _POLICY + (f"frame-src {content}; connect-src 'self' {content}" if content else "frame-src 'none'")
+
+
+def _mixed_up() -> MillError:
+    return Forbidden(
+        "This host name belongs to the second origin, but the request came to the page's port.",
+        hint="The proxy must lead it to the port of --content-port (docs/operations.md).",
+    )

@@ -25,6 +25,7 @@ from millpond.api.routes import (
     datasets,
     doctor,
     events,
+    files,
     home,
     jobs,
     lake,
@@ -60,6 +61,7 @@ ROUTERS: Sequence[APIRouter] = (
     agents.router,
     placements.router,
     datasets.router,
+    files.router,
     commits.router,
     uploads.router,
     sites.router,
@@ -94,7 +96,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     problems.install(app)
     storage_errors.install(app)
     app.add_middleware(BodyLimit, settings=deps.settings)
-    app.add_middleware(RequestEdge, metrics=metrics.RequestMetrics(registry))
+    app.add_middleware(RequestEdge, metrics=metrics.RequestMetrics(registry), settings=deps.settings)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

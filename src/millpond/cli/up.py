@@ -8,11 +8,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from millpond import app as server
+from millpond.api.origins import origin_of
 from millpond.cli.secret import read_secret
+from millpond.errors import SetupError
 from millpond.memory import return_large_buffers
 from millpond.model.volume import DAY
 from millpond.services.reindex import Reindexed
@@ -42,6 +45,25 @@ def up(
     public_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where others reach this server, behind a proxy for example.")
     ] = None,
+    content_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            envvar="MILL_CONTENT_PORT",
+            help="Where HTML and SVG of datasets are shown, apart from the page. Without it, the port behind --port "
+            "or the next free one.",
+            show_default=False,
+        ),
+    ] = None,
+    content_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="MILL_CONTENT_URL",
+            help="Where browsers reach --content-port, behind a proxy: a host name of its own.",
+        ),
+    ] = None,
     agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
     gpus: Annotated[
         int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
@@ -61,12 +83,29 @@ def up(
         database_url=database_url,
         lake_url=lake_url,
         public_url=public_url,
+        content_port=content_port,
+        content_url=checked_content_url(content_url, public_url),
         start_agent=agent,
         gpus=gpus,
         collect_seconds=DAY if collect else 0,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)
+
+
+def checked_content_url(url: str | None, public_url: str | None) -> str | None:
+    """`url` itself, if browsers keep what it shows apart from the page. SetupError says what is wrong otherwise."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise SetupError(f"{url!r} is no origin.", hint="Give scheme and host, like https://content.example.com.")
+    if public_url is not None and origin_of(public_url) == origin_of(url):
+        raise SetupError(
+            "--content-url and --public-url are the same origin.",
+            hint="Give what users made a host name of its own, best under another domain.",
+        )
+    return url
 
 
 def admin_password(file: Path | None, environ: Mapping[str, str] = os.environ) -> str | None:

@@ -11,6 +11,7 @@ from millpond.db.engine import Database
 from millpond.lake.kept import Kept
 from millpond.lake.renames import Summary
 from millpond.services.pages import PageCache
+from millpond.services.tickets import UsedTickets
 from millpond.settings import Settings
 
 DIFFS_BYTES = 64 << 20
@@ -60,5 +61,9 @@ class Deps:
     pages: PageCache = field(default_factory=PageCache)
     # Packs found good while their URLs still worked: they are read once more when those have expired.
     found_good: set[str] = field(default_factory=set)
+    # Packs somebody waits for: they are checked at once, though their upload may still go on.
+    check_soon: set[str] = field(default_factory=set)
     # Differences that are being paged through, by the two trees.
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
+    # One-time tickets to the second origin that this server has taken.
+    used_tickets: UsedTickets = field(default_factory=UsedTickets)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,19 +17,6 @@ from millpond.model.tree import Content, Entry, Kind
 from millpond.services import access
 from millpond.services.deps import Deps
 from millpond.services.reading import reader_of
-
-# What a browser may show by itself. Everything that could run (HTML, SVG, XML, scripts) is shown as plain text.
-_SHOWN = frozenset(
-    {
-        "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp",
-        "audio/mpeg", "audio/ogg", "audio/wav", "audio/x-wav", "audio/flac",
-        "video/mp4", "video/webm", "video/ogg",
-    }
-)  # fmt: skip
-_TEXT = frozenset({"json", "xml", "javascript", "yaml", "x-yaml", "toml", "x-sh", "x-python", "csv", "x-ndjson", "sql"})
-_TEXT_SUFFIXES = (".md", ".log", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".jsonl", ".ipynb", ".csv", ".tsv", ".txt")
-PLAIN = "text/plain; charset=utf-8"
-BINARY = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +41,7 @@ class OpenFile:
         for piece in self.pieces:
             low, high = max(start - piece.start, 0), min(end - piece.start, piece.place.raw)
             if low < high:
-                yield bytes(_blob(deps, keys, piece.place)[low:high])
+                yield bytes(read_blob(deps, keys, piece.place)[low:high])
 
 
 def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFile:
@@ -72,46 +58,41 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
     entry = leaf.entry(number)
     if not entry.kind.is_file:
         raise BadRequest(f"{path!r} is a {'directory' if entry.kind is Kind.DIRECTORY else 'symbolic link'}.")
-    pieces = _pieces(deps, dataset.project_id, leaf_ref.id, entry)
+    keys = ProjectKeys(dataset.project_id)
+    places = locator_of(deps, keys, leaf_ref.id) if entry.content is not Content.NOTHING else {}
+    pieces = pieces_of(deps, keys, places, entry)
     name = to_text(wanted.rpartition(b"/")[2])
     return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, pieces)
 
 
-def content_type(name: str) -> str:
-    """A type that is safe to show on the page's own origin, whatever the file holds."""
-    guessed = (mimetypes.guess_type(name)[0] or "").lower()
-    if guessed in _SHOWN:
-        return guessed
-    kind, _, subtype = guessed.partition("/")
-    is_text = kind == "text" or subtype in _TEXT or subtype.endswith(("+xml", "+json"))
-    return PLAIN if is_text or name.lower().endswith(_TEXT_SUFFIXES) else BINARY
-
-
-def _pieces(deps: Deps, project_id: str, leaf_id: str, entry: Entry) -> tuple[Piece, ...]:
+def pieces_of(deps: Deps, keys: ProjectKeys, places: Mapping[bytes, BlobPlace], entry: Entry) -> tuple[Piece, ...]:
+    """The blobs of a file in order; `places` is the locator of its leaf. Reads the chunk list of a large file."""
     if entry.content is Content.NOTHING:
         return ()
     if entry.content is Content.EXTERNAL:
         raise BadRequest("This file lies outside the lake; this version does not read such files.")
-    keys = ProjectKeys(project_id)
-    places = unpack_locator(deps.store.get(keys.locator(leaf_id)))
     if entry.content is Content.BLOB:
-        return (Piece(0, _place(places, entry.digest)),)
-    chunks = decode_chunk_list(_blob(deps, keys, _place(places, entry.digest)))
+        return (Piece(0, place_of(places, entry.digest)),)
+    chunks = decode_chunk_list(read_blob(deps, keys, place_of(places, entry.digest)))
     pieces: list[Piece] = []
     start = 0
     for digest, length in zip(chunks.digests, chunks.lengths, strict=True):
-        pieces.append(Piece(start, _place(places, digest)))
+        pieces.append(Piece(start, place_of(places, digest)))
         start += length
     return tuple(pieces)
 
 
-def _place(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
+def locator_of(deps: Deps, keys: ProjectKeys, leaf_id: str) -> Mapping[bytes, BlobPlace]:
+    return unpack_locator(deps.store.get(keys.locator(leaf_id)))
+
+
+def place_of(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
     try:
         return places[digest]
     except KeyError:
         raise Corrupt(f"No locator says where blob {digest.hex()[:12]} lies.") from None
 
 
-def _blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
+def read_blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
     stored = deps.store.get_range(keys.pack(place.pack_id), place.offset, place.offset + place.stored)
     return memoryview(decode_blob(place.digest, place.encoding, stored, place.raw))

@@ -134,6 +134,13 @@ class Change(Response):
     path_before: str | None = None
 
 
+class Preview(Response):
+    """Where a document of the second origin is shown: `url` works once, for a minute. `origin` is its beginning."""
+
+    origin: str
+    url: str
+
+
 class Diff(Response):
     """Counts and bytes are of the whole difference, `items` of one part of it.
 

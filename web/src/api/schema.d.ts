@@ -498,6 +498,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Preview
+         * @description A ticket for HTML or SVG, which only the second origin shows: an address that works once, for a minute.
+         */
+        post: operations["create_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/urls": {
         parameters: {
             query?: never;
@@ -512,6 +532,28 @@ export interface paths {
          * @description Agents get what they were told to fill, jobs their inputs, people what their role shows them.
          */
         post: operations["sign_urls"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/zip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Zip
+         * @description A directory with everything below it as one zip file, made while it is sent.
+         *
+         *     If something in the lake turns out to be damaged the connection ends early, so that nobody takes half for the whole.
+         */
+        get: operations["get_zip"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2517,6 +2559,16 @@ export interface components {
             state: "preparing" | "running" | "saving" | "finished";
         };
         /**
+         * Preview
+         * @description Where a document of the second origin is shown: `url` works once, for a minute. `origin` is its beginning.
+         */
+        Preview: {
+            /** Origin */
+            origin: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * Problem
          * @description RFC 9457: the shape of every error of the API.
          */
@@ -4324,6 +4376,7 @@ export interface operations {
             };
             header?: {
                 "if-none-match"?: string | null;
+                "if-range"?: string | null;
                 Range?: string | null;
             };
             path: {
@@ -4342,6 +4395,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_preview: {
+        parameters: {
+            query: {
+                /** @description In text form: \xNN for bytes that are not UTF-8. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
             };
             /** @description A problem */
             default: {
@@ -4380,6 +4470,41 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Urls"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_zip: {
+        parameters: {
+            query?: {
+                /** @description In text form: \xNN for bytes that are not UTF-8. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

@@ -1,4 +1,4 @@
-"""Commits: made from uploads, their history, directories, files, differences, and URLs of their objects.
+"""Commits: made from uploads, their history, directories, differences, and URLs of their objects.
 
 A ref may hold slashes, so it is matched as a path; the routes with something behind it come first.
 """
@@ -6,19 +6,16 @@ A ref may hold slashes, so it is matched as a path; the routes with something be
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Query
-from starlette.responses import Response, StreamingResponse
+from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.api.ranges import parse_range
 from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import commits, diffs, edits, files, merges, reading, urls
+from millpond.services import commits, diffs, edits, merges, reading, urls
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -28,9 +25,6 @@ router = APIRouter(prefix="/projects/{project}/datasets/{dataset}", tags=["commi
 Committer = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
 Reader = Annotated[Scope, InProject(Role.VIEWER, placements=True, agents=True)]
 TreePath = Annotated[str, Query(max_length=20_000, description="In text form: \\xNN for bytes that are not UTF-8.")]
-
-# What users or jobs produced never runs in the page's own origin.
-_SANDBOX = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
 
 
 @router.get("/commits")
@@ -64,45 +58,20 @@ def list_entries(
     cursor: Cursor = None,
 ) -> Page[wire.TreeEntry]:
     """One directory."""
-    found, commit = _commit(deps, scope, dataset, ref)
+    found, commit = commit_of(deps, scope, dataset, ref)
     return page(reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor), lambda item: item)
-
-
-@router.get("/commits/{ref:path}/file", response_class=Response)
-def get_file(
-    dataset: str,
-    ref: str,
-    scope: Viewer,
-    deps: DepsOf,
-    path: TreePath,
-    download: bool = False,
-    range_: Annotated[str | None, Header(alias="Range")] = None,
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
-    """The bytes of one file, or a range of them."""
-    found, commit = _commit(deps, scope, dataset, ref)
-    file = files.open_file(deps, found, commit, path)
-    headers = _file_headers(file, download=download)
-    if if_none_match == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
-    part = parse_range(range_, file.size)
-    start, end = part or (0, file.size)
-    headers["Content-Length"] = str(end - start)
-    if part:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
-    return StreamingResponse(file.read(deps, start, end), status_code=206 if part else 200, headers=headers)
 
 
 @router.post("/commits/{ref:path}/urls")
 def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, deps: DepsOf) -> wire.Urls:
     """Agents get what they were told to fill, jobs their inputs, people what their role shows them."""
-    found, commit = _commit(deps, scope, dataset, ref)
+    found, commit = commit_of(deps, scope, dataset, ref)
     return urls.sign(deps, scope.actor, found, commit, body)
 
 
 @router.get("/commits/{ref:path}")
 def get_commit(dataset: str, ref: str, scope: Reader, deps: DepsOf) -> wire.Commit:
-    found, commit = _commit(deps, scope, dataset, ref)
+    found, commit = commit_of(deps, scope, dataset, ref)
     urls.check_may_know(deps, scope.actor, commit)
     return reading.commit_shape(deps, found, commit)
 
@@ -118,7 +87,7 @@ def get_diff(
     cursor: Cursor = None,
 ) -> wire.Diff:
     """Added, removed, changed and renamed paths between two refs."""
-    found, old = _commit(deps, scope, dataset, before)
+    found, old = commit_of(deps, scope, dataset, before)
     new = reading.get_commit(deps, found, after)
     return diffs.diff(deps, found, old, new, limit=limit, cursor=cursor)
 
@@ -144,20 +113,6 @@ def revert_commit(dataset: str, body: wire.Revert, scope: Member, deps: DepsOf) 
     return reading.commit_shape(deps, found, merges.revert(deps, scope.actor, found, body))
 
 
-def _commit(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:
+def commit_of(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:
     found = find(deps, scope, dataset)
     return found, reading.get_commit(deps, found, ref)
-
-
-def _file_headers(file: files.OpenFile, *, download: bool) -> dict[str, str]:
-    kind = files.content_type(file.name)
-    shown = "inline" if kind != files.BINARY and not download else "attachment"
-    return {
-        "Content-Type": kind,
-        "Content-Disposition": f"{shown}; filename*=UTF-8''{quote(file.name, safe='')}",
-        "Accept-Ranges": "bytes",
-        "ETag": f'"{file.digest}"',
-        "Cache-Control": "private, no-cache",
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": _SANDBOX,
-    }

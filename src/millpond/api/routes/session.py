@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from fastapi import APIRouter, Request, Response
 
 from millpond import __version__
@@ -28,6 +30,7 @@ def sign_in(body: wire.Login, request: Request, response: Response, deps: DepsOf
         httponly=True,
         samesite="lax",
         secure=_is_https(request, deps),
+        path=_cookie_path(deps),
     )
     actor, session = sessions.actor_of(deps, signed_in.cookie)
     return _session(deps, actor, signed_in.user, session)
@@ -44,7 +47,7 @@ def sign_out(actor: SignedIn, request: Request, response: Response, deps: DepsOf
     """End the session of this browser. With a token there is nothing to end."""
     if getattr(request.state, "session", None) is not None:
         sessions.sign_out(deps, actor, request.cookies[COOKIE])
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(COOKIE, path=_cookie_path(deps))
 
 
 def _session(deps: Deps, actor: Actor, user: User, session: Session | None) -> wire.Session:
@@ -58,3 +61,8 @@ def _session(deps: Deps, actor: Actor, user: User, session: Session | None) -> w
 
 def _is_https(request: Request, deps: Deps) -> bool:
     return request.url.scheme == "https" or (deps.settings.public_url or "").startswith("https:")
+
+
+def _cookie_path(deps: Deps) -> str:
+    """Only the API needs it. Cookies do not know ports: with `/` browsers would send it to the second origin, too."""
+    return urlsplit(deps.settings.public_url or "").path.rstrip("/") + "/api"

@@ -1,0 +1,110 @@
+"""What lies in a commit, as bytes: one file, a directory as a zip, and tickets for documents of the second origin.
+
+A ref may hold slashes, so it is matched as a path: these routes come before those that end with a ref.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter, Header, Request
+from starlette.responses import Response, StreamingResponse
+
+from millpond.api.access import DepsOf, Viewer, check_origin
+from millpond.api.origins import content_origin
+from millpond.api.ranges import parse_range
+from millpond.api.routes.commits import TreePath, commit_of
+from millpond.errors import NotReady
+from millpond.services import archives, files, previews
+from millpond.services.file_types import BINARY, shown_type
+from millpond.wire import data as wire
+
+router = APIRouter(prefix="/projects/{project}/datasets/{dataset}/commits/{ref:path}", tags=["files"])
+
+# What users or jobs produced never runs in the page's own origin.
+_SANDBOX = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
+
+
+@router.get("/file", response_class=Response)
+def get_file(
+    dataset: str,
+    ref: str,
+    scope: Viewer,
+    deps: DepsOf,
+    path: TreePath,
+    download: bool = False,
+    range_: Annotated[str | None, Header(alias="Range")] = None,
+    if_range: Annotated[str | None, Header()] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The bytes of one file, or a range of them."""
+    file = files.open_file(deps, *commit_of(deps, scope, dataset, ref), path)
+    headers = _file_headers(file, download=download)
+    if if_none_match == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    # A player that goes on where it was must not get the middle of another file.
+    part = parse_range(range_, file.size) if if_range in (None, headers["ETag"]) else None
+    start, end = part or (0, file.size)
+    headers["Content-Length"] = str(end - start)
+    if part:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+    return StreamingResponse(file.read(deps, start, end), status_code=206 if part else 200, headers=headers)
+
+
+@router.get("/zip", response_class=Response)
+def get_zip(dataset: str, ref: str, scope: Viewer, deps: DepsOf, path: TreePath = "") -> Response:
+    """A directory with everything below it as one zip file, made while it is sent.
+
+    If something in the lake turns out to be damaged the connection ends early, so that nobody takes half for the whole.
+    """
+    archive = archives.open_archive(deps, *commit_of(deps, scope, dataset, ref), path)
+    headers = {
+        "Content-Disposition": _disposition("attachment", archive.name),
+        "Cache-Control": "private, no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": _SANDBOX,
+        # A proxy that collects the whole answer first would need the room for it.
+        "X-Accel-Buffering": "no",
+    }
+    return StreamingResponse(archive.content, media_type="application/zip", headers=headers)
+
+
+@router.post("/preview", status_code=201)
+def create_preview(
+    dataset: str,
+    ref: str,
+    scope: Viewer,
+    deps: DepsOf,
+    request: Request,
+    path: TreePath,
+    origin: Annotated[str | None, Header(include_in_schema=False)] = None,
+) -> wire.Preview:
+    """A ticket for HTML or SVG, which only the second origin shows: an address that works once, for a minute."""
+    content = content_origin(deps.settings, request.scope)
+    if content is None:
+        raise NotReady(
+            "This server has no second address that your browser could reach, so it shows HTML and SVG as text only.",
+            hint="An administrator gives it one with `mill up --content-url` (docs/operations.md).",
+        )
+    check_origin(request)
+    found = commit_of(deps, scope, dataset, ref)
+    ticket = previews.issue(deps, scope.actor, *found, path, host=urlsplit(content).netloc, page=origin)
+    return wire.Preview(origin=content, url=f"{content}/t/{ticket}")
+
+
+def _file_headers(file: files.OpenFile, *, download: bool) -> dict[str, str]:
+    kind = shown_type(file.name)
+    return {
+        "Content-Type": kind,
+        "Content-Disposition": _disposition("attachment" if download or kind == BINARY else "inline", file.name),
+        "Accept-Ranges": "bytes",
+        "ETag": f'"{file.digest}"',
+        "Cache-Control": "private, no-cache",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": _SANDBOX,
+    }
+
+
+def _disposition(shown: str, name: str) -> str:
+    return f"{shown}; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,0 +1,94 @@
+"""Sealed values: what the server said and can recognise later without having kept it, and one-time tickets.
+
+A sealed value is JSON with an expiry and an HMAC under the server's secret. The purpose is part of what is signed, so
+a value sealed for one thing never opens another. Every server of one database opens what another one sealed; that a
+ticket was used, each server remembers by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import threading
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from secrets import token_urlsafe
+from typing import Any
+
+from millpond.errors import Forbidden
+
+# Long enough for a slow browser to follow a link, too short for anybody to find it somewhere.
+TICKET_SECONDS = 60
+
+_USED = "This ticket was used already, or its time is over."
+
+
+class UsedTickets:
+    """Which tickets have been used, for as long as they would otherwise work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._used: dict[str, datetime] = {}
+
+    def use(self, ticket_id: str, *, expires: datetime, now: datetime) -> bool:
+        """Whether this is the first time."""
+        with self._lock:
+            self._used = {known: until for known, until in self._used.items() if until > now}
+            if ticket_id in self._used:
+                return False
+            self._used[ticket_id] = expires
+            return True
+
+
+def seal(secret: bytes, purpose: str, value: Mapping[str, Any], *, expires: datetime) -> str:
+    """Text of letters, digits, `-`, `_` and one `.`: it may stand in a path."""
+    body = json.dumps({**value, "expires": expires.timestamp()}, separators=(",", ":")).encode()
+    return f"{_encode(body)}.{_encode(_signature(secret, purpose, body))}"
+
+
+def unseal(secret: bytes, purpose: str, sealed: str, now: datetime) -> dict[str, Any]:
+    """What was sealed for this purpose. Forbidden for anything else, and once it has expired."""
+    text, _, signature = sealed.partition(".")
+    try:
+        body, signed = _decode(text), _decode(signature)
+    except ValueError:
+        raise Forbidden("This address is not one the server made.") from None
+    if not hmac.compare_digest(signed, _signature(secret, purpose, body)):
+        raise Forbidden("This address is not one the server made.")
+    value: dict[str, Any] = json.loads(body)
+    if now.timestamp() >= value.pop("expires"):
+        raise Forbidden("The time of this address is over.", hint="Open it again from Millpond's page.")
+    return value
+
+
+def issue(secret: bytes, purpose: str, value: Mapping[str, Any], now: datetime) -> str:
+    """A ticket: sealed for a minute, good for one `redeem`."""
+    return seal(
+        secret, purpose, {**value, "ticket": token_urlsafe(12)}, expires=now + timedelta(seconds=TICKET_SECONDS)
+    )
+
+
+def redeem(secret: bytes, purpose: str, ticket: str, used: UsedTickets, now: datetime) -> dict[str, Any]:
+    """What the ticket was issued for, once."""
+    value = unseal(secret, purpose, ticket, now)
+    if not used.use(value.pop("ticket"), expires=now + timedelta(seconds=TICKET_SECONDS), now=now):
+        raise Forbidden(_USED, hint="Open it again from Millpond's page.")
+    return value
+
+
+def _signature(secret: bytes, purpose: str, body: bytes) -> bytes:
+    return hmac.new(secret, b"sealed\0" + purpose.encode() + b"\0" + body, hashlib.sha256).digest()
+
+
+def _encode(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    """ValueError for what `_encode` did not make."""
+    data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+    if _encode(data) != text:
+        raise ValueError(text)
+    return data
