@@ -23,7 +23,7 @@ import { Login } from "./pages/Session/Login";
 
 type Raw = Record<string, unknown>;
 
-const DATASET_TABS = ["commits", "files", "diff", "settings"] as const;
+const DATASET_TABS = ["commits", "commit", "files", "diff", "refs", "settings"] as const;
 
 interface DatasetSearch {
   tab?: (typeof DATASET_TABS)[number];
@@ -71,6 +71,7 @@ const datasets = createRoute({
   validateSearch: (raw: Raw): DatasetFilter => ({
     search: text(raw, "search"),
     project: text(raw, "project"),
+    deleted: flag(raw, "deleted"),
   }),
   component: lazyRouteComponent(() => import("./pages/Dataset/List"), "DatasetList"),
 });

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { apiAddress } from "../lib/base";
 import { api, take } from "./client";
 import type { DatasetPlace } from "./datasets";
@@ -43,15 +43,18 @@ export const entriesQuery = ({ path, ...place }: FilePlace) =>
     ),
   );
 
+/** What differs, a part at a time; the counts stand on every part and are those of the whole. */
 export const diffQuery = (path: DatasetPlace, before: string, after: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ["diff", path, before, after],
-    queryFn: () =>
+    queryFn: ({ pageParam }) =>
       take(
         api.GET("/api/v1/projects/{project}/datasets/{dataset}/diff", {
-          params: { path, query: { before, after, limit: 500 } },
+          params: { path, query: { before, after, limit: 200, cursor: pageParam } },
         }),
       ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next ?? undefined,
   });
 
 /** The address of one file's bytes, for `<img>` and downloads: the browser sends the session's cookie itself. */

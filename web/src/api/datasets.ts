@@ -1,6 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
+import type { Retention } from "./shapes";
 
 export interface DatasetPlace {
   project: string;
@@ -10,6 +11,8 @@ export interface DatasetPlace {
 export interface DatasetFilter {
   project?: string;
   search?: string;
+  /** Those in the bin. */
+  deleted?: true;
 }
 
 const refresh = () => queries.invalidateQueries({ queryKey: ["datasets"] });
@@ -53,19 +56,36 @@ export function useCreateDataset() {
 
 export function useChangeDataset(place: DatasetPlace) {
   return useMutation({
-    mutationFn: (body: { description: string }) =>
+    mutationFn: (body: { name?: string; description?: string; retention?: Retention | "off" }) =>
       take(api.PATCH("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place }, body })),
     onSuccess: refresh,
   });
 }
 
-export function useDeleteDataset(place: DatasetPlace) {
+export function useDeleteDataset() {
   return useMutation({
-    mutationFn: () =>
+    mutationFn: (place: DatasetPlace) =>
       take(api.DELETE("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place } })),
-    onSuccess: () => {
+    onSuccess: (_, place) => {
       queries.removeQueries({ queryKey: ["datasets", "one", place] });
       return refresh();
     },
+  });
+}
+
+/** Out of the bin; `dataset` is a name (the one deleted last) or an id. */
+export function useUndeleteDataset() {
+  return useMutation({
+    mutationFn: (place: DatasetPlace) =>
+      take(api.POST("/api/v1/projects/{project}/datasets/{dataset}/undelete", { params: { path: place } })),
+    onSuccess: refresh,
+  });
+}
+
+export function usePurgeDataset() {
+  return useMutation({
+    mutationFn: (place: DatasetPlace) =>
+      take(api.POST("/api/v1/projects/{project}/datasets/{dataset}/purge", { params: { path: place } })),
+    onSuccess: refresh,
   });
 }

@@ -7,7 +7,7 @@ import { queries } from "./client";
 export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
-  datasets: ["datasets", "commits", "home"],
+  datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
   caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home"],
   jobs: ["jobs", "home", "computes", "runs"],
 };

@@ -10,6 +10,8 @@ export class ApiError extends Error {
     readonly code: string,
     readonly hint: string | null = null,
     readonly requestId: string | null = null,
+    /** What programs may use: the paths of a conflict, the jobs that use a dataset. */
+    readonly details: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
   }
@@ -24,7 +26,8 @@ export function unreachable(): ApiError {
 /** From whatever came back: a problem document, or something a proxy made. */
 export function errorFrom(response: Response, body: unknown): ApiError {
   if (isProblem(body)) {
-    return new ApiError(body.detail, response.status, body.code, body.hint ?? null, body.request_id);
+    const { detail, code, hint, request_id, details } = body;
+    return new ApiError(detail, response.status, code, hint ?? null, request_id, details);
   }
   if (response.status >= 502 && response.status <= 504) return unreachable();
   const message = `The server answered ${response.status} ${response.statusText}`.trim();

@@ -24,6 +24,7 @@ export type NewToken = Schemas["NewToken"];
 export type Problem = Schemas["Problem"];
 export type Project = Schemas["Project"];
 export type Ref = Schemas["Ref"];
+export type Retention = Schemas["Retention"];
 export type Role = Schemas["Role"];
 export type Run = Schemas["Run"];
 export type RunState = Schemas["RunState"];

@@ -5,6 +5,11 @@ export function shortId(id: string): string {
   return id.slice(0, 12);
 }
 
+/** A ref as it is shown: a commit id is shortened, a branch or a tag stands as it is. */
+export function shortRef(ref: string): string {
+  return /^[0-9a-f]{64}$/.test(ref) ? shortId(ref) : ref;
+}
+
 /** `project/name` as its two parts. */
 export function splitWritten(written: string): { project: string; name: string } {
   const slash = written.indexOf("/");

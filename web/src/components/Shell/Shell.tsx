@@ -6,6 +6,7 @@ import { useKeyboard } from "../../hooks/useKeyboard";
 import { LiveProvider } from "../../hooks/useLive";
 import { readChoice, writeChoice } from "../../lib/storage";
 import { AwayBanner } from "../AwayBanner";
+import { UploadPanel } from "../UploadPanel";
 import { KeyboardHelp } from "./KeyboardHelp";
 import { Navigation } from "./Navigation";
 import { Palette } from "./Palette";
@@ -43,6 +44,7 @@ export function Shell() {
           <Outlet />
         </AppShell.Main>
       </AppShell>
+      <UploadPanel />
       <Palette />
       <KeyboardHelp opened={help} onClose={helpDialog.close} enabled={keys} setEnabled={chooseKeys} />
     </LiveProvider>

@@ -1,7 +1,7 @@
 import { Breadcrumbs, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { datasetQuery } from "../../api/datasets";
+import { datasetQuery, refsQuery } from "../../api/datasets";
 import { isNotFound } from "../../api/problem";
 import type { Dataset } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
@@ -11,9 +11,14 @@ import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { formatBytes, plural } from "../../lib/quantity";
 import { CommitsTab } from "./parts/CommitsTab";
+import { CommitView } from "./parts/CommitView";
 import { DiffTab } from "./parts/DiffTab";
 import { FilesTab } from "./parts/FilesTab";
+import { RefsTab } from "./parts/RefsTab";
 import { SettingsTab } from "./parts/SettingsTab";
+import { UnfinishedUploads } from "./upload/UnfinishedUploads";
+import { UploadArea } from "./upload/UploadArea";
+import { UploadButton } from "./upload/UploadButton";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
@@ -22,23 +27,47 @@ export function DatasetDetails() {
   const result = useQuery(datasetQuery(place));
   if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
   return (
-    <>
-      <PageHeader
-        title={place.dataset}
-        above={
-          <Breadcrumbs mb={4} fz="sm">
-            <TextLink to="/datasets" size="sm">
-              Datasets
-            </TextLink>
-            <TextLink to="/datasets" search={{ project: place.project }} size="sm">
-              {place.project}
-            </TextLink>
-          </Breadcrumbs>
-        }
-        below={result.data && <Summary dataset={result.data} />}
-      />
-      <Loaded result={result}>{(dataset) => <DatasetTabs dataset={dataset} />}</Loaded>
-    </>
+    <Loaded result={result}>
+      {(dataset) => (
+        <Uploading dataset={dataset}>
+          <Header dataset={dataset} />
+          <UnfinishedUploads {...place} />
+          <DatasetTabs dataset={dataset} />
+        </Uploading>
+      )}
+    </Loaded>
+  );
+}
+
+/** Uploads go to the branch and the directory that are shown; a tag or a commit shown cannot be changed. */
+function Uploading({ dataset, children }: { dataset: Dataset; children: React.ReactNode }) {
+  const { ref, path = "" } = route.useSearch();
+  const refs = useQuery(refsQuery({ project: dataset.project, dataset: dataset.name })).data?.items ?? [];
+  const shown = refs.find((known) => known.name === ref && known.type === "branch");
+  return (
+    <UploadArea dataset={dataset} branch={shown?.name ?? dataset.default_branch} path={path}>
+      {children}
+    </UploadArea>
+  );
+}
+
+function Header({ dataset }: { dataset: Dataset }) {
+  return (
+    <PageHeader
+      title={dataset.name}
+      above={
+        <Breadcrumbs mb={4} fz="sm">
+          <TextLink to="/datasets" size="sm">
+            Datasets
+          </TextLink>
+          <TextLink to="/datasets" search={{ project: dataset.project }} size="sm">
+            {dataset.project}
+          </TextLink>
+        </Breadcrumbs>
+      }
+      below={<Summary dataset={dataset} />}
+      actions={<UploadButton />}
+    />
   );
 }
 
@@ -60,26 +89,35 @@ function Summary({ dataset }: { dataset: Dataset }) {
 }
 
 function DatasetTabs({ dataset }: { dataset: Dataset }) {
-  const { tab = "commits" } = route.useSearch();
+  const { tab = "commits", ref } = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (value: string | null) =>
-    navigate({ search: (now) => ({ ref: now.ref, tab: value as typeof tab }) });
+  // One commit is part of the list it was chosen from, and no ref to keep for the other tabs' lists.
+  const shown = tab === "commit" ? "commits" : tab;
+  const change = (value: string | null) => navigate({ search: { ref, tab: value as typeof tab } });
   return (
-    <Tabs value={tab} onChange={change} keepMounted={false}>
+    <Tabs value={shown} onChange={change} keepMounted={false}>
       <Tabs.List mb="md">
         <Tabs.Tab value="commits">Commits</Tabs.Tab>
         <Tabs.Tab value="files">Files</Tabs.Tab>
-        <Tabs.Tab value="diff">Diff</Tabs.Tab>
+        <Tabs.Tab value="diff">Compare</Tabs.Tab>
+        <Tabs.Tab value="refs">Branches and tags</Tabs.Tab>
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="commits">
-        <CommitsTab dataset={dataset} />
+        {tab === "commit" && ref ? (
+          <CommitView dataset={dataset} commit={ref} />
+        ) : (
+          <CommitsTab dataset={dataset} />
+        )}
       </Tabs.Panel>
       <Tabs.Panel value="files">
         <FilesTab dataset={dataset} />
       </Tabs.Panel>
       <Tabs.Panel value="diff">
         <DiffTab dataset={dataset} />
+      </Tabs.Panel>
+      <Tabs.Panel value="refs">
+        <RefsTab dataset={dataset} />
       </Tabs.Panel>
       <Tabs.Panel value="settings">
         <SettingsTab dataset={dataset} />

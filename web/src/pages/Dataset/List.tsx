@@ -1,15 +1,17 @@
-import { Button, Group, Skeleton, Text } from "@mantine/core";
+import { Button, Group, Skeleton, Switch, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconPlus } from "@tabler/icons-react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { datasetsQuery, datasetTotalsQuery } from "../../api/datasets";
+import type { ReactNode } from "react";
+import { type DatasetFilter, datasetsQuery, datasetTotalsQuery } from "../../api/datasets";
 import { EmptyState } from "../../components/EmptyState";
 import { Filter } from "../../components/Filter";
 import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
 import { ProjectSelect } from "../../components/ProjectSelect";
 import { WaitingCards } from "../../components/Waiting";
+import { DatasetBin } from "./parts/DatasetBin";
 import { DatasetCards } from "./parts/DatasetCards";
 import { NewDataset } from "./parts/NewDataset";
 import { totalsLine } from "./parts/totals";
@@ -19,7 +21,6 @@ const route = getRouteApi("/in/datasets");
 export function DatasetList() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
-  const result = useInfiniteQuery({ ...datasetsQuery(filter), placeholderData: keepPreviousData });
   const [creating, dialog] = useDisclosure(false);
   const create = (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
@@ -29,36 +30,58 @@ export function DatasetList() {
   const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
   return (
     <>
-      <PageHeader title="Datasets" below={<Totals />} actions={create} />
+      <PageHeader
+        title={filter.deleted ? "Bin" : "Datasets"}
+        below={filter.deleted ? <BinNote /> : <Totals />}
+        actions={create}
+      />
       <Group mb="md">
-        <Filter
-          label="Search datasets"
-          value={filter.search ?? ""}
-          onChange={(search) => change({ search: search || undefined })}
-        />
+        {!filter.deleted && (
+          <Filter
+            label="Search datasets"
+            value={filter.search ?? ""}
+            onChange={(search) => change({ search: search || undefined })}
+          />
+        )}
         <ProjectSelect value={filter.project} onChange={(project) => change({ project })} />
+        <Switch
+          label="Bin"
+          checked={!!filter.deleted}
+          onChange={(event) => change({ deleted: event.currentTarget.checked || undefined })}
+        />
       </Group>
-      <Paged
-        result={result}
-        waiting={<WaitingCards cards={6} />}
-        empty={
-          filter.search || filter.project ? (
-            <Text>No dataset matches.</Text>
-          ) : (
-            <EmptyState
-              icon={IconDatabase}
-              sentence="A dataset is a directory with a history: every sync is a commit that can be read back for ever."
-              action={create}
-              command="mill data init my-data && mill data sync"
-            />
-          )
-        }
-      >
-        {(datasets) => <DatasetCards datasets={datasets} />}
-      </Paged>
+      {filter.deleted ? <DatasetBin project={filter.project} /> : <Cards filter={filter} create={create} />}
       {creating && <NewDataset onClose={dialog.close} project={filter.project} />}
     </>
   );
+}
+
+function Cards({ filter, create }: { filter: DatasetFilter; create: ReactNode }) {
+  const result = useInfiniteQuery({ ...datasetsQuery(filter), placeholderData: keepPreviousData });
+  return (
+    <Paged
+      result={result}
+      waiting={<WaitingCards cards={6} />}
+      empty={
+        filter.search || filter.project ? (
+          <Text>No dataset matches.</Text>
+        ) : (
+          <EmptyState
+            icon={IconDatabase}
+            sentence="A dataset is a directory with a history: every sync is a commit that can be read back for ever."
+            action={create}
+            command="mill data init my-data && mill data sync"
+          />
+        )
+      }
+    >
+      {(datasets) => <DatasetCards datasets={datasets} />}
+    </Paged>
+  );
+}
+
+function BinNote() {
+  return <Text c="dimmed">Deleted datasets stay here for 30 days.</Text>;
 }
 
 function Totals() {

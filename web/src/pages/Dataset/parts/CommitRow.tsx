@@ -35,20 +35,26 @@ export function CommitRow({ commit, place }: Props) {
             <Text size="sm" c="dimmed" component="div">
               {commit.author} · <Time at={commit.time} /> · {plural(commit.files, "file")} ·{" "}
               {formatBytes(commit.bytes)}
-              {commit.parents[0] && (
-                <>
-                  {" · "}
-                  <TextLink
-                    to="/projects/$project/datasets/$dataset"
-                    params={place}
-                    search={{ tab: "diff", before: commit.parents[0], after: commit.id }}
-                    underline="always"
-                    size="sm"
-                  >
-                    changes
-                  </TextLink>
-                </>
-              )}
+              {" · "}
+              <TextLink
+                to="/projects/$project/datasets/$dataset"
+                params={place}
+                search={{ tab: "files", ref: commit.id }}
+                underline="always"
+                size="sm"
+              >
+                files
+              </TextLink>
+              {" · "}
+              <TextLink
+                to="/projects/$project/datasets/$dataset"
+                params={place}
+                search={{ tab: "commit", ref: commit.id }}
+                underline="always"
+                size="sm"
+              >
+                changes
+              </TextLink>
             </Text>
           </Group>
         </div>
@@ -70,10 +76,10 @@ function CommitLink({ commit, place }: Props) {
     <TextLink
       to="/projects/$project/datasets/$dataset"
       params={place}
-      search={{ tab: "files", ref: commit.id }}
+      search={{ tab: "commit", ref: commit.id }}
       className="mono"
       size="sm"
-      aria-label={`Files of commit ${shortId(commit.id)}`}
+      aria-label={`Commit ${shortId(commit.id)}`}
     >
       {shortId(commit.id)}
     </TextLink>

@@ -1,13 +1,13 @@
 import { Group, Stack } from "@mantine/core";
-import { IconGitCommit } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { commitsQuery } from "../../../api/commits";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
-import { EmptyState } from "../../../components/EmptyState";
 import { Paged } from "../../../components/Paged";
 import { CommitRow } from "./CommitRow";
+import { NoCommits } from "./NoCommits";
+import { RefActions } from "./RefActions";
 import { RefSelect } from "./RefSelect";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
@@ -20,12 +20,15 @@ export function CommitsTab({ dataset }: { dataset: Dataset }) {
   if (dataset.head === null) return <NoCommits dataset={dataset} />;
   return (
     <Stack>
-      <Group>
-        <RefSelect
-          place={place}
-          value={ref}
-          onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
-        />
+      <Group justify="space-between">
+        <Group gap="xs">
+          <RefSelect
+            place={place}
+            value={ref}
+            onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
+          />
+          <RefActions dataset={dataset} at={ref} />
+        </Group>
         <CommandLine command={`mill cache add ${dataset.project}/${dataset.name}@${ref}`} />
       </Group>
       <Paged result={result} empty={<NoCommits dataset={dataset} />}>
@@ -38,15 +41,5 @@ export function CommitsTab({ dataset }: { dataset: Dataset }) {
         )}
       </Paged>
     </Stack>
-  );
-}
-
-export function NoCommits({ dataset }: { dataset: Dataset }) {
-  return (
-    <EmptyState
-      icon={IconGitCommit}
-      sentence="Nothing was committed yet: sync a directory into this dataset."
-      command={`mill data init ${dataset.project}/${dataset.name} && mill data sync -m "first version"`}
-    />
   );
 }

@@ -1,50 +1,100 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
+import { IconArrowsExchange, IconGitMerge } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { commitsQuery, diffQuery } from "../../../api/commits";
+import { useState } from "react";
+import { commitsQuery } from "../../../api/commits";
+import { refsQuery } from "../../../api/datasets";
 import { itemsOf } from "../../../api/paging";
+import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
-import { Loaded } from "../../../components/Loaded";
-import { Changes } from "./Changes";
-import { CommitSelect } from "./CommitSelect";
-import { NoCommits } from "./CommitsTab";
+import { CommandLine } from "../../../components/Copyable";
+import { shellQuote, shortRef } from "../../../lib/names";
+import { Difference } from "./Difference";
+import { MergeDialog } from "./MergeDialog";
+import { NoCommits } from "./NoCommits";
+import { SideSelect } from "./SideSelect";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
-/** What changed between two commits; without a choice, between the newest two. */
+/** What differs between any two branches, tags or commits; without a choice, between the newest two commits. */
 export function DiffTab({ dataset }: { dataset: Dataset }) {
-  const { ref = dataset.default_branch, ...search } = route.useSearch();
+  const search = route.useSearch();
+  const { ref = dataset.default_branch } = search;
   const navigate = route.useNavigate();
   const place = { project: dataset.project, dataset: dataset.name };
   const history = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: dataset.head !== null });
   const commits = itemsOf(history.data);
   const after = search.after ?? commits[0]?.id;
   const before = search.before ?? commits[1]?.id;
-  const diff = useQuery({ ...diffQuery(place, before ?? "", after ?? ""), enabled: !!before && !!after });
   const choose = (part: { before?: string; after?: string }) =>
-    navigate({ search: { tab: "diff", ref: search.before ? undefined : ref, before, after, ...part } });
+    navigate({ search: { tab: "diff", ref: search.ref, before, after, ...part } });
 
   if (dataset.head === null) return <NoCommits dataset={dataset} />;
-  if (history.isSuccess && commits.length < 2 && !search.before) {
-    return <Text>There is one commit so far: nothing to compare it with.</Text>;
-  }
   return (
     <Stack>
-      <Group>
-        <CommitSelect
+      <Group align="flex-end" gap="xs">
+        <SideSelect
           label="Before"
-          commits={commits}
+          {...{ place, commits }}
           value={before}
-          onChange={(id) => choose({ before: id })}
+          onChange={(side) => choose({ before: side })}
         />
-        <CommitSelect
+        <Tooltip label="Exchange the two">
+          <ActionIcon
+            variant="default"
+            size={36}
+            aria-label="Exchange the two"
+            onClick={() => choose({ before: after, after: before })}
+          >
+            <IconArrowsExchange size={18} />
+          </ActionIcon>
+        </Tooltip>
+        <SideSelect
           label="After"
-          commits={commits}
+          {...{ place, commits }}
           value={after}
-          onChange={(id) => choose({ after: id })}
+          onChange={(side) => choose({ after: side })}
         />
+        {before && after && <MergeButton dataset={dataset} into={before} source={after} />}
       </Group>
-      <Loaded result={diff}>{(data) => <Changes diff={data} place={place} />}</Loaded>
+      {before && after ? (
+        <>
+          <CommandLine command={diffCommand(dataset, before, after)} />
+          <Difference place={place} before={before} after={after} />
+        </>
+      ) : (
+        history.isSuccess && <Text>There is one commit so far: nothing to compare it with.</Text>
+      )}
     </Stack>
+  );
+}
+
+function diffCommand(dataset: Dataset, before: string, after: string): string {
+  const sides = [before, after].map((ref) =>
+    shellQuote(`${dataset.project}/${dataset.name}@${shortRef(ref)}`),
+  );
+  return `mill data diff ${sides.join(" ")}`;
+}
+
+/** What is compared can be merged where the side before is a branch. */
+function MergeButton({ dataset, into, source }: { dataset: Dataset; into: string; source: string }) {
+  const may = useMay(dataset.project, "member") && dataset.kind === "data";
+  const refs = useQuery(refsQuery({ project: dataset.project, dataset: dataset.name })).data?.items ?? [];
+  const [opened, setOpened] = useState(false);
+  if (!may || !refs.some((ref) => ref.name === into && ref.type === "branch") || into === source) return null;
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconGitMerge size={16} aria-hidden />}
+        onClick={() => setOpened(true)}
+      >
+        Merge {shortRef(source)} into {into}
+      </Button>
+      {opened && (
+        <MergeDialog dataset={dataset} source={source} into={into} onClose={() => setOpened(false)} />
+      )}
+    </>
   );
 }

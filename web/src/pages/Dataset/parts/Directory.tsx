@@ -7,14 +7,17 @@ import { Paged } from "../../../components/Paged";
 import { TextLink } from "../../../components/TextLink";
 import { formatBytes, plural } from "../../../lib/quantity";
 import { isImage } from "./kinds";
+import { RemovePath } from "./RemovePath";
 
 interface Props {
   place: FilePlace;
   selected: string | undefined;
+  /** The branch that changes go to; null where what is shown cannot be changed. */
+  branch: string | null;
 }
 
 /** The names in one directory of one commit. */
-export function Directory({ place, selected }: Props) {
+export function Directory({ place, selected, branch }: Props) {
   const result = useInfiniteQuery(entriesQuery(place));
   return (
     <Paper withBorder>
@@ -26,11 +29,12 @@ export function Directory({ place, selected }: Props) {
                 <Table.Th>Name</Table.Th>
                 <Table.Th ta="right">Files</Table.Th>
                 <Table.Th ta="right">Size</Table.Th>
+                {branch && <Table.Th w={40} aria-label="Actions" />}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {entries.map((entry) => (
-                <EntryRow key={entry.path} entry={entry} place={place} selected={entry.path === selected} />
+                <EntryRow key={entry.path} {...{ entry, place, branch }} selected={entry.path === selected} />
               ))}
             </Table.Tbody>
           </Table>
@@ -40,7 +44,14 @@ export function Directory({ place, selected }: Props) {
   );
 }
 
-function EntryRow({ entry, place, selected }: { entry: TreeEntry; place: FilePlace; selected: boolean }) {
+interface RowProps {
+  entry: TreeEntry;
+  place: FilePlace;
+  branch: string | null;
+  selected: boolean;
+}
+
+function EntryRow({ entry, place, branch, selected }: RowProps) {
   const Picture = pictureOf(entry);
   const inside = entry.kind === "directory";
   const search = inside
@@ -68,6 +79,15 @@ function EntryRow({ entry, place, selected }: { entry: TreeEntry; place: FilePla
       <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
         {formatBytes(entry.size)}
       </Table.Td>
+      {branch && (
+        <Table.Td>
+          <RemovePath
+            entry={entry}
+            place={{ project: place.project, dataset: place.dataset }}
+            branch={branch}
+          />
+        </Table.Td>
+      )}
     </Table.Tr>
   );
 }

@@ -1,11 +1,15 @@
 import { Grid, Group, Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { refsQuery } from "../../../api/datasets";
+import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
-import { NoCommits } from "./CommitsTab";
 import { Directory } from "./Directory";
 import { FilePreview } from "./FilePreview";
+import { NoCommits } from "./NoCommits";
 import { PathBreadcrumbs } from "./PathBreadcrumbs";
+import { RefActions } from "./RefActions";
 import { RefSelect } from "./RefSelect";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
@@ -13,13 +17,14 @@ const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 export function FilesTab({ dataset }: { dataset: Dataset }) {
   const { ref = dataset.default_branch, path = "", file } = route.useSearch();
   const navigate = route.useNavigate();
+  const branch = useChangeable(dataset, ref);
   if (dataset.head === null) return <NoCommits dataset={dataset} />;
   const place = { project: dataset.project, dataset: dataset.name };
   const written = `${dataset.project}/${dataset.name}@${ref}`;
   return (
     <Stack>
       <Group justify="space-between">
-        <Group>
+        <Group gap="xs">
           <RefSelect
             place={place}
             value={ref}
@@ -27,13 +32,14 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
               navigate({ search: { tab: "files", ref: chosen, path: path || undefined } })
             }
           />
+          <RefActions dataset={dataset} at={ref} />
           <PathBreadcrumbs path={path} />
         </Group>
         <CommandLine command={file ? `mill data cat '${written}:${file}'` : `mill data clone ${written}`} />
       </Group>
       <Grid>
         <Grid.Col span={{ base: 12, md: file ? 6 : 12 }}>
-          <Directory place={{ ...place, ref, path }} selected={file} />
+          <Directory place={{ ...place, ref, path }} selected={file} branch={branch} />
         </Grid.Col>
         {file && (
           <Grid.Col span={{ base: 12, md: 6 }}>
@@ -45,4 +51,11 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
       </Grid>
     </Stack>
   );
+}
+
+/** The branch that is shown, if the viewer may change it; tags and commits never change. */
+function useChangeable(dataset: Dataset, ref: string): string | null {
+  const may = useMay(dataset.project, "member") && dataset.kind === "data";
+  const refs = useQuery(refsQuery({ project: dataset.project, dataset: dataset.name })).data?.items ?? [];
+  return may && refs.some((known) => known.name === ref && known.type === "branch") ? ref : null;
 }

@@ -1,60 +1,26 @@
-import { Button, Group, Paper, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Button, Group, Modal, Paper, Stack, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import { useChangeDataset, useDeleteDataset } from "../../../api/datasets";
+import { useDeleteDataset, useUndeleteDataset } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
-import { ConfirmByName } from "../../../components/ConfirmByName";
-import { notifyDone, notifyError } from "../../../components/notify";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { notifyDone, notifyUndo, tell } from "../../../components/notify";
 import { People } from "../../../components/People";
 import { TextLink } from "../../../components/TextLink";
-import { Time } from "../../../components/Time";
 import { plural } from "../../../lib/quantity";
+import { NameAndDescription } from "./NameAndDescription";
+import { RetentionRule } from "./RetentionRule";
 
 export function SettingsTab({ dataset }: { dataset: Dataset }) {
   return (
-    <Stack maw={640}>
-      <Description dataset={dataset} />
+    <Stack maw={720}>
+      <NameAndDescription dataset={dataset} />
+      <RetentionRule dataset={dataset} />
       <Access dataset={dataset} />
       <Deletion dataset={dataset} />
     </Stack>
-  );
-}
-
-function Description({ dataset }: { dataset: Dataset }) {
-  const place = { project: dataset.project, dataset: dataset.name };
-  const may = useMay(dataset.project, "member");
-  const change = useChangeDataset(place);
-  const [text, setText] = useState(dataset.description);
-  const save = () =>
-    change.mutate({ description: text }, { onSuccess: () => notifyDone("Saved."), onError: notifyError });
-  return (
-    <Paper withBorder p="md">
-      <Textarea
-        label="Description"
-        autosize
-        minRows={2}
-        value={text}
-        readOnly={!may}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      <Group justify="space-between" mt="sm">
-        <Text size="sm" c="dimmed" component="div">
-          Made by {dataset.created_by}, <Time at={dataset.created_at} />
-        </Text>
-        {may && (
-          <Button
-            variant="light"
-            onClick={save}
-            loading={change.isPending}
-            disabled={text === dataset.description}
-          >
-            Save
-          </Button>
-        )}
-      </Group>
-    </Paper>
   );
 }
 
@@ -79,31 +45,60 @@ function Access({ dataset }: { dataset: Dataset }) {
 }
 
 function Deletion({ dataset }: { dataset: Dataset }) {
-  const may = useMay(dataset.project, "admin");
+  const may = useMay(dataset.project, "admin") && dataset.kind === "data";
   const navigate = useNavigate();
-  const remove = useDeleteDataset({ project: dataset.project, dataset: dataset.name });
+  const remove = useDeleteDataset();
+  const restore = useUndeleteDataset();
   const [opened, dialog] = useDisclosure(false);
   if (!may) return null;
-  const confirm = () => remove.mutate(undefined, { onSuccess: () => navigate({ to: "/datasets" }) });
+  const bringBack = () =>
+    tell(restore.mutateAsync({ project: dataset.project, dataset: dataset.id }), () =>
+      notifyDone(`${dataset.name} is back.`),
+    );
+  const confirm = async () => {
+    await remove.mutateAsync({ project: dataset.project, dataset: dataset.name });
+    notifyUndo(`${dataset.name} is in the bin for 30 days.`, bringBack);
+    await navigate({ to: "/datasets" });
+  };
   return (
     <Paper withBorder p="md" component="section">
       <Title order={2} size="h5" mb="xs">
         Delete this dataset
       </Title>
-      <Button color="red.9" variant="filled" onClick={dialog.open}>
-        Delete {dataset.name}
-      </Button>
-      <ConfirmByName
+      <Group justify="space-between">
+        <Button color="red.9" onClick={dialog.open}>
+          Delete {dataset.name}
+        </Button>
+        <CommandLine command={`mill data delete ${dataset.project}/${dataset.name}`} />
+      </Group>
+      <Modal
         opened={opened}
         onClose={dialog.close}
         title={`Delete ${dataset.name}?`}
-        name={dataset.name}
-        explanation={`All ${plural(dataset.commits, "commit")} and every cached copy go with it. This cannot be taken back.`}
-        action="Delete it"
-        onConfirm={confirm}
-        busy={remove.isPending}
-        error={remove.error}
-      />
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
+        <Stack>
+          <Text size="sm">
+            It goes to the bin with its {plural(dataset.commits, "commit")} and can be brought back for 30
+            days. Its cached copies are cleared.
+          </Text>
+          {remove.error && <ErrorNotice error={remove.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={dialog.close}>
+              Keep it
+            </Button>
+            {/* What went wrong is shown above. */}
+            <Button
+              color="red.9"
+              loading={remove.isPending}
+              onClick={() => void confirm().catch(() => {})}
+              data-autofocus
+            >
+              Move it to the bin
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
     </Paper>
   );
 }
