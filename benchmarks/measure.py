@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import subprocess
 import threading
 import time
@@ -20,8 +21,11 @@ PER_FOLDER = 1000
 
 @dataclass(frozen=True, slots=True)
 class Measured:
+    """Wall time, greatest resident memory, and the processor time of the command itself, all its processes."""
+
     seconds: float
     peak_rss: int
+    cpu_seconds: float = 0.0
 
 
 class CommandFailed(Exception):
@@ -31,6 +35,7 @@ class CommandFailed(Exception):
 def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> Measured:
     """Run to the end; wall time, and the greatest sum of resident memory over the command's whole process tree."""
     words = [str(part) for part in command]
+    cpu_before = _children_cpu()
     began = time.perf_counter()
     process = subprocess.Popen(
         words, cwd=cwd, env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -42,7 +47,7 @@ def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | No
     watcher.finish()
     if process.returncode:
         raise CommandFailed(f"{' '.join(words)} ended with {process.returncode}:\n{output.decode(errors='replace')}")
-    return Measured(seconds, watcher.peak)
+    return Measured(seconds, watcher.peak, _children_cpu() - cpu_before)
 
 
 def medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -58,6 +63,12 @@ def make_tree(target: Path, files: int, size: int, seed: int = 0) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         length = chance.randint(size * 3 // 4, size * 5 // 4)
         (folder / f"{number:07d}.bin").write_bytes(chance.randbytes(length))
+
+
+def _children_cpu() -> float:
+    """Of all children that have ended: exact as long as commands run one after the other."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class _MemoryWatcher(threading.Thread):

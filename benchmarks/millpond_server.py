@@ -1,4 +1,4 @@
-"""A real `mill up` on a real S3 store for benchmarks: we are measured through the server, like any user."""
+"""A real `mill up` for benchmarks: we are measured through the server, like any user."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Mill:
 
 
 @contextmanager
-def running_mill(work: Path, seaweed: Seaweed) -> Iterator[Mill]:
-    """Server, agent and credentials live below `work` and end with the block."""
+def running_mill(work: Path, seaweed: Seaweed | None) -> Iterator[Mill]:
+    """Server, agent and credentials live below `work` and end with the block; without a store the lake does, too."""
     environment = {
         **CREDENTIALS,
         "MILL_HOME": str(work / "home"),
@@ -47,7 +47,9 @@ def running_mill(work: Path, seaweed: Seaweed) -> Iterator[Mill]:
         "PYTHONWARNINGS": "ignore",
     }
     log = work / "server.log"
-    command = [str(MILL), "up", "--data-dir", str(work / "server"), "--lake", seaweed.url("millpond")]
+    command = [str(MILL), "up", "--data-dir", str(work / "server")]
+    if seaweed is not None:
+        command += ["--lake", seaweed.url("millpond")]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **environment})
     try:
