@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, and_, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.tables import pack, upload
@@ -104,6 +104,21 @@ def unverified(
         query = query.where(pack.c.project_id == project_id)
     if besides is not None:
         query = query.where(pack.c.owner != besides)
+    return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
+
+
+def to_verify(
+    tx: Connection, *, limit: int, used_before: datetime, promised_before: datetime, wanted: Collection[str]
+) -> Sequence[Pack]:
+    """Live packs that nobody has read yet, oldest first: of uploads at rest, of long ones, and those wanted now."""
+    at_rest = or_(
+        upload.c.used_at.is_(None),  # no upload is known
+        upload.c.used_at <= used_before,
+        pack.c.promised_at <= promised_before,
+        pack.c.id.in_(wanted),
+    )
+    unread = and_(pack.c.state == PackState.LIVE.value, pack.c.verified_at.is_(None))
+    query = select(pack).outerjoin(upload, upload.c.id == pack.c.upload_id).where(unread, at_rest)
     return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
 
 

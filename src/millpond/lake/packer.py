@@ -25,6 +25,7 @@ class Packer:
         self.packs = 0
         self._meter = meter
         self._target = target
+        self._buffers: list[bytearray] = []
         self._writer = PackWriter(target)
         self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
         self._sending: deque[Future[None]] = deque()
@@ -80,10 +81,10 @@ class Packer:
     def _send_pack(self) -> None:
         if not len(self._writer):
             return
-        pack = self._writer.finish()
-        self._writer = PackWriter(self._target)
+        writer = self._writer
         self._wait(_SENDERS - 1)
-        self._sending.append(self._senders.submit(self._put_pack, pack))
+        self._sending.append(self._senders.submit(self._put_pack, writer))
+        self._writer = PackWriter(self._target, self._buffers.pop() if self._buffers else None)
         self.packs += 1
 
     def _wait(self, most: int) -> None:
@@ -91,7 +92,12 @@ class Packer:
         while len(self._sending) > most:
             self._sending.popleft().result()
 
-    def _put_pack(self, pack: bytearray) -> None:
+    def _put_pack(self, writer: PackWriter) -> None:
+        with writer.finish() as pack:
+            self._put_bytes(pack)
+        self._buffers.append(writer.buffer)
+
+    def _put_bytes(self, pack: memoryview) -> None:
         slot = self.uploader.pack_slots(1)[0]
         try:
             self.uploader.put(slot, pack)

@@ -24,11 +24,16 @@ _GUESS = 64 << 10
 
 
 class PackWriter:
-    """Builds one pack in memory. The caller asks `fits` before it adds, and finishes when it does not."""
+    """Builds one pack in memory. The caller asks `fits` before it adds, and finishes when it does not.
 
-    def __init__(self, target: int = PACK_TARGET) -> None:
+    `buffer` is the memory of an earlier pack: fresh memory costs more than the copy into it.
+    """
+
+    def __init__(self, target: int = PACK_TARGET, buffer: bytearray | None = None) -> None:
         self._target = target
-        self._body = bytearray()
+        self.buffer = bytearray() if buffer is None else buffer
+        self._view = memoryview(self.buffer)
+        self._length = 0
         self._digests: dict[bytes, None] = {}
         self._stored: list[int] = []
         self._raw: list[int] = []
@@ -43,7 +48,7 @@ class PackWriter:
     @property
     def size(self) -> int:
         """Bytes of the pack if it were finished now."""
-        return len(self._body) + len(self) * _ROW + _TRAILER.size
+        return self._length + len(self) * _ROW + _TRAILER.size
 
     def fits(self, raw_length: int) -> bool:
         """Whether a blob still fits below the target; an empty pack takes any blob that the format allows."""
@@ -60,10 +65,10 @@ class PackWriter:
         self._stored.append(len(stored))
         self._raw.append(len(raw))
         self._encodings.append(encoding)
-        self._body += stored
+        self._append(stored)
 
-    def finish(self) -> bytearray:
-        """The whole pack. The writer is spent."""
+    def finish(self) -> memoryview:
+        """The whole pack, which lies in `buffer`. The writer is spent."""
         count = len(self)
         offsets = [0, *accumulate(self._stored)][:count]
         numbers = f"<{count}I"
@@ -76,9 +81,18 @@ class PackWriter:
                 bytes(self._encodings),
             )
         )
-        self._body += index
-        self._body += _TRAILER.pack(count, len(index), digest_of(index), _MAGIC)
-        return self._body
+        self._append(index)
+        self._append(_TRAILER.pack(count, len(index), digest_of(index), _MAGIC))
+        return self._view[: self._length]
+
+    def _append(self, data: Buffer) -> None:
+        end = self._length + len(data)
+        if end > len(self.buffer):
+            self._view.release()  # a buffer that is looked at cannot grow
+            self.buffer.extend(bytes(max(end, min(2 * end, self._target)) - len(self.buffer)))
+            self._view = memoryview(self.buffer)
+        self._view[self._length : end] = data
+        self._length = end
 
 
 def read_index(pack_id: str, size: int, read: Callable[[int, int], bytes]) -> list[BlobPlace]:

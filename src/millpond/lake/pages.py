@@ -10,7 +10,8 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import lt
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Corrupt
@@ -246,12 +247,18 @@ def _check_leaf(page: LeafPage) -> None:
         raise BadFormat("A leaf page holds more than it may.")
     _check_paths(paths)
     _check_no_path_is_a_directory_of_another(paths)
-    if not set(zip(page.kinds, page.contents, strict=True)) <= _CONTENT_OF_KIND:
+    pairs = set(zip(page.kinds, page.contents, strict=True))
+    if not pairs <= _CONTENT_OF_KIND:
         raise BadFormat("A page holds an entry of an unknown kind, or content that does not belong to its kind.")
-    for number, (kind, content, size) in enumerate(zip(page.kinds, page.contents, page.sizes, strict=True)):
-        if not _size_agrees(kind, content, size):
-            raise BadFormat(f"A page holds an entry whose size {size} does not agree with its content.")
-        if not content and page.digest(number) != NO_DIGEST:
+    for pair in pairs:
+        entries = zip(page.kinds, page.contents, page.sizes, strict=True)
+        sizes = page.sizes if len(pairs) == 1 else [size for kind, content, size in entries if (kind, content) == pair]
+        for size in (min(sizes), max(sizes)):  # what agrees is one range of sizes
+            if not _size_agrees(*pair, size):
+                raise BadFormat(f"A page holds an entry whose size {size} does not agree with its content.")
+    if Content.NOTHING in page.contents:
+        nothing = (number for number, content in enumerate(page.contents) if content == Content.NOTHING)
+        if any(page.digest(number) != NO_DIGEST for number in nothing):
             raise BadFormat("A page holds an entry without content but with a digest.")
     if len(page.digests) != DIGEST_SIZE * len(paths):
         raise BadFormat("A page holds a digest of the wrong length.")
@@ -276,7 +283,7 @@ def _check_index(page: IndexPage) -> None:
 
 
 def _check_paths(paths: Sequence[bytes]) -> None:
-    if any(low >= high for low, high in pairwise(paths)):
+    if not all(map(lt, paths, islice(paths, 1, None))):
         raise BadFormat("The paths of a page are not sorted, or one stands there twice.")
     match = _PATH.fullmatch
     if not all(map(match, paths)) or max(map(len, paths), default=0) > MAX_PATH:

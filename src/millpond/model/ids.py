@@ -9,7 +9,8 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 def new_id(length: int = 10) -> str:
     """A random id (50 bits for 10 characters). Tables have a unique constraint; collisions are retried there."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+    # 32 letters: the low five bits of a random byte choose one, each equally often.
+    return "".join(_ALPHABET[byte & 31] for byte in secrets.token_bytes(length))
 
 
 def new_job_id() -> str:

@@ -237,6 +237,7 @@ def index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
         allocated=sum(row.allocated for row in rows),
         first_path=rows[0].first_path,
         last_path=rows[-1].last_path,
+        external=frozenset().union(*(row.external for row in rows)),
     )
 
 
@@ -270,6 +271,7 @@ def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) 
         packs_of = blobs.packs_of_pages(tx, project_id, leaves if waiting else ())
     needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting - deps.found_good
     if len(needed) > _CHECKED_NOW:
+        deps.check_soon.update(needed)
         deps.events.wake("verify")
         raise Unavailable(
             f"{len(needed)} packs that this commit shares with others are still being checked.",

@@ -27,15 +27,21 @@ from millpond.wire import data as wire
 
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
+_JOB = "placement:"
 
 
 def owner_of(actor: Actor) -> str:
     """Whose packs these are: a person's, whatever the machine, or those of one placement of a job."""
     if actor.kind is ActorKind.PLACEMENT:
-        return f"placement:{actor.placement_id}"
+        return f"{_JOB}{actor.placement_id}"
     if actor.user_id is None:
         raise Forbidden("Only people and jobs upload.")
     return f"user:{actor.user_id}"
+
+
+def is_job(owner: str) -> bool:
+    """Whether these packs are a job's."""
+    return owner.startswith(_JOB)
 
 
 def create(deps: Deps, actor: Actor, project: Project) -> Upload:
@@ -129,7 +135,6 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
                 blobs.insert_places(tx, upload.project_id, places or ())
     with deps.db.write() as tx:
         uploads.touch(tx, upload.id, deps.clock.now())
-    deps.events.wake("verify")
 
 
 def check_page_id(page_id: str) -> str:

@@ -21,15 +21,28 @@ logger = getLogger(__name__)
 # Clocks of servers and stores differ; a request that began in time may end a little later.
 _MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
+# Reading packs back takes as much of the store as writing them: it waits until the upload is at rest, so that nobody's
+# upload is slowed by the check of its own packs. One that goes on and on is checked beside it.
+AT_REST = timedelta(seconds=20)
+_GOES_ON = timedelta(minutes=10)
 
 
-def verify_some(deps: Deps, *, limit: int = 16) -> int:
-    """Check the oldest packs nobody has read yet; how many were looked at. One pack is in memory at a time."""
+def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()) -> int:
+    """Check the oldest packs nobody has read yet; how many were looked at. One pack is in memory at a time.
+
+    Packs of uploads that were used within the last `at_rest` have time, unless somebody waits for them.
+    """
+    now = deps.clock.now()
+    wanted = frozenset(deps.check_soon)
     with deps.db.read() as tx:
-        found = uploads.unverified(tx, limit=_LOOKED_AT)
+        found = uploads.to_verify(
+            tx, limit=_LOOKED_AT, used_before=now - at_rest, promised_before=now - _GOES_ON, wanted=wanted
+        )
+    deps.check_soon.difference_update(wanted - {pack.id for pack in found})
     waiting = [pack for pack in found if pack.id not in deps.found_good or is_sealed(deps, pack)][:limit]
     for pack in waiting:
         verify(deps, pack)
+        deps.check_soon.discard(pack.id)
     if len(waiting) == limit:
         deps.events.wake("verify")  # there may be more
     return len(waiting)
