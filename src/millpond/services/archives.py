@@ -11,7 +11,7 @@ import re
 import stat
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,7 @@ from millpond.lake.reader import range_of
 from millpond.model.dataset import BlobPlace, Commit, Dataset
 from millpond.model.path import to_text
 from millpond.model.tree import NO_DIGEST, Content, Entry, Kind
-from millpond.services import files
+from millpond.services import external, files
 from millpond.services.deps import Deps
 from millpond.services.reading import directory_path, reader_of
 from millpond.services.zip_format import Packed, ZipWriter, pack
@@ -54,10 +54,11 @@ _Write = Callable[[], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """`name` is the file's; `content` can be read once."""
+    """`name` is the file's; `content` can be read once. Must be closed, read or not."""
 
     name: str
     content: Iterator[bytes]
+    close: Callable[[], None]
 
 
 def open_archive(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> Archive:
@@ -72,7 +73,7 @@ def open_archive(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> Arc
     top = top.replace(":", "%3A")  # at the beginning of a name it could be a drive
     content = _Stream(deps, dataset, commit, directory, top).chunks()
     begun = list(islice(content, 2))
-    return Archive(f"{top}.zip" if directory else f"{top}-{commit.id[:8]}.zip", chain(begun, content))
+    return Archive(f"{top}.zip" if directory else f"{top}-{commit.id[:8]}.zip", chain(begun, content), content.close)
 
 
 def safe_name(path: bytes) -> str:
@@ -113,7 +114,7 @@ class _Stream:
         self._zip = ZipWriter(commit.time)
         self._pool = ThreadPoolExecutor(_THREADS, "zip")
 
-    def chunks(self) -> Iterator[bytes]:
+    def chunks(self) -> Generator[bytes, None, None]:
         try:
             yield b"".join(self._zip.add(f"{self._top}/", _MODES[Kind.DIRECTORY], _NOTHING))
             for write in self._ahead(self._tasks()):
@@ -180,6 +181,8 @@ class _Stream:
             yield b"".join(parts)
 
     def _read_large(self, entry: Entry, places: Mapping[bytes, BlobPlace]) -> _Write:
+        if entry.content is Content.EXTERNAL:
+            return partial(self._write_external, entry, places)
         pieces = files.pieces_of(self._deps, self._keys, places, entry)
         if sum(piece.place.raw for piece in pieces) != entry.size:
             raise Corrupt(f"The chunks of {to_text(entry.path)!r} do not add up to its size.")
@@ -189,6 +192,10 @@ class _Stream:
         chunks = self._ahead(partial(files.read_blob, self._deps, self._keys, place) for place in places)
         shrinks = places[0].encoding != RAW
         return self._zip.add_large(self._name(entry), _MODES[entry.kind], entry.size, chunks, shrinks=shrinks)
+
+    def _write_external(self, entry: Entry, places: Mapping[bytes, BlobPlace]) -> Iterator[bytes]:
+        chunks = external.read(self._deps, self._keys.project_id, places, entry, 0, entry.size)
+        return self._zip.add_large(self._name(entry), _MODES[entry.kind], entry.size, chunks, shrinks=False)
 
     def _name(self, entry: Entry) -> str:
         name = f"{self._top}/{safe_name(entry.path[len(self._low) :])}"

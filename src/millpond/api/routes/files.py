@@ -5,11 +5,14 @@ A ref may hold slashes, so it is matched as a path: these routes come before tho
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Header, Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from millpond.api.access import DepsOf, Viewer, check_origin
 from millpond.api.origins import content_origin
@@ -24,6 +27,20 @@ router = APIRouter(prefix="/projects/{project}/datasets/{dataset}/commits/{ref:p
 
 # What users or jobs produced never runs in the page's own origin.
 _SANDBOX = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
+
+
+class _Archive(StreamingResponse):
+    """Ends the work when the client leaves, and not only when somebody collects the garbage."""
+
+    def __init__(self, archive: archives.Archive, *, media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(archive.content, media_type=media_type, headers=headers)
+        self._archive = archive
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._archive.close()
 
 
 @router.get("/file", response_class=Response)
@@ -67,7 +84,7 @@ def get_zip(dataset: str, ref: str, scope: Viewer, deps: DepsOf, path: TreePath 
         # A proxy that collects the whole answer first would need the room for it.
         "X-Accel-Buffering": "no",
     }
-    return StreamingResponse(archive.content, media_type="application/zip", headers=headers)
+    return _Archive(archive, media_type="application/zip", headers=headers)
 
 
 @router.post("/preview", status_code=201)
