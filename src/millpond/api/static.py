@@ -1,14 +1,22 @@
-"""The web page: built files beside this module, or one plain page that says how to build them."""
+"""The web page: built files beside this module, or one plain page that says how to build them.
+
+`dev/build_web.py` puts a compressed copy (`.gz`) beside every file that shrinks; browsers get that one.
+"""
 
 from __future__ import annotations
 
+import mimetypes
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 STATIC = Path(__file__).parent / "static"
+COMPRESSED = ".gz"
 # Never answered with the page: what lives there answers for itself.
 _NOT_THE_PAGE = ("api/", "lake/", "healthz", "readyz", "metrics")
 _IMMUTABLE = "public, max-age=31536000, immutable"
@@ -30,22 +38,56 @@ def page_router() -> APIRouter:
 
     @router.api_route("/{path:path}", methods=["GET", "HEAD"])
     def web_page(request: Request, path: str) -> Response:
-        return _answer(STATIC.resolve(), path, wants_html="text/html" in request.headers.get("accept", ""))
+        return _answer(STATIC.resolve(), path, request.headers)
 
     return router
 
 
-def _answer(directory: Path, path: str, *, wants_html: bool) -> Response:
+def _answer(directory: Path, path: str, asked: Headers) -> Response:
+    wants_html = "text/html" in asked.get("accept", "")
     if path.startswith(_NOT_THE_PAGE):
         raise HTTPException(404)
     file = (directory / path).resolve()
-    if path and file.is_relative_to(directory) and file.is_file() and file.name != "index.html":
+    if path and file.is_relative_to(directory) and _is_asset(file):
         # Vite puts a digest into the name of everything in assets/.
-        cache = _IMMUTABLE if path.startswith("assets/") else "no-cache"
-        return FileResponse(file, headers={"Cache-Control": cache})
+        return _file(file, asked, cache=_IMMUTABLE if path.startswith("assets/") else "no-cache")
     if path and not wants_html:
         raise HTTPException(404)
     index = directory / "index.html"
     if index.is_file():
-        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+        return _file(index, asked, cache="no-cache")
     return HTMLResponse(_NOT_BUILT, headers={"Cache-Control": "no-cache"})
+
+
+def _is_asset(file: Path) -> bool:
+    """Compressed copies and the builder's own notes are no part of the page."""
+    hidden = file.name.startswith(".") or file.name == "index.html" or file.suffix == COMPRESSED
+    return file.is_file() and not hidden
+
+
+def _file(file: Path, asked: Headers, *, cache: str) -> Response:
+    headers = {"Cache-Control": cache, "Vary": "Accept-Encoding"}
+    compressed = file.with_name(file.name + COMPRESSED)
+    if not compressed.is_file():
+        return FileResponse(file, headers=headers)
+    # A part of the compressed file is of no use to anybody who asks for a part of the file.
+    if "range" in asked or not accepts_gzip(asked.get("accept-encoding", "")):
+        return FileResponse(file, headers=headers)
+    media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    return FileResponse(compressed, media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether `Accept-Encoding` names gzip (or everything) and does not refuse it with `q=0`."""
+    found = dict(_weights(header))
+    return found.get("gzip", found.get("*", 0.0)) > 0
+
+
+def _weights(header: str) -> Iterator[tuple[str, float]]:
+    for part in header.lower().split(","):
+        name, _, rest = part.strip().partition(";")
+        weight = re.fullmatch(r"\s*q=([\d.]{1,6})\s*", rest)
+        try:
+            yield name.strip(), float(weight[1]) if weight else 1.0
+        except ValueError:
+            yield name.strip(), 0.0

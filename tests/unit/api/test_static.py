@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,9 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSe
     (page / "index.html").write_text("<title>the page</title>")
     (page / "assets" / "index-a1b2.js").write_text("let a")
     (page / "favicon.svg").write_text("<svg/>")
+    (page / "assets" / "large-c3d4.js").write_text("let b = 1;" * 100)
+    (page / "assets" / "large-c3d4.js.gz").write_bytes(gzip.compress(b"let b = 1;" * 100))
+    (page / ".stamp").write_text("stamp")
     (tmp_path / "secret").write_text("secret")
     monkeypatch.setattr(static, "STATIC", page)
     with running_server(tmp_path / "data") as running:
@@ -38,6 +42,38 @@ def test_files_and_caching(built: RunningServer) -> None:
     assert "the page" in index.text and index.headers["Cache-Control"] == "no-cache"
     assert get(built, "/favicon.svg").headers["Cache-Control"] == "no-cache"
     assert get(built, "/index.html", HTML).headers["Cache-Control"] == "no-cache"
+
+
+def test_browsers_get_the_compressed_copy(built: RunningServer) -> None:
+    path = "/assets/large-c3d4.js"
+    small = get(built, path, {"Accept-Encoding": "gzip, deflate, br"})
+    assert small.headers["content-encoding"] == "gzip" and int(small.headers["content-length"]) < 100
+    assert small.text == "let b = 1;" * 100
+    assert "javascript" in small.headers["content-type"] and "immutable" in small.headers["cache-control"]
+    plain = get(built, path, {"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers and plain.text == small.text
+    # What lies between must not mix the two up, and they are not the same bytes.
+    assert small.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    assert small.headers["etag"] != plain.headers["etag"]
+    part = get(built, path, {"Accept-Encoding": "gzip", "Range": "bytes=0-2"})
+    assert (part.status_code, part.text) == (206, "let")
+    assert "content-encoding" not in get(built, "/assets/index-a1b2.js").headers
+
+
+@pytest.mark.parametrize("path", ["/assets/large-c3d4.js.gz", "/.stamp"])
+def test_what_only_the_builder_needs_is_not_served(built: RunningServer, path: str) -> None:
+    assert get(built, path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        ("gzip", True), ("br, gzip;q=0.5", True), ("*", True), ("GZIP ; q=1", True), ("gzip;q=0", False),
+        ("gzip;q=0.0, *", False), ("br", False), ("", False), ("*;q=0", False), ("xgzip", False), ("gzip;q=.", False),
+    ],
+)  # fmt: skip
+def test_who_can_read_compressed_copies(header: str, accepted: bool) -> None:
+    assert static.accepts_gzip(header) is accepted
 
 
 def test_pages_of_the_page(built: RunningServer) -> None:
