@@ -27,7 +27,7 @@ from millpond.services.leaf_check import (
     write_locator,
 )
 from millpond.services.pages import ProjectPages
-from millpond.services.tree_paths import check_directories, leaf_ids
+from millpond.services.tree_paths import LeafEnds, check_directories, ends_of, leaf_ids
 
 # Leaves checked at a time: each may hold some megabytes.
 _PARALLEL = 8
@@ -69,7 +69,7 @@ def check_tree(
             row = walk.page(root, is_last=True)
         if walk.missing_pages or walk.missing_blobs or row is None:
             raise _incomplete(walk)
-        check_directories(pages, root, settled)
+        check_directories(pages, root, settled, walk.ends)
         shared = leaf_ids(pages, root) - walk.packs.keys()
         own = on_own_packs(deps, project_id, owner, shared)
         walk.packs.update(own)
@@ -89,6 +89,7 @@ class _Walk:
     packs: dict[str, frozenset[str]] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     reused: set[str] = field(default_factory=set)
+    ends: dict[str, LeafEnds] = field(default_factory=dict)
     missing_pages: list[str] = field(default_factory=list)
     missing_blobs: list[str] = field(default_factory=list)
     pool: ThreadPoolExecutor = field(init=False)
@@ -162,6 +163,8 @@ class _Walk:
 
     def leaf(self, page_id: str, page: LeafPage, *, is_last: bool) -> CheckedLeaf:
         check_boundaries(page, is_last=is_last)
+        if page.paths:
+            self.ends[page_id] = ends_of(page)
         return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.also)
 
     def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
