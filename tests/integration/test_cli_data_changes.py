@@ -114,3 +114,16 @@ def test_a_renamed_file_is_one_line_of_a_diff(mill: Mill, folder: Path) -> None:
     before = mill.ok("data", "log", "--json", cwd=folder).json["items"][0]["id"]
     mill.ok("data", "sync", cwd=folder)
     assert mill.ok("data", "diff", f"{folder.name}@{before}", "main").out == ">\tz.txt\ta.txt\n"
+
+
+def test_a_dataset_is_renamed_and_its_folders_find_it(mill: Mill, folder: Path) -> None:
+    new = f"{folder.name}-2"
+    shown = json.loads(mill.ok("data", "set", folder.name, "--name", new, "-d", "renamed", "--json").out)
+    assert (shown["name"], shown["description"], shown["commits"]) == (new, "renamed", 1)
+    assert mill("data", "show", folder.name).code == 3
+    (folder / "a.txt").write_text("changed")
+    assert f"is called {new} now" in mill.ok("data", "sync", cwd=folder).err
+    assert "is called" not in mill.ok("data", "status", cwd=folder).err, "it is said once"
+    assert mill("data", "set", new).code == 2, "nothing to change"
+    mill.ok("data", "create", folder.name)
+    assert mill("data", "set", new, "--name", folder.name).code == 5, "the name is taken"

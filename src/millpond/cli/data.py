@@ -18,6 +18,7 @@ from millpond.cli.naming import named
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.session import Session
 from millpond.client.datasets import (
+    change_dataset,
     create_dataset,
     delete_dataset,
     get_commit,
@@ -31,7 +32,7 @@ from millpond.client.datasets import (
 from millpond.client.working_copy import WorkingCopy, load_working_copy
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef, check_name
-from millpond.wire.data import Dataset
+from millpond.wire.data import Dataset, DatasetChange
 
 app = typer.Typer()
 
@@ -116,6 +117,21 @@ def show(mill: Session, dataset: Written = None) -> None:
     """Show one dataset."""
     ref = named(mill, dataset)
     _show(mill, get_dataset(mill.api, ref.project, ref.dataset))
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its new name.")] = None,
+    description: Annotated[str | None, typer.Option("--description", "-d", help="What it holds.")] = None,
+) -> None:
+    """Rename a dataset or describe it anew. Folders that belong to it find it under its new name."""
+    if name is None and description is None:
+        raise BadRequest("Nothing to change was given.", hint="See: mill data set --help")
+    ref = named(mill, dataset)
+    asked = DatasetChange(name=name, description=description)
+    _show(mill, change_dataset(mill.api, ref.project, ref.dataset, asked))
 
 
 @command(app, "delete")

@@ -15,11 +15,11 @@ from millpond.cli.session import Session
 from millpond.client.branches import create_ref
 from millpond.client.checkout import checkout
 from millpond.client.clone import clone as clone_commit
-from millpond.client.datasets import branch_head, diff, get_dataset
+from millpond.client.datasets import branch_head, diff, get_dataset, list_datasets
 from millpond.client.http import Api
 from millpond.client.sync import Status, compare, sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
-from millpond.errors import Conflict
+from millpond.errors import Conflict, MillError, NotFound
 from millpond.lake.renames import summarise, with_renames
 from millpond.lake.scan import Warn
 from millpond.model.names import check_ref_name
@@ -160,19 +160,32 @@ def check_out(
 def here(mill: Session) -> WorkingCopy:
     """The working copy around us, after a look whether its dataset is still the one it was made from.
 
-    A server may have moved to another address: what counts is the dataset's id.
+    A server may have moved to another address, a dataset may have been renamed: what counts is the dataset's id.
     """
     copy = require_working_copy(Path.cwd())
-    dataset = get_dataset(mill.api, copy.project, copy.dataset)
-    if dataset.id != copy.dataset_id:
-        raise Conflict(
-            f"{copy.written} at {mill.target.server} is not the dataset this folder was made from.",
-            hint=f"Remove {copy.folder} and run mill data init or clone again, or name the right --server.",
-        )
-    found = replace(copy, server=mill.target.server)
+    found = replace(copy, server=mill.target.server, dataset=_name_now(mill, copy))
     if found != copy:
         found.save()
     return found
+
+
+def _name_now(mill: Session, copy: WorkingCopy) -> str:
+    """What the dataset of this folder is called now, looked for by its id where its old name does not lead to it."""
+    problem: MillError
+    try:
+        if get_dataset(mill.api, copy.project, copy.dataset).id == copy.dataset_id:
+            return copy.dataset
+        problem = Conflict(
+            f"{copy.written} at {mill.target.server} is not the dataset this folder was made from.",
+            hint=f"Remove {copy.folder} and run mill data init or clone again, or name the right --server.",
+        )
+    except NotFound as error:
+        problem = error
+    for dataset in list_datasets(mill.api, project=copy.project):
+        if dataset.id == copy.dataset_id:
+            mill.out.note(f"{copy.written} is called {dataset.name} now.")
+            return dataset.name
+    raise problem
 
 
 def _on_branch(api: Api, copy: WorkingCopy, branch: str, *, dry_run: bool) -> WorkingCopy:

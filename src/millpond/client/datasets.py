@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from millpond.client.http import Api, segment
 from millpond.errors import NotFound, RefMoved, Unavailable
 from millpond.model.names import DEFAULT_BRANCH
-from millpond.wire.data import Change, Commit, CommitCreate, Dataset, DatasetCreate, Diff, Ref, TreeEntry
+from millpond.wire.data import (
+    Change,
+    Commit,
+    CommitCreate,
+    Dataset,
+    DatasetChange,
+    DatasetCreate,
+    Diff,
+    Ref,
+    TreeEntry,
+    Verification,
+)
 
 # The server checks every page and pack of a commit before it answers.
 COMMIT_SECONDS = 600.0
@@ -25,6 +36,11 @@ def get_dataset(api: Api, project: str, name: str) -> Dataset:
 def create_dataset(api: Api, project: str, name: str, description: str = "") -> Dataset:
     path = f"/projects/{segment(project)}/datasets"
     return api.send("POST", path, Dataset, DatasetCreate(name=name, description=description))
+
+
+def change_dataset(api: Api, project: str, name: str, change: DatasetChange) -> Dataset:
+    """Rename it, describe it anew; what is null stays as it is."""
+    return api.send("PATCH", dataset_path(project, name), Dataset, change)
 
 
 def delete_dataset(api: Api, project: str, name: str) -> None:
@@ -51,6 +67,11 @@ def branch_head(api: Api, project: str, name: str, branch: str) -> Commit | None
         if ref.name == branch:
             return get_commit(api, project, name, ref.commit_id)
     return None
+
+
+def get_verification(api: Api, project: str, name: str, ref: str = DEFAULT_BRANCH) -> Verification:
+    """How far the server has read the content of a commit back and checked it."""
+    return api.get(f"{commit_path(project, name, ref)}/verification", Verification)
 
 
 def create_commit(api: Api, project: str, name: str, request: CommitCreate) -> Commit:

@@ -112,6 +112,20 @@ class Commit(Response):
     cached_on: list[CachedOn] = []
 
 
+class Verification(Response):
+    """How far the packs that a commit rests on were read back and every digest in them checked."""
+
+    commit: str
+    packs: int
+    bytes: int
+    verified_packs: int
+    verified_bytes: int
+    # When the last of them was.
+    verified_at: Time | None
+    # What is wrong with packs that are not what they say.
+    problems: list[str]
+
+
 class TreeEntry(Response):
     """One name in a directory. `path` is the text form (see docs): `\\xNN` for bytes that are not UTF-8."""
 
@@ -122,6 +136,8 @@ class TreeEntry(Response):
     # For a directory: files and bytes below it.
     files: int = 1
     digest: str | None = None
+    # Whether its content lies outside the lake, where it was imported from.
+    external: bool = False
 
 
 class Change(Response):
@@ -265,10 +281,23 @@ class UrlsRequest(Request):
     pages: list[str] = Field(default=[], max_length=1000)
     locators: list[str] = Field(default=[], max_length=1000)
     packs: list[str] = Field(default=[], max_length=1000)
+    # Paths (text form) of files of this commit that lie outside the lake.
+    external: list[str] = Field(default=[], max_length=1000)
+
+
+class ExternalUrl(Response):
+    """How to GET one external file: send `If-Match` with the ETag that its descriptor names, and compare the answer's.
+
+    `descriptor` is the text that the entry's digest is the digest of.
+    """
+
+    url: str
+    descriptor: str
 
 
 class Urls(Response):
     pages: dict[str, str]
     locators: dict[str, str]
     packs: dict[str, str]
+    external: dict[str, ExternalUrl] = {}
     expires_at: Time

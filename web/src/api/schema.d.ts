@@ -378,6 +378,69 @@ export interface paths {
         patch: operations["change_project"];
         trace?: never;
     };
+    "/api/v1/projects/{project}/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Connections */
+        get: operations["list_connections"];
+        put?: never;
+        /**
+         * Create Connection
+         * @description Refused for the lake's own bucket, and for addresses that are neither public nor listed by an administrator.
+         */
+        post: operations["create_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/connections/{connection}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Connection */
+        get: operations["get_connection"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Connection
+         * @description Refused while sources use it; while commits need it, too, unless `force`.
+         */
+        delete: operations["delete_connection"];
+        options?: never;
+        head?: never;
+        /** Change Connection */
+        patch: operations["change_connection"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/connections/{connection}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Connection
+         * @description Whether the place answers and may be read.
+         */
+        post: operations["test_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets": {
         parameters: {
             query?: never;
@@ -538,6 +601,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Verification
+         * @description How far the server has read the commit's content back and checked it.
+         */
+        get: operations["get_verification"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/zip": {
         parameters: {
             query?: never;
@@ -594,6 +677,26 @@ export interface paths {
          * @description Single files put or removed as a commit; the branch's newest commit if it holds all that already.
          */
         post: operations["create_edit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/datasets/{dataset}/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Import
+         * @description Register objects that lie elsewhere as a commit; nothing is copied.
+         */
+        post: operations["create_import"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1021,6 +1124,72 @@ export interface paths {
         put?: never;
         /** Undelete Run */
         post: operations["undelete_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Sources */
+        get: operations["list_sources"];
+        put?: never;
+        /**
+         * Create Source
+         * @description It runs at once, and again every so often, in the name of whoever made it.
+         */
+        post: operations["create_source"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/sources/{source}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Source */
+        get: operations["get_source"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Source
+         * @description What it has brought stays.
+         */
+        delete: operations["delete_source"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Source
+         * @description Pause, resume or reschedule it.
+         */
+        patch: operations["change_source"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/sources/{source}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Source
+         * @description Run it now instead of at its time.
+         */
+        post: operations["run_source"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1616,6 +1785,95 @@ export interface components {
             version: string;
         };
         /**
+         * Connection
+         * @description A place that a project may import from. Of its credentials only that there are some is shown.
+         */
+        Connection: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Endpoint */
+            endpoint: string | null;
+            /** Has Credentials */
+            has_credentials: boolean;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "s3" | "gs" | "https";
+            /** Name */
+            name: string;
+            /** Project */
+            project: string;
+            /** Region */
+            region: string | null;
+            /** Url */
+            url: string;
+        };
+        /**
+         * ConnectionChange
+         * @description New credentials in place of the old ones; null: from now on without any.
+         */
+        ConnectionChange: {
+            credentials: components["schemas"]["Credentials"] | null;
+        };
+        /** ConnectionCreate */
+        ConnectionCreate: {
+            credentials?: components["schemas"]["Credentials"] | null;
+            /** Endpoint */
+            endpoint?: string | null;
+            /** Name */
+            name: string;
+            /** Region */
+            region?: string | null;
+            /**
+             * Url
+             * @description s3://bucket/prefix, gs://bucket/prefix or https://host/path.
+             */
+            url: string;
+        };
+        /**
+         * ConnectionTest
+         * @description `objects` are the first few that were found; `problem` says why nothing could be read.
+         */
+        ConnectionTest: {
+            /** Hint */
+            hint?: string | null;
+            /**
+             * Objects
+             * @default []
+             */
+            objects: string[];
+            /** Problem */
+            problem?: string | null;
+            /** Works */
+            works: boolean;
+        };
+        /**
+         * Credentials
+         * @description What opens a place. S3: `key_id` and `secret`; Google Cloud Storage: `service_account`, the text of its key
+         *     file; https: `user` and `password`, or `bearer`. Never sent back.
+         */
+        Credentials: {
+            /** Bearer */
+            bearer?: string | null;
+            /** Key Id */
+            key_id?: string | null;
+            /** Password */
+            password?: string | null;
+            /** Secret */
+            secret?: string | null;
+            /** Service Account */
+            service_account?: string | null;
+            /** Session Token */
+            session_token?: string | null;
+            /** User */
+            user?: string | null;
+        };
+        /**
          * Dataset
          * @description A card of the hub.
          */
@@ -1972,6 +2230,18 @@ export interface components {
             volume: string;
         };
         /**
+         * ExternalUrl
+         * @description How to GET one external file: send `If-Match` with the ETag that its descriptor names, and compare the answer's.
+         *
+         *     `descriptor` is the text that the entry's digest is the digest of.
+         */
+        ExternalUrl: {
+            /** Descriptor */
+            descriptor: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * FillSeen
          * @description Progress or end of one fill or eviction, told until the desired state no longer asks for it.
          */
@@ -2035,6 +2305,66 @@ export interface components {
             recent_jobs: components["schemas"]["Job"][];
             /** Volume Bytes */
             volume_bytes: number;
+        };
+        /**
+         * Import
+         * @description Register what lies at a place. The objects stay where they are; no byte is copied.
+         */
+        Import: {
+            /**
+             * Branch
+             * @default main
+             */
+            branch: string;
+            /** Connection */
+            connection: string;
+            /**
+             * Listing
+             * @default false
+             */
+            listing: boolean;
+            /**
+             * Message
+             * @default
+             */
+            message: string;
+            /**
+             * Path
+             * @default
+             */
+            path: string;
+            /**
+             * Uri
+             * @description An object, a prefix, or with `listing` a text that names files.
+             */
+            uri: string;
+        };
+        /**
+         * Imported
+         * @description What an import did. `commit` is what the branch is at now; none if it is still empty.
+         */
+        Imported: {
+            /** Added */
+            added: number;
+            /** Bytes */
+            bytes: number;
+            /** Changed */
+            changed: number;
+            commit: components["schemas"]["Commit"] | null;
+            /** Removed */
+            removed: number;
+            /**
+             * Skipped
+             * @default []
+             */
+            skipped: components["schemas"]["Skipped"][];
+            /**
+             * Skipped Count
+             * @default 0
+             */
+            skipped_count: number;
+            /** Unchanged */
+            unchanged: number;
         };
         /** Job */
         Job: {
@@ -2439,6 +2769,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Connection] */
+        Page_Connection_: {
+            /** Items */
+            items: components["schemas"]["Connection"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Dataset] */
         Page_Dataset_: {
             /** Items */
@@ -2492,6 +2829,13 @@ export interface components {
         Page_Site_: {
             /** Items */
             items: components["schemas"]["Site"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Source] */
+        Page_Source_: {
+            /** Items */
+            items: components["schemas"]["Source"][];
             /** Next */
             next?: string | null;
         };
@@ -2926,6 +3270,16 @@ export interface components {
             name: string;
         };
         /**
+         * Skipped
+         * @description An object that did not come along, and why.
+         */
+        Skipped: {
+            /** Reason */
+            reason: string;
+            /** Uri */
+            uri: string;
+        };
+        /**
          * Slot
          * @description One signed PUT: the object's id and how to write it.
          */
@@ -2948,6 +3302,128 @@ export interface components {
         Slots: {
             /** Slots */
             slots: components["schemas"]["Slot"][];
+        };
+        /** Source */
+        Source: {
+            /** Branch */
+            branch: string;
+            /** Connection */
+            connection: string;
+            /** Copies */
+            copies: boolean;
+            /** Created At */
+            created_at: string;
+            /** Dataset */
+            dataset: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Every Seconds */
+            every_seconds: number;
+            /** Failures */
+            failures: number;
+            /** Id */
+            id: string;
+            /** Listing */
+            listing: boolean;
+            /** Name */
+            name: string;
+            /** Next At */
+            next_at: string | null;
+            /** Path */
+            path: string;
+            /** Problem */
+            problem: string | null;
+            /** Project */
+            project: string;
+            result: components["schemas"]["SourceResult"] | null;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "waiting" | "failing" | "paused";
+            /** Uri */
+            uri: string;
+            /** User */
+            user: string | null;
+        };
+        /**
+         * SourceChange
+         * @description What is null stays. Who resumes a source is the one in whose name it commits from then on.
+         */
+        SourceChange: {
+            /** Every Seconds */
+            every_seconds?: number | null;
+            /** Paused */
+            paused?: boolean | null;
+        };
+        /**
+         * SourceCreate
+         * @description What a place holds is brought into a dataset now and again every so often, only differences each time.
+         */
+        SourceCreate: {
+            /**
+             * Branch
+             * @default main
+             */
+            branch: string;
+            /** Connection */
+            connection: string;
+            /**
+             * Copies
+             * @default false
+             */
+            copies: boolean;
+            /** Dataset */
+            dataset: string;
+            /**
+             * Every Seconds
+             * @default 3600
+             */
+            every_seconds: number;
+            /**
+             * Listing
+             * @default false
+             */
+            listing: boolean;
+            /** Name */
+            name?: string | null;
+            /**
+             * Path
+             * @default
+             */
+            path: string;
+            /** Uri */
+            uri: string;
+        };
+        /**
+         * SourceResult
+         * @description What the last run that succeeded did; `commit_id` only if something had changed.
+         */
+        SourceResult: {
+            /** Added */
+            added: number;
+            /** Bytes */
+            bytes: number;
+            /** Changed */
+            changed: number;
+            /** Commit Id */
+            commit_id: string | null;
+            /** Removed */
+            removed: number;
+            /**
+             * Skipped
+             * @default []
+             */
+            skipped: components["schemas"]["Skipped"][];
+            /**
+             * Skipped Count
+             * @default 0
+             */
+            skipped_count: number;
+            /** Unchanged */
+            unchanged: number;
         };
         /**
          * Staying
@@ -2992,6 +3468,11 @@ export interface components {
             /** Digest */
             digest?: string | null;
             /**
+             * External
+             * @default false
+             */
+            external: boolean;
+            /**
              * Files
              * @default 1
              */
@@ -3024,6 +3505,13 @@ export interface components {
         Urls: {
             /** Expires At */
             expires_at: string;
+            /**
+             * External
+             * @default {}
+             */
+            external: {
+                [key: string]: components["schemas"]["ExternalUrl"];
+            };
             /** Locators */
             locators: {
                 [key: string]: string;
@@ -3042,6 +3530,11 @@ export interface components {
          * @description Objects of one commit to read; URLs live 15 minutes at most.
          */
         UrlsRequest: {
+            /**
+             * External
+             * @default []
+             */
+            external: string[];
             /**
              * Locators
              * @default []
@@ -3149,6 +3642,26 @@ export interface components {
             name: string;
             /** Password */
             password: string;
+        };
+        /**
+         * Verification
+         * @description How far the packs that a commit rests on were read back and every digest in them checked.
+         */
+        Verification: {
+            /** Bytes */
+            bytes: number;
+            /** Commit */
+            commit: string;
+            /** Packs */
+            packs: number;
+            /** Problems */
+            problems: string[];
+            /** Verified At */
+            verified_at: string | null;
+            /** Verified Bytes */
+            verified_bytes: number;
+            /** Verified Packs */
+            verified_packs: number;
         };
         /** Volume */
         Volume: {
@@ -4079,6 +4592,215 @@ export interface operations {
             };
         };
     };
+    list_connections: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description The most items in one answer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Connection_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_connection: {
+        parameters: {
+            query?: {
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Connection"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     create_dataset: {
         parameters: {
             query?: never;
@@ -4482,6 +5204,40 @@ export interface operations {
             };
         };
     };
+    get_verification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_zip: {
         parameters: {
             query?: {
@@ -4581,6 +5337,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Commit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Import"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
                 };
             };
             /** @description A problem */
@@ -5509,6 +6302,214 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sources: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                dataset?: string | null;
+                /** @description The most items in one answer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Source_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourceChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_source: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
                 };
             };
             /** @description A problem */

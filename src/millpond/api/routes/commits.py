@@ -15,7 +15,7 @@ from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import commits, diffs, edits, merges, reading, urls
+from millpond.services import commits, diffs, edits, merges, reading, urls, verification
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -67,6 +67,12 @@ def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, dep
     """Agents get what they were told to fill, jobs their inputs, people what their role shows them."""
     found, commit = commit_of(deps, scope, dataset, ref)
     return urls.sign(deps, scope.actor, found, commit, body)
+
+
+@router.get("/commits/{ref:path}/verification")
+def get_verification(dataset: str, ref: str, scope: Viewer, deps: DepsOf) -> wire.Verification:
+    """How far the server has read the commit's content back and checked it."""
+    return verification.verification(deps, *commit_of(deps, scope, dataset, ref))
 
 
 @router.get("/commits/{ref:path}")

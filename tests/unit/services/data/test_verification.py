@@ -1,0 +1,30 @@
+"""What is told about a commit whose packs the server has read, has not read yet, or has found bad."""
+
+from __future__ import annotations
+
+from millpond.services import verify
+from millpond.services.deps import Deps
+from millpond.services.verification import verification
+from millpond.testing.builders_data import a_commit, a_dataset
+from millpond.testing.clock import FakeClock
+
+
+def test_a_new_commit_is_not_verified_until_its_packs_were_read(deps: Deps, clock: FakeClock) -> None:
+    commit = a_commit(deps, {"a": b"1", "b": b"2"})
+    dataset = a_dataset(deps)
+    before = verification(deps, dataset, commit)
+    assert before.packs == 1
+    assert (before.verified_packs, before.verified_bytes, before.verified_at) == (0, 0, None)
+
+    clock.advance(deps.settings.url_seconds + 3600)
+    verify.verify_some(deps)
+    after = verification(deps, dataset, commit)
+    assert (after.verified_packs, after.verified_bytes) == (1, before.bytes)
+    assert after.verified_at == clock.now()
+    assert after.problems == []
+
+
+def test_a_commit_rests_on_the_packs_of_those_before_it(deps: Deps) -> None:
+    a_commit(deps, {"a": b"1"})
+    second = a_commit(deps, {"a": b"1", "b": b"2"})
+    assert verification(deps, a_dataset(deps), second).packs == 2
