@@ -25,7 +25,7 @@ from millpond.client.http import Api
 from millpond.client.ranged_file import READ_ONLY, check_mode
 from millpond.errors import BadName, BadPath, BadRequest, Forbidden, NotFound, NotSignedIn
 from millpond.lake.content import FileContent
-from millpond.lake.reader import Listed
+from millpond.lake.listing import Listed
 from millpond.model.path import from_text, to_text
 from millpond.model.tree import Entry, Kind
 

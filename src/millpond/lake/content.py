@@ -14,8 +14,9 @@ from millpond.errors import BadPath, BadRequest, Corrupt, Incomplete, NotFound
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.kept import Kept
+from millpond.lake.listing import Listed, list_directory
 from millpond.lake.ranges import Segment, segments
-from millpond.lake.reader import Listed, TreeReader
+from millpond.lake.reader import TreeReader
 from millpond.lake.transfer import Downloader
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import check_path, to_text
@@ -80,7 +81,7 @@ class ContentReader:
         start: bytes | None = b""
         while start is not None:
             with self._tree_lock:
-                part = self._tree.list(directory, start)
+                part = list_directory(self._tree, directory, start)
             items += part.items
             start = part.next
         return items

@@ -1,16 +1,14 @@
-"""Reading a tree: iterate, list one directory, look at one path, without reading more pages than it takes."""
+"""Reading a tree: iterate, look at one path, without reading more pages than it takes."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
-from millpond.errors import BadFormat, NotFound
+from millpond.errors import BadFormat
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
-from millpond.model.path import to_text
 from millpond.model.tree import Entry, Kind
 
 _KEPT_PAGES = 64
@@ -20,34 +18,6 @@ class PageSource(Protocol):
     def page(self, page_id: str) -> bytes:
         """The canonical bytes of a page, checked against its id. NotFound, Corrupt, or the store's errors."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One line of a directory: an entry, or a directory with the entries and bytes below it."""
-
-    name: bytes
-    entry: Entry | None
-    entries: int
-    size: int
-
-    @property
-    def is_directory(self) -> bool:
-        return self.entry is None or self.entry.kind == Kind.DIRECTORY
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One part of a directory; `next` is where the following part begins, None at the end."""
-
-    items: list[Listed]
-    next: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    entries: int
-    bytes: int
 
 
 class TreeReader:
@@ -77,7 +47,7 @@ class TreeReader:
 
     def children(self, ref: PageRef) -> list[PageRef]:
         """The pages below an index page; BadFormat unless they are one level below it."""
-        return self._index(ref).children()
+        return self.index(ref).children()
 
     def leaves(self, low: bytes = b"", high: bytes | None = None) -> Iterator[PageRef]:
         """The leaves that may hold paths from `low` to `high` (not included), in order."""
@@ -109,38 +79,6 @@ class TreeReader:
         low, high = range_of(directory)
         below = self._first_from(low)
         return below is not None and (high is None or below.path < high)
-
-    def list(self, directory: bytes = b"", start: bytes = b"", limit: int = 1000) -> Listing:
-        """At most `limit` names in `directory`, seeking over what lies below its subdirectories.
-
-        `start` is empty or the `next` of the part before. NotFound for what is not a directory.
-        """
-        if not start and not self.is_directory(directory):
-            raise NotFound(f"There is no directory {to_text(directory)!r} in this tree.")
-        low, high = range_of(directory)
-        items: list[Listed] = []
-        place = low + start
-        while True:
-            entry = self._first_from(place)
-            if entry is None or (high is not None and entry.path >= high):
-                return Listing(items, None)
-            if len(items) >= limit:
-                return Listing(items, place[len(low) :])
-            listed, place = self._listed(entry, low)
-            items.append(listed)
-
-    def totals(self, directory: bytes = b"") -> Totals:
-        """Entries and bytes below a directory; reads only the pages at its two ends."""
-        low, high = range_of(directory)
-        return self._totals(self.root_ref(), low, high, None)
-
-    def _listed(self, entry: Entry, low: bytes) -> tuple[Listed, bytes]:
-        """The line that `entry` stands for in the directory that begins at `low`, and where the next one is sought."""
-        name, slash, _ = entry.path[len(low) :].partition(b"/")
-        if not slash:
-            return Listed(name, entry, 0 if entry.kind == Kind.DIRECTORY else 1, entry.size), entry.path + b"\0"
-        below = self.totals(low + name)
-        return Listed(name, None, below.entries, below.bytes), low + name + b"0"
 
     def _between(self, low: bytes, high: bytes | None) -> Iterator[Entry]:
         for ref in self.leaves(low, high):
@@ -182,33 +120,18 @@ class TreeReader:
         if ref.level == 0:
             yield ref
             return
-        page = self._index(ref)
+        page = self.index(ref)
         start = max(bisect_right(page.paths, low) - 1, 0)
         end = len(page) if high is None else max(bisect_left(page.paths, high), start)
         for number in range(start, end):
             yield from self._leaves(page.child(number), low, high)
 
-    def _index(self, ref: PageRef) -> IndexPage:
+    def index(self, ref: PageRef) -> IndexPage:
+        """An index page; BadFormat unless it has the level that its parent says."""
         page = self.page(ref.id)
         if not isinstance(page, IndexPage) or page.level != ref.level:
             raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
         return page
-
-    def _totals(self, ref: PageRef, low: bytes, high: bytes | None, upper: bytes | None) -> Totals:
-        """Counts between `low` and `high` in a page all of whose paths are before `upper`."""
-        if ref.first >= low and (high is None or (upper is not None and upper <= high)):
-            return Totals(ref.entries, ref.size)
-        page = self.page(ref.id)
-        start = bisect_left(page.paths, low)
-        end = len(page) if high is None else bisect_left(page.paths, high)
-        if isinstance(page, LeafPage):
-            return Totals(max(end - start, 0), sum(page.sizes[start:end]))
-        uppers = [*page.paths[1:], upper]
-        parts = [
-            self._totals(page.child(n), low, high, uppers[n])
-            for n in range(max(bisect_right(page.paths, low) - 1, 0), end)
-        ]
-        return Totals(sum(part.entries for part in parts), sum(part.bytes for part in parts))
 
 
 def range_of(directory: bytes) -> tuple[bytes, bytes | None]:

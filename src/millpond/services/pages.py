@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from millpond.blobs.store import BlobStore
 from millpond.errors import BadFormat, Conflict, Corrupt, NotFound
+from millpond.lake.folders import LeafFolders, folders_in
+from millpond.lake.kept import Kept
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import decode_page, pack_page, unpack_page
+from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
 
 PAGE_CACHE_BYTES = 32 << 20
+# What leaves hold by directory takes some hundred bytes a leaf: enough for many millions of files.
+FOLDERS_CACHE_BYTES = 16 << 20
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
+
+
+def _weigh(folders: LeafFolders) -> int:
+    return folders.weight
 
 
 class PageCache:
@@ -25,6 +33,11 @@ class PageCache:
         self._lock = threading.Lock()
         self._held: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
+        self.folders = Kept[str, LeafFolders](FOLDERS_CACHE_BYTES, weigh=_weigh)
+
+    def held(self, key: str) -> bytes | None:
+        with self._lock:
+            return self._held.get(key)
 
     def get(self, key: str, load: Callable[[], bytes]) -> bytes:
         """What `key` stands for. Two callers that miss at once both load: the same bytes."""
@@ -63,6 +76,24 @@ class ProjectPages:
     def page(self, page_id: str) -> bytes:
         key = self._keys.page(page_id)
         return self._cache.get(key, lambda: unpack_page(page_id, self._store.get(key)))
+
+    def folders(self, leaf_ids: Sequence[str]) -> list[LeafFolders]:
+        """What leaves of accepted commits hold by directory. Many are read for it once, and not kept themselves."""
+        found = [self._cache.folders.get(leaf_id) for leaf_id in leaf_ids]
+        if None not in found:
+            return [one for one in found if one is not None]
+        with ThreadPoolExecutor(min(_PARALLEL, found.count(None))) as pool:
+            loaded = pool.map(lambda pair: pair[1] or self._folders(pair[0]), zip(leaf_ids, found, strict=True))
+            return list(loaded)
+
+    def _folders(self, leaf_id: str) -> LeafFolders:
+        key = self._keys.page(leaf_id)
+        page = decode_page(self._cache.held(key) or unpack_page(leaf_id, self._store.get(key)))
+        if not isinstance(page, LeafPage):
+            raise BadFormat("An index page stands where a leaf should be.")
+        folders = folders_in(page)
+        self._cache.folders.put(leaf_id, folders)
+        return folders
 
     def put(self, page_id: str, data: bytes) -> None:
         """Durable when it returns. A client may have written anything under this key: only the page itself stays."""

@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, commits
 from millpond.errors import BadRequest
-from millpond.lake.reader import Listed, TreeReader
+from millpond.lake.listing import Listed, list_directory
+from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Kind
@@ -86,7 +87,8 @@ def entries(
 ) -> Listing[wire.TreeEntry]:
     """One directory; NotFound if the path is none."""
     directory = directory_path(path)
-    part = reader_of(deps, dataset, commit).list(directory, place_of(cursor), limit)
+    pages = pages_of(deps, dataset)
+    part = list_directory(TreeReader(pages, commit.tree), directory, place_of(cursor), limit, pages.folders)
     items = [_entry(directory, item) for item in part.items]
     return Listing(items, listing.encode(part.next.hex()) if part.next is not None else None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -13,6 +14,8 @@ from millpond.errors import BadFormat, BadPath, NotFound
 from millpond.lake.diff import diff_trees
 from millpond.lake.digests import id_of
 from millpond.lake.edit import edit_tree
+from millpond.lake.folders import LeafFolders, folders_in
+from millpond.lake.listing import list_directory
 from millpond.lake.pages import PageRef
 from millpond.lake.reader import TreeReader
 from millpond.lake.tree import Tree, TreeBuilder, build_tree
@@ -63,7 +66,7 @@ def check_listing(reader: TreeReader, entries: list[Entry], directory: bytes, li
     found: dict[bytes, tuple[bool, int, int]] = {}
     start: bytes | None = b""
     while start is not None:
-        part = reader.list(directory, start, limit)
+        part = list_directory(reader, directory, start, limit)
         assert len(part.items) <= limit
         assert not found.keys() & {item.name for item in part.items}
         found.update({item.name: (item.is_directory, item.entries, item.size) for item in part.items})
@@ -77,6 +80,19 @@ def test_lists_every_directory(entries: list[Entry], limit: int) -> None:
     directories = {b""} | {entry.path[:at] for entry in entries for at, c in enumerate(entry.path) if c == 0x2F}
     for directory in directories:
         check_listing(reader, entries, directory, limit)
+
+
+@given(trees())
+def test_tells_what_a_leaf_holds_by_directory(entries: list[Entry]) -> None:
+    _, reader, tree = a_tree(entries)
+    held = folders_in(reader.leaf(tree.root))
+    rows = zip(held.directories, held.entries, held.sizes, strict=True)
+    expected: dict[bytes, tuple[int, int]] = {}
+    for entry in entries:
+        directory = entry.path[: entry.path.rfind(b"/") + 1]
+        count, size = expected.get(directory, (0, 0))
+        expected[directory] = count + 1, size + entry.size
+    assert list(rows) == [(directory, *expected[directory]) for directory in sorted(expected)]
 
 
 @given(trees(), st.integers(0, 40))
@@ -117,6 +133,23 @@ class TestManyPages:
         pages.reads.clear()
         check_listing(TreeReader(pages, tree.root), entries, b"3/07", 10)
         assert len(set(pages.reads)) <= 4 < total
+
+    def test_a_listing_of_folders_asks_only_for_leaves_in_which_one_ends(self) -> None:
+        folders = many_files(12_000, lambda n: f"in/{n // 3000}/{n % 3000 // 10:03d}/{n:06d}")
+        entries = sorted([*folders, *many_files(3000, lambda n: f"in/{n}.txt")], key=lambda entry: entry.path)
+        _, reader, _ = a_tree(entries)
+        asked: list[str] = []
+
+        def held(leaf_ids: Sequence[str]) -> list[LeafFolders]:
+            asked.extend(leaf_ids)
+            return [folders_in(reader.leaf(leaf_id)) for leaf_id in leaf_ids]
+
+        for directory in (b"", b"in/2"):
+            asked.clear()
+            part = list_directory(reader, directory, limit=500, folders=held)
+            found = {item.name: (item.is_directory, item.entries, item.size) for item in part.items}
+            assert found == listed_plainly(entries, directory)
+            assert len(asked) == len(set(asked)) < len(list(reader.leaves()))
 
     def test_one_changed_file_shares_all_leaves_but_one(self) -> None:
         entries = many()
@@ -193,7 +226,8 @@ def test_index_pages_have_levels() -> None:
     reader = TreeReader(pages, tree.root)
     assert reader.root_ref().level == 2
     assert list(reader.leaves()) == leaves
-    assert (reader.totals().entries, reader.totals().bytes) == (5000 * 600, sum(range(5000)))
+    root = reader.root_ref()
+    assert (root.entries, root.size) == (5000 * 600, sum(range(5000)))
     assert list(reader.leaves(b"002000", b"002003")) == leaves[2000:2003]
 
 
@@ -240,10 +274,10 @@ def test_a_directory_that_holds_something_is_not_replaced() -> None:
 
 def test_a_file_is_not_a_directory_to_list() -> None:
     _, reader, _ = a_tree([Entry(b"a", Kind.FILE), Entry(b"b", Kind.DIRECTORY)])
-    assert reader.list(b"b").items == []
+    assert list_directory(reader, b"b").items == []
     for path in (b"a", b"c"):
         with pytest.raises(NotFound):
-            reader.list(path)
+            list_directory(reader, path)
 
 
 def test_the_builder_refuses_disorder_across_pages() -> None:
