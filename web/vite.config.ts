@@ -17,6 +17,9 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "charts", test: /node_modules\/(uplot|anser|@tanstack\/(react-virtual|virtual-core))\// },
+            // Only those who open such files load them.
+            { name: "comparison", test: /node_modules\/diff\// },
+            { name: "parquet", test: /node_modules\/(hyparquet|hyparquet-compressors|fzstd|hysnappy)\// },
             { name: "vendor", test: /node_modules/ },
             { name: "shared", test: /src\/(api|components|hooks|lib)\//, minShareCount: 2 },
           ],

@@ -3,7 +3,6 @@ import { apiAddress } from "../lib/base";
 import { api, take } from "./client";
 import type { DatasetPlace } from "./datasets";
 import { paged } from "./paging";
-import { errorFrom, unreachable } from "./problem";
 
 export interface CommitPlace extends DatasetPlace {
   ref: string;
@@ -12,9 +11,6 @@ export interface CommitPlace extends DatasetPlace {
 export interface FilePlace extends CommitPlace {
   path: string;
 }
-
-/** A text preview reads this much and no more, however long the file is. */
-export const PREVIEW_BYTES = 256 * 1024;
 
 export const commitsQuery = ({ ref, ...path }: CommitPlace) =>
   paged(["commits", path, ref], (cursor) =>
@@ -31,6 +27,19 @@ export const commitQuery = (place: CommitPlace) =>
     queryFn: () =>
       take(
         api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}", { params: { path: place } }),
+      ),
+  });
+
+/** Asked again until all was checked: that takes the server a moment after each commit. */
+export const verificationQuery = (place: CommitPlace) =>
+  queryOptions({
+    refetchInterval: ({ state: { data } }) => (data && data.verified_packs < data.packs ? 5_000 : false),
+    queryKey: ["commit", place, "verification"],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/verification", {
+          params: { path: place },
+        }),
       ),
   });
 
@@ -62,23 +71,4 @@ export function fileAddress(file: FilePlace, options: { download?: boolean } = {
   const [project, dataset, ref] = [file.project, file.dataset, file.ref].map(encodeURIComponent);
   const address = `/projects/${project}/datasets/${dataset}/commits/${ref}/file`;
   return apiAddress(address, { path: file.path, download: options.download ? 1 : undefined });
-}
-
-export const fileTextQuery = (file: FilePlace) =>
-  queryOptions({
-    queryKey: ["file", file],
-    queryFn: ({ signal }) => readText(fileAddress(file), signal),
-  });
-
-/** The beginning of a file as text; null when it is not text. */
-async function readText(address: string, signal: AbortSignal): Promise<string | null> {
-  const headers = { Range: `bytes=0-${PREVIEW_BYTES - 1}` };
-  const response = await fetch(address, { headers, signal, credentials: "same-origin" }).catch(() => {
-    throw unreachable();
-  });
-  // Bytes 0-N of an empty file do not exist.
-  if (response.status === 416) return "";
-  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
-  const bytes = new Uint8Array(await response.arrayBuffer()).subarray(0, PREVIEW_BYTES);
-  return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
 }

@@ -2,8 +2,9 @@ import { SimpleGrid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { structuredPatch } from "diff";
 import { useMemo } from "react";
-import { fileAddress, fileTextQuery, PREVIEW_BYTES } from "../../../api/commits";
+import { fileAddress } from "../../../api/commits";
 import type { DatasetPlace } from "../../../api/datasets";
+import { fileTextQuery, PREVIEW_BYTES } from "../../../api/files";
 import type { Change } from "../../../api/shapes";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { WaitingRows } from "../../../components/Waiting";
@@ -57,8 +58,9 @@ function Texts({ old, now }: { old: Place; now: Place }) {
   const error = before.error ?? after.error;
   if (error) return <ErrorNotice error={error} />;
   if (before.data === undefined || after.data === undefined) return <WaitingRows rows={2} />;
-  if (before.data === null || after.data === null) return <Text size="sm">This file is not text.</Text>;
-  return <Lines before={before.data} after={after.data} />;
+  const [left, right] = [before.data.text, after.data.text];
+  if (left === null || right === null) return <Text size="sm">This file is not text.</Text>;
+  return <Lines before={left} after={right} />;
 }
 
 function Lines({ before, after }: { before: string; after: string }) {

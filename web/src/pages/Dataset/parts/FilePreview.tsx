@@ -1,15 +1,26 @@
-import { Button, Group, Paper, Text, Title } from "@mantine/core";
+import { Button, Group, Paper, Title } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { type FilePlace, fileAddress, fileTextQuery, PREVIEW_BYTES } from "../../../api/commits";
+import { lazy, Suspense } from "react";
+import { commitQuery, type FilePlace, fileAddress } from "../../../api/commits";
 import { Loaded } from "../../../components/Loaded";
-import { formatBytes } from "../../../lib/quantity";
-import { isImage } from "./kinds";
+import { WaitingRows } from "../../../components/Waiting";
+import { kindOf } from "./kinds";
+import { CsvPreview } from "./preview/CsvPreview";
+import { DocumentPreview } from "./preview/DocumentPreview";
+import { ImagePreview } from "./preview/ImagePreview";
+import { JsonPreview } from "./preview/JsonPreview";
+import { MediaPreview } from "./preview/MediaPreview";
+import { TextPreview } from "./preview/TextPreview";
 
-/** One file as an image or the beginning of it as text, and the way to download it. Nothing in it ever runs. */
+// Few look into Parquet files, and the reader is as long as several pages.
+const ParquetPreview = lazy(() => import("./preview/ParquetPreview"));
+
+/** One file as what its name says it is, and the way to download it. Nothing in it runs in this page's origin. */
 export function FilePreview({ file }: { file: FilePlace }) {
   const name = file.path.split("/").at(-1) ?? file.path;
+  const { path, ...place } = file;
+  const commit = useQuery(commitQuery(place));
   return (
     <Paper withBorder p="md" component="section" aria-label={`Preview of ${name}`}>
       <Group justify="space-between" mb="sm" wrap="nowrap">
@@ -28,56 +39,36 @@ export function FilePreview({ file }: { file: FilePlace }) {
           Download
         </Button>
       </Group>
-      {isImage(name) ? <ImagePreview file={file} name={name} /> : <TextPreview file={file} />}
+      <Loaded result={commit}>
+        {/* A branch may move while a file is read a part at a time: the commit does not. */}
+        {({ id }) => <Content file={{ ...place, ref: id, path }} name={name} />}
+      </Loaded>
     </Paper>
   );
 }
 
-function ImagePreview({ file, name }: { file: FilePlace; name: string }) {
-  const [size, setSize] = useState<{ width: number; height: number } | null>(null);
-  const [broken, setBroken] = useState(false);
-  if (broken) return <Text size="sm">The browser cannot show this file as an image.</Text>;
-  return (
-    <>
-      <img
-        src={fileAddress(file)}
-        alt={name}
-        className="preview-image"
-        // Small images are enlarged with sharp pixels rather than blurred.
-        data-small={size && size.width < 256 ? "" : undefined}
-        onLoad={({ currentTarget: image }) =>
-          setSize({ width: image.naturalWidth, height: image.naturalHeight })
-        }
-        onError={() => setBroken(true)}
-      />
-      <Text size="sm" c="dimmed" mt="xs">
-        {size ? `${size.width} × ${size.height} pixels` : "Loading"}
-      </Text>
-    </>
-  );
-}
-
-function TextPreview({ file }: { file: FilePlace }) {
-  const result = useQuery(fileTextQuery(file));
-  return (
-    <Loaded result={result}>
-      {(text) => {
-        if (text === null) return <Text size="sm">This file is not text. Download it to look inside.</Text>;
-        if (text === "") return <Text size="sm">This file is empty.</Text>;
-        return (
-          <>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
-            <pre className="preview-text" tabIndex={0}>
-              {text}
-            </pre>
-            {text.length >= PREVIEW_BYTES && (
-              <Text size="sm" c="dimmed" mt="xs">
-                The first {formatBytes(PREVIEW_BYTES)} are shown.
-              </Text>
-            )}
-          </>
-        );
-      }}
-    </Loaded>
-  );
+function Content({ file, name }: { file: FilePlace; name: string }) {
+  const kind = kindOf(name);
+  switch (kind) {
+    case "image":
+      return <ImagePreview file={file} name={name} />;
+    case "document":
+      return <DocumentPreview file={file} name={name} />;
+    case "json":
+    case "lines":
+      return <JsonPreview file={file} lines={kind === "lines"} />;
+    case "table":
+      return <CsvPreview file={file} />;
+    case "parquet":
+      return (
+        <Suspense fallback={<WaitingRows />}>
+          <ParquetPreview file={file} />
+        </Suspense>
+      );
+    case "audio":
+    case "video":
+      return <MediaPreview file={file} kind={kind} />;
+    case "text":
+      return <TextPreview file={file} />;
+  }
 }

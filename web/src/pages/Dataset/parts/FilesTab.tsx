@@ -6,6 +6,7 @@ import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { Directory } from "./Directory";
+import { DownloadFolder } from "./DownloadFolder";
 import { FilePreview } from "./FilePreview";
 import { NoCommits } from "./NoCommits";
 import { PathBreadcrumbs } from "./PathBreadcrumbs";
@@ -35,7 +36,10 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
           <RefActions dataset={dataset} at={ref} />
           <PathBreadcrumbs path={path} />
         </Group>
-        <CommandLine command={file ? `mill data cat '${written}:${file}'` : `mill data clone ${written}`} />
+        <Group gap="xs" wrap="nowrap">
+          <CommandLine command={commandFor(written, path, file)} />
+          <DownloadFolder place={{ ...place, ref, path }} />
+        </Group>
       </Group>
       <Grid>
         <Grid.Col span={{ base: 12, md: file ? 6 : 12 }}>
@@ -51,6 +55,17 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
       </Grid>
     </Stack>
   );
+}
+
+/** What the download does, on the command line. */
+function commandFor(written: string, path: string, file: string | undefined): string {
+  if (file) return `mill data cat ${quoted(`${written}:${file}`)}`;
+  return path ? `mill data clone ${written} --only ${quoted(`/${path}/`)}` : `mill data clone ${written}`;
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The branch that is shown, if the viewer may change it; tags and commits never change. */
