@@ -28,6 +28,7 @@ from millpond.loops import housekeeping, schedule
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
+from millpond.sealing import Seal
 from millpond.services import lake_owner, records, reindex, setup, users
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
@@ -115,7 +116,9 @@ def preparing(
         lake_owner.claim(db, store, clock.now())
         volume = settings.data_dir / "volume"
         password = setup.populate(db, volume_path=volume, admin_password=admin_password, now=clock.now())
-        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret)
+        # A file that was named must be there: a mistaken name must not pass for a new key.
+        seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
+        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret, seal=seal)
         records.finish_pending(deps)
         yield Prepared(deps, password, copy)
 

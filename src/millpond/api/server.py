@@ -22,9 +22,11 @@ from millpond.api.routes import (
     caches,
     commits,
     computes,
+    connections,
     datasets,
     doctor,
     events,
+    external,
     files,
     home,
     jobs,
@@ -35,6 +37,7 @@ from millpond.api.routes import (
     runs,
     session,
     sites,
+    sources,
     tokens,
     uploads,
     users,
@@ -68,6 +71,8 @@ ROUTERS: Sequence[APIRouter] = (
     volumes.router,
     caches.router,
     lake_care.router,
+    connections.router,
+    sources.router,
 )
 
 
@@ -91,7 +96,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX)
-    for router in (health.router, metrics.router, lake.router, static.page_router()):
+    for router in (health.router, metrics.router, lake.router, external.router, static.page_router()):
         app.include_router(router)
     problems.install(app)
     storage_errors.install(app)

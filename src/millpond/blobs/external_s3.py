@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
 import urllib3
@@ -87,18 +87,15 @@ class S3Place:
         return uri
 
     def _objects(self, page: ElementTree.Element) -> Iterator[ExternalObject]:
+        # As forms are encoded: a blank is `+`. Servers that do not know the option say nothing of it.
+        decode = unquote_plus if _text(page, "EncodingType") == "url" else str
         for item in page:
             if _local(item) != "Contents":
                 continue
-            key, size, etag = unquote(_text(item, "Key") or ""), _text(item, "Size") or "", _text(item, "ETag")
+            key, size, etag = decode(_text(item, "Key") or ""), _text(item, "Size") or "", _text(item, "ETag")
             if not key or not size.isdecimal():
                 raise StoreUnavailable(f"{self._place.root} lists an object without key or size.")
             yield ExternalObject(self._place.uri_of(key), int(size), etag if strong(etag) else None)
-
-
-def host_of(place: Place) -> str:
-    """The host that requests for this bucket go to."""
-    return urlsplit(place.endpoint or _amazon(place.region)).hostname or ""
 
 
 def _amazon(region: str) -> str:

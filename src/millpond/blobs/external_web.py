@@ -92,7 +92,7 @@ def checked_parts(answer: urllib3.BaseHTTPResponse, found: ExternalObject, start
         answer.release_conn()
         raise changed(shown(found.uri), "its ETag is another one")
     _check(answer, found.uri)
-    if not same_etag(answer.headers.get("ETag"), found.etag):
+    if found.etag is not None and not same_etag(answer.headers.get("ETag"), found.etag):
         answer.release_conn()
         raise changed(shown(found.uri), "its ETag is another one")
     if answer.status == 206 and not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):

@@ -13,6 +13,7 @@ from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
 from millpond.cli.data_checking import add_checking_commands
 from millpond.cli.data_editing import add_editing_commands
 from millpond.cli.data_history import add_history_commands
+from millpond.cli.data_import import add_import_command
 from millpond.cli.data_moving import add_moving_commands
 from millpond.cli.naming import named
 from millpond.cli.output import Bytes, CommitId
@@ -236,6 +237,7 @@ add_bin_commands(app)
 add_checking_commands(app)
 add_editing_commands(app)
 add_history_commands(app)
+add_import_command(app)
 
 
 def _create_or_join(mill: Session, written: str, description: str, existing: bool) -> Dataset:

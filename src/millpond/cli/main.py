@@ -23,6 +23,8 @@ _DATA, _WORK, _PLACES, _PEOPLE, _SERVER = "Data", "Work", "Places", "People", "S
 ENTRIES = (
     Entry("data", "millpond.cli.data", "Datasets: put folders into the lake, look at them, bring them back.", _DATA),
     Entry("cache", "millpond.cli.cache", "Commits kept as plain files beside the compute.", _DATA),
+    Entry("connection", "millpond.cli.connection", "Places outside the lake to import from.", _DATA),
+    Entry("source", "millpond.cli.source", "What comes into a dataset again and again, by itself.", _DATA),
     Entry("submit", "millpond.cli.submit", "Run a command as a job, beside its data.", _WORK, verb=True),
     Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),

@@ -15,6 +15,7 @@ import typer
 from millpond import app as server
 from millpond.api.origins import origin_of
 from millpond.cli.secret import read_secret
+from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.memory import return_large_buffers
 from millpond.model.volume import DAY
@@ -69,6 +70,21 @@ def up(
         int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
     ] = None,
     collect: Annotated[bool, typer.Option(help="Remove from the lake every day what nothing needs any more.")] = True,
+    import_hosts: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST,…",
+            envvar="MILL_IMPORT_HOSTS",
+            help="Hosts and networks that imports may reach although they are not public: files.lab,10.1.0.0/16.",
+        ),
+    ] = "",
+    secret_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="MILL_SECRET_KEY_FILE",
+            help="The key that seals credentials of connections. Without it, secret.key in the data directory.",
+        ),
+    ] = None,
     admin_password_file: Annotated[
         Path | None, typer.Option(help="A file with the password of the first administrator.")
     ] = None,
@@ -88,6 +104,8 @@ def up(
         start_agent=agent,
         gpus=gpus,
         collect_seconds=DAY if collect else 0,
+        import_hosts=checked_import_hosts(import_hosts),
+        secret_key_file=secret_key_file,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)
@@ -106,6 +124,15 @@ def checked_content_url(url: str | None, public_url: str | None) -> str | None:
             hint="Give what users made a host name of its own, best under another domain.",
         )
     return url
+
+
+def checked_import_hosts(text: str) -> str:
+    """`text` itself, if it lists hosts and networks. SetupError otherwise."""
+    try:
+        Reach.parse(text)
+    except ValueError as error:
+        raise SetupError(f"--import-hosts cannot be used: {error}.") from error
+    return text
 
 
 def admin_password(file: Path | None, environ: Mapping[str, str] = os.environ) -> str | None:

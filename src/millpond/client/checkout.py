@@ -67,6 +67,8 @@ def checkout(
         with preparing_update(
             copy.root, lake, target.tree, changes, seen=moment, overwrite=force, progress=progress
         ) as update:
+            # Before the files are there: whatever lies here after a crash is then understood.
+            copy.note_fetched(update.external)
             update.apply()
     moved = copy.at(target.id, branch_of(api, copy.project, copy.dataset, ref))
     moved.save()

@@ -70,6 +70,7 @@ def clone(
     with _beside(directory) as temporary, ApiDownloader(api, project, dataset, commit.id) as downloader:
         fetched = fetch_tree(downloader, commit.tree, temporary, options=options, progress=progress)
         # Before the rename: a folder that stands in its place knows what it is.
+        replace(copy, root=temporary).note_fetched(fetched.external)
         replace(copy, root=temporary).save()
         if directory.exists():
             directory.rmdir()

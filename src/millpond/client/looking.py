@@ -71,7 +71,7 @@ def completed(seen: Seen, copy: WorkingCopy, base: str, lake: PageSource) -> See
 
 
 def options_of(copy: WorkingCopy, *, rehash: bool) -> PushOptions:
-    return PushOptions(stat_cache=copy.folder / STAT_CACHE, rehash=rehash)
+    return PushOptions(stat_cache=copy.folder / STAT_CACHE, rehash=rehash, stand_ins=copy.stand_ins)
 
 
 def _is_held(reader: TreeReader, entry: Entry, removals: set[bytes]) -> bool:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TypeVar
+from urllib.parse import urljoin
 
 from millpond.blobs.store import Buffer
 from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
+from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.errors import BadFormat, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import IndexPage, decode_page, unpack_page
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
+from millpond.model.tree import Entry
 from millpond.wire.data import (
     PackSlotsRequest,
     PacksWritten,
@@ -35,9 +38,6 @@ from millpond.wire.data import (
 DIGESTS_AT_ONCE = 400_000
 PAGES_AT_ONCE = 500
 SLOTS_AHEAD = 4
-# URLs live 15 minutes at most. Measured by our own clock from the moment they came, so no two clocks must agree.
-URL_SECONDS = 600.0
-URLS_AT_ONCE = 500
 
 Value = TypeVar("Value")
 
@@ -139,6 +139,7 @@ class ApiDownloader:
         self._clock = clock
         self._objects = DataPlane(api.base_url)
         self._lock = threading.Lock()
+        self._outside = Outside(api, self._path, self._objects, clock)
         self._urls: dict[tuple[str, str], tuple[str, float]] = {}
         # What is likely to be asked for next: pages an index names, packs a locator names.
         self._soon: dict[tuple[str, str], None] = {}
@@ -158,6 +159,15 @@ class ApiDownloader:
 
     def pack_range(self, pack_id: str, start: int, end: int) -> Buffer:
         return self._get("packs", pack_id, (start, end))
+
+    def pack_url(self, pack_id: str) -> str:
+        return urljoin(self._api.base_url, self._url("packs", pack_id))
+
+    def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
+        return self._outside.read(entry, start, end)
+
+    def expect_external(self, entries: Iterable[Entry]) -> None:
+        self._outside.expect(entries)
 
     def close(self) -> None:
         self._objects.close()

@@ -83,6 +83,7 @@ def verify_folder(
             copy.root,
             chosen=chooser(copy.only),
             reads=lambda path: depth is Depth.FULL or path in wanted,
+            stand_ins=copy.stand_ins,
             progress=progress,
         )
         return Verified(commit, depth, [_differs(change) for change in changes])

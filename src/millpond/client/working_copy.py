@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from millpond.client.files import write_atomically
 from millpond.errors import NotFound, SetupError
+from millpond.lake.stand_ins import StandIns, encode_stand_ins, load_stand_ins, with_fetched
 from millpond.model.names import DEFAULT_BRANCH
+from millpond.model.tree import Entry
 
 FOLDER = ".mill"
+_STAND_INS = "stand-ins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ class WorkingCopy:
 
     def at(self, head: str | None, branch: str | None = None) -> WorkingCopy:
         return replace(self, head=head, branch=branch or self.branch)
+
+    @property
+    def stand_ins(self) -> StandIns:
+        """Which files here stand for external entries."""
+        return load_stand_ins(self.folder / _STAND_INS)
+
+    def note_fetched(self, external: Sequence[tuple[Entry, Entry]]) -> None:
+        """Remember what came from outside the lake: unchanged, it is not sent."""
+        if external:
+            write_atomically(self.folder / _STAND_INS, encode_stand_ins(with_fetched(self.stand_ins, external)))
 
     def save(self) -> None:
         document = {key: value for key, value in asdict(self).items() if key != "root"}

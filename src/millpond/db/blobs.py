@@ -26,6 +26,8 @@ class PageRow:
     allocated: int
     first_path: bytes
     last_path: bytes
+    # Names of the connections that external entries below it lie behind.
+    external: frozenset[str] = frozenset()
 
 
 def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) -> None:
@@ -98,8 +100,15 @@ def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str,
                 allocated=row.allocated,
                 first_path=row.first_path,
                 last_path=row.last_path,
+                external=frozenset(row.external.split()),
             )
     return found
+
+
+def external_names(tx: Connection, project_id: str) -> set[str]:
+    """The connections that external entries of the project's commits lie behind."""
+    query = select(page.c.external).where(page.c.project_id == project_id, page.c.external != "").distinct()
+    return {name for names in tx.scalars(query) for name in names.split()}
 
 
 def insert_pages(tx: Connection, project_id: str, rows: Sequence[PageRow]) -> None:
@@ -115,6 +124,7 @@ def insert_pages(tx: Connection, project_id: str, rows: Sequence[PageRow]) -> No
             "allocated": row.allocated,
             "first_path": row.first_path,
             "last_path": row.last_path,
+            "external": " ".join(sorted(row.external)),
         }
         for row in rows
     ]

@@ -15,6 +15,7 @@ from millpond.lake.pages import LeafPage, PageRef
 from millpond.lake.reader import PageSource, TreeReader
 from millpond.lake.reading import read_chunks
 from millpond.lake.scan import Found, scan
+from millpond.lake.stand_ins import StandIns, stands_for
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.lake.verify import DAMAGE, Damage
 from millpond.model.dataset import BlobPlace
@@ -79,6 +80,7 @@ def check_directory(
     *,
     chosen: Callable[[bytes], bool],
     reads: Callable[[bytes], bool],
+    stand_ins: StandIns | None = None,
     progress: Progress | None = None,
 ) -> Iterator[TreeChange]:
     """Every path at which a working copy differs from those entries of a tree that are `chosen`.
@@ -92,7 +94,8 @@ def check_directory(
     def present() -> Iterator[Entry]:
         for found in scan(directory):
             meter.add(files=1, bytes=found.size)
-            yield _as_found(base, found, reader.stat(found.path), reads)
+            entry = _as_found(base, found, reader.stat(found.path), reads)
+            yield stands_for(stand_ins or {}, entry)
 
     return compare((entry for entry in reader.entries() if chosen(entry.path)), present())
 

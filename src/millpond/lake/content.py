@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from millpond.blobs.store import Buffer
-from millpond.errors import BadPath, BadRequest, Corrupt, Incomplete, NotFound
+from millpond.errors import BadPath, BadRequest, Corrupt, NotFound
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.kept import Kept
@@ -40,10 +40,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """One file and the blobs it is made of, none of which need have been read."""
+    """One file and the blobs it is made of, none of which need have been read; an external one has none."""
 
     entry: Entry
     pieces: Sequence[Piece]
+
+    @property
+    def is_external(self) -> bool:
+        return self.entry.content == Content.EXTERNAL
 
     @property
     def size(self) -> int:
@@ -130,13 +134,20 @@ class ContentReader:
     def read(self, content: FileContent, start: int, end: int) -> bytes:
         """Bytes `start` to `end` (not included), as far as the file goes."""
         end = min(end, content.size)
+        if content.is_external and start < end:
+            return b"".join(self._source.external(content.entry, start, end))
         return self._cut(content, start, end, self._fetch(content.touching(start, end))) if start < end else b""
 
     def read_many(self, wanted: Sequence[tuple[FileContent, int, int]]) -> list[bytes]:
         """Several ranges of several files at once: neighbours in the lake are read together."""
         clipped = [(content, start, min(end, content.size)) for content, start, end in wanted]
+        if outside := [content.entry for content, _, _ in clipped if content.is_external]:
+            self._source.expect_external(outside)
         blobs = self._fetch(piece for content, start, end in clipped for piece in content.touching(start, end))
-        return [self._cut(content, start, end, blobs) for content, start, end in clipped]
+        return [
+            self.read(content, start, end) if content.is_external else self._cut(content, start, end, blobs)
+            for content, start, end in clipped
+        ]
 
     def _cut(self, content: FileContent, start: int, end: int, blobs: Mapping[bytes, Buffer]) -> bytes:
         parts = (
@@ -146,10 +157,8 @@ class ContentReader:
         return b"".join(parts)
 
     def _pieces(self, entry: Entry) -> Sequence[Piece]:
-        if entry.content == Content.NOTHING:
+        if entry.content in (Content.NOTHING, Content.EXTERNAL):
             return ()
-        if entry.content == Content.EXTERNAL:
-            raise Incomplete(f"{to_text(entry.path)!r} lies outside the lake and cannot be read by this version.")
         known = self._lists.get(entry.digest)
         if known is None:
             known = self._find_pieces(entry)

@@ -15,12 +15,13 @@ from itertools import islice
 from pathlib import Path
 
 from millpond.blobs.store import Buffer
-from millpond.errors import BadFormat, Corrupt, Incomplete
+from millpond.errors import BadFormat, Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.pages import LeafPage
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
+from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
 from millpond.model.dataset import BlobPlace
@@ -28,6 +29,8 @@ from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _WORKERS = 4
+# Leaves planned at a time: more make longer ranges, fewer are written from sooner.
+_FIRST_WINDOWS = (1, 2, 4, 8)
 _WINDOW_LEAVES = 16
 
 
@@ -37,18 +40,23 @@ class FetchOptions:
 
     `paths` are all that is wanted, sorted: pages that hold none of them are not read.
     `link_from` may name a finished file of the same content and mode, to be linked instead of fetched.
+    `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
     link_from: Callable[[Entry], Path | None] | None = None
+    processes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
+    """`external` are the entries that came from outside the lake, each with the plain entry of what came."""
+
     moved: Moved
     linked: int
+    external: Sequence[tuple[Entry, Entry]] = ()
 
 
 def fetch_tree(
@@ -70,13 +78,18 @@ def fetch_tree(
     reader = TreeReader(source, root)
     whole = reader.root_ref()
     meter.expect(whole.entries, whole.size, counted=options.only is None)
-    with Target(target, read_only=options.read_only) as into, ThreadPoolExecutor(_WORKERS, "fetch") as pool:
-        fetch = _Fetch(source, into, options, meter, pool)
+    with ExitStack() as stack:
+        into = stack.enter_context(Target(target, read_only=options.read_only))
+        fetch = _Fetch(source, into, options, meter, stack, crew_for=whole.entries)
         leaves = _leaves(reader, options)
-        while window := list(islice(leaves, _WINDOW_LEAVES)):
+        for size in chain(_FIRST_WINDOWS, repeat(_WINDOW_LEAVES)):
+            window = list(islice(leaves, size))
+            if not window:
+                break
             fetch.window(window)
+        fetch.finish()
         into.finish()
-    return Fetched(meter.finish(), fetch.linked)
+    return Fetched(meter.finish(), fetch.linked, tuple(fetch.external))
 
 
 def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
@@ -86,7 +99,7 @@ def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
 
 
 class _Parts:
-    """A file written in parts by several threads; the last one finishes it."""
+    """A file written in parts, in any order; the last one finishes it."""
 
     def __init__(self, entry: Entry, count: int) -> None:
         self.entry = entry
@@ -99,46 +112,71 @@ class _Parts:
             return self._left == 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    parts: _Parts
-    offset: int
-
-
-# What is written with the content of one blob: whole entries, and parts of large files.
-_Uses = dict[bytes, list[Entry | _Part]]
+# What is written with the content of one blob: whole entries, and parts of large files with their offsets.
+_Uses = dict[bytes, list[Entry | tuple[_Parts, int]]]
 
 
 class _Fetch:
     def __init__(
-        self, source: Downloader, into: Target, options: FetchOptions, meter: Meter, pool: ThreadPoolExecutor
+        self,
+        source: Downloader,
+        into: Target,
+        options: FetchOptions,
+        meter: Meter,
+        stack: ExitStack,
+        *,
+        crew_for: int,
     ) -> None:
         self.linked = 0
+        self.external: list[tuple[Entry, Entry]] = []
         self._source = source
         self._into = into
         self._options = options
         self._meter = meter
-        self._pool = pool
+        self._writing: deque[Future[None]] = deque()
+        count = options.processes if options.processes is not None else crew.processes_for(crew_for)
+        workers = max(_WORKERS, crew.orders_at_once(count))
+        # The pool ends behind the crew: its threads may wait for answers of processes that are being ended.
+        self._pool = stack.enter_context(ThreadPoolExecutor(workers, "fetch"))
+        self._readers = stack.enter_context(ThreadPoolExecutor(_WORKERS, "fetch-plan"))
+        self._crew = stack.enter_context(Crew(into, count)) if count else None
+        self._most = workers + _WORKERS
 
     def window(self, leaves: list[str]) -> None:
-        """Fetch the entries of a few leaves."""
+        """Fetch the entries of a few leaves. Some of it may still be under way when this returns."""
         pages = self._chosen_pages(leaves)
         places: dict[bytes, BlobPlace] = {}
-        for found in self._pool.map(self._source.locator, pages):
+        for found in self._readers.map(self._source.locator, pages):
             places.update(found)
         uses: _Uses = defaultdict(list)
         large: list[Entry] = []
+        external: list[Entry] = []
         for entry in self._entries(pages.values()):
             self._into.make_parents(entry.path)
-            if not self._is_done(entry):
+            if self._is_done(entry):
+                continue
+            if entry.content == Content.EXTERNAL:
+                external.append(entry)
+            else:
                 (large if entry.content == Content.CHUNKS else uses[entry.digest]).append(entry)
         self._plan_large(large, places, uses)
-        self._read(uses, places, lambda digest, data: self._write(uses[digest], data))
+        for segment in segments(_found(uses, places)):
+            self._wait(self._most)
+            self._writing.append(self._pool.submit(self._write, segment, uses))
+        self._read_external(external)
+
+    def finish(self) -> None:
+        """Wait for what is under way."""
+        self._wait(0)
+
+    def _wait(self, most: int) -> None:
+        while len(self._writing) > most:
+            self._writing.popleft().result()
 
     def _chosen_pages(self, leaves: list[str]) -> dict[str, LeafPage]:
         """The leaves that hold anything to write, read by several threads: the locators of others are not needed."""
         only = self._options.only
-        pages = self._pool.map(lambda page_id: TreeReader(self._source, page_id).leaf(page_id), leaves)
+        pages = self._readers.map(lambda page_id: TreeReader(self._source, page_id).leaf(page_id), leaves)
         found = zip(leaves, pages, strict=True)
         return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
 
@@ -152,8 +190,6 @@ class _Fetch:
 
     def _is_done(self, entry: Entry) -> bool:
         """Make what needs no content from the lake."""
-        if entry.content == Content.EXTERNAL:
-            raise Incomplete(f"{to_text(entry.path)!r} lies outside the lake and cannot be fetched by this version.")
         if entry.kind == Kind.DIRECTORY:
             self._into.make_directory(entry.path)
             self._meter.add(files=1)
@@ -171,9 +207,10 @@ class _Fetch:
 
     def _plan_large(self, large: list[Entry], places: Mapping[bytes, BlobPlace], uses: _Uses) -> None:
         """Read the chunk lists of large files, make the files, and note where each chunk belongs."""
-        wanted: _Uses = {entry.digest: [] for entry in large}
         lists: dict[bytes, ChunkList] = {}
-        self._read(wanted, places, lambda digest, data: lists.__setitem__(digest, decode_chunk_list(data)))
+        wanted = segments(_found({entry.digest: [] for entry in large}, places))
+        for found in self._readers.map(self._chunk_lists, wanted):
+            lists.update(found)
         for entry in large:
             chunks = lists[entry.digest]
             if chunks.size != entry.size:
@@ -182,66 +219,91 @@ class _Fetch:
             parts = _Parts(entry, len(chunks.digests))
             offset = 0
             for digest, length in zip(chunks.digests, chunks.lengths, strict=True):
-                uses[digest].append(_Part(parts, offset))
+                uses[digest].append((parts, offset))
                 offset += length
 
-    def _read(self, wanted: _Uses, places: Mapping[bytes, BlobPlace], take: Callable[[bytes, Buffer], None]) -> None:
-        """Give every wanted blob to `take`, from several threads, with a bounded number of ranges in memory."""
-        try:
-            found = [places[digest] for digest in wanted]
-        except KeyError as error:
-            raise Corrupt(f"No locator says where blob {error.args[0].hex()[:12]} lies.") from error
-        under_way: deque[Future[None]] = deque()
-        for segment in segments(found):
-            if len(under_way) >= 2 * _WORKERS:
-                under_way.popleft().result()
-            under_way.append(self._pool.submit(self._read_segment, segment, take))
-        while under_way:
-            under_way.popleft().result()
-
-    def _read_segment(self, segment: Segment, take: Callable[[bytes, Buffer], None]) -> None:
-        view = self._range(segment)
-        for place in segment.places:
-            stored = view[place.offset - segment.start : place.offset - segment.start + place.stored]
-            try:
-                data = decode_blob(place.digest, place.encoding, stored, place.raw)
-            except Corrupt:
-                # Bytes may be damaged on the way: what the store holds decides.
-                again = self._source.pack_range(place.pack_id, place.offset, place.offset + place.stored)
-                data = decode_blob(place.digest, place.encoding, again, place.raw)
-            take(place.digest, data)
-
-    def _range(self, segment: Segment) -> memoryview:
-        data = memoryview(self._source.pack_range(segment.pack_id, segment.start, segment.end))
-        if len(data) != segment.end - segment.start:
-            raise Corrupt(f"Pack {segment.pack_id} is shorter than its locators say.")
+    def _chunk_lists(self, segment: Segment) -> dict[bytes, ChunkList]:
+        order, read = _order(segment, {}), self._reading(segment.pack_id)
+        data = read(segment.start, segment.end)
         self._meter.add(sent=len(data))
-        return data
+        return {blob.digest: decode_chunk_list(content) for blob, content in contents(order, data, read)}
 
-    def _write(self, uses: list[Entry | _Part], data: Buffer) -> None:
-        for use in uses:
-            if isinstance(use, _Part):
-                self._write_part(use, data)
-                continue
-            if len(data) != use.size:
-                raise Corrupt(f"{to_text(use.path)!r} has another size than the tree says.")
-            if use.kind == Kind.SYMLINK:
-                self._into.write_link(use.path, _link_target(use, data))
-            else:
-                self._into.write_file(use.path, use.kind, data)
-            self._meter.add(files=1, bytes=use.size)
+    def _write(self, segment: Segment, uses: _Uses) -> None:
+        """Read one range and write what is in it: by a process of the crew, or here."""
+        order = _order(segment, uses)
+        if self._crew is None or not self._send(order):
+            read = self._reading(order.pack_id)
+            write_range(order, read(order.start, order.end), read, self._into)
+        self._meter.add(sent=order.end - order.start)
+        for place in segment.places:
+            for use in uses[place.digest]:
+                self._count(use, place.raw)
 
-    def _write_part(self, part: _Part, data: Buffer) -> None:
-        entry = part.parts.entry
-        self._into.write_part(entry.path, part.offset, data)
-        last = part.parts.is_last()
+    def _send(self, order: Order) -> bool:
+        """Whether the crew has carried the order out; it cannot where a URL does not work (any more)."""
+        url = self._source.pack_url(order.pack_id)
+        return self._crew is not None and url is not None and self._crew.carry_out(url, order)
+
+    def _reading(self, pack_id: str) -> ReadRange:
+        return partial(self._source.pack_range, pack_id)
+
+    def _count(self, use: Entry | tuple[_Parts, int], size: int) -> None:
+        if isinstance(use, Entry):
+            self._meter.add(files=1, bytes=size)
+            return
+        parts, _ = use
+        last = parts.is_last()
         if last:
-            self._into.end_file(entry.path, entry.kind)
-        self._meter.add(files=int(last), bytes=len(data))
+            self._into.end_file(parts.entry.path, parts.entry.kind)
+        self._meter.add(files=int(last), bytes=size)
+
+    def _read_external(self, entries: list[Entry]) -> None:
+        """Several at a time; each is cut as a plain file would be, so that it is known what came."""
+        if entries:
+            self._source.expect_external(entries)
+        for entry, read in zip(entries, self._readers.map(self._read_outside, entries), strict=True):
+            self.external.append((entry, read))
+
+    def _read_outside(self, entry: Entry) -> Entry:
+        self._into.begin_file(entry.path, entry.size)
+        read = entry_of_stream(entry.path, entry.size, self._written(entry), lambda digest, data: None)
+        self._into.end_file(entry.path, entry.kind)
+        self._meter.add(files=1)
+        return read
+
+    def _written(self, entry: Entry) -> Iterator[bytes]:
+        offset = 0
+        for part in self._source.external(entry, 0, entry.size):
+            self._into.write_part(entry.path, offset, part)
+            offset += len(part)
+            self._meter.add(bytes=len(part), sent=len(part))
+            yield part
 
 
-def _link_target(entry: Entry, data: Buffer) -> bytes:
-    target = bytes(data)
-    if b"\0" in target:
-        raise BadFormat(f"The link {to_text(entry.path)!r} has a target that no file system can hold.")
-    return target
+def _found(uses: _Uses, places: Mapping[bytes, BlobPlace]) -> list[BlobPlace]:
+    try:
+        return [places[digest] for digest in uses]
+    except KeyError as error:
+        raise Corrupt(f"No locator says where blob {error.args[0].hex()[:12]} lies.") from error
+
+
+def _order(segment: Segment, uses: _Uses) -> Order:
+    blobs = [
+        Blob(
+            place.digest,
+            place.offset,
+            place.stored,
+            place.raw,
+            place.encoding,
+            [_use(use) for use in uses.get(place.digest, ())],
+        )
+        for place in segment.places
+    ]
+    return Order(segment.pack_id, segment.start, segment.end, blobs)
+
+
+def _use(use: Entry | tuple[_Parts, int]) -> Use:
+    if isinstance(use, Entry):
+        return Use(use.path, int(use.kind), use.size)
+    parts, offset = use
+    return Use(parts.entry.path, int(parts.entry.kind), parts.entry.size, offset)

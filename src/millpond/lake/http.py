@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
@@ -15,10 +16,13 @@ from urllib.request import getproxies_environment, proxy_bypass_environment  # t
 
 import urllib3
 
+from millpond.blobs.external import strong
+from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import Buffer
-from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable, by_code
 from millpond.model.address import is_local_host
+from millpond.model.connection import ExternalObject
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
@@ -58,6 +62,12 @@ class DataPlane:
             raise BadRequest(f"{_shown(url)} does not have bytes {start} to {end}.")
         return data
 
+    def get_external(self, url: str, found: ExternalObject, start: int, end: int) -> bytes:
+        """Bytes of an object outside the lake, exactly. ChangedOutside if it is not the one that was `found`."""
+        headers = {"Range": f"bytes={start}-{end - 1}", "If-Match": f'"{strong(found.etag)}"'}
+        headers["Accept-Encoding"] = "identity"
+        return self._again(url, lambda complete: self._external_once(complete, headers, found, start, end))
+
     def put(self, url: str, data: Buffer, headers: Mapping[str, str] | None = None) -> None:
         """Sent with a checksum: a store refuses bytes that were damaged on the way, and they are sent again."""
         checksum = b64encode(md5(data, usedforsecurity=False).digest()).decode()
@@ -68,11 +78,14 @@ class DataPlane:
             pool.clear()
 
     def _request(self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int) -> bytes:
+        return self._again(url, lambda complete: self._once(method, complete, body, headers, expected))
+
+    def _again(self, url: str, once: Callable[[str], bytes]) -> bytes:
         url = urljoin(self._base, url)
         attempt = 0
         while True:
             try:
-                return self._once(method, url, body, headers, expected)
+                return once(url)
             except _Passing as passing:
                 attempt += 1
                 if attempt >= self._patience.attempts:
@@ -93,6 +106,20 @@ class DataPlane:
         if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
             raise _Passing("the bytes were damaged on the way")
         raise _as_mill_error(answer.status, url)
+
+    def _external_once(self, url: str, headers: dict[str, str], found: ExternalObject, start: int, end: int) -> bytes:
+        try:
+            answer = self._pool(url).request("GET", url, headers=headers, preload_content=False, redirect=False)
+            if answer.status in _TRANSIENT:
+                answer.drain_conn()
+                raise _Passing(f"answered {answer.status}", _seconds(answer.headers.get("Retry-After")))
+            if "problem+json" in answer.headers.get("Content-Type", ""):
+                raise _told(answer.read())
+            if answer.status == 403:
+                raise _as_mill_error(403, url)
+            return b"".join(checked_parts(answer, found, start, end))
+        except (urllib3.exceptions.HTTPError, StoreUnavailable) as error:
+            raise _Passing(str(error)) from error
 
     def _pool(self, url: str) -> urllib3.PoolManager:
         proxy = proxy_for(url)
@@ -161,6 +188,15 @@ def _as_mill_error(status: int, url: str) -> MillError:
             hint="Make room there and try again: what has arrived is not sent again.",
         )
     return BadRequest(f"{_shown(url)} answered {status}.")
+
+
+def _told(body: bytes) -> MillError:
+    """What our own server says is wrong, in its own words."""
+    try:
+        problem = json.loads(body)
+        return by_code(str(problem["code"]))(str(problem["detail"]), hint=problem.get("hint"))
+    except (ValueError, KeyError, TypeError):
+        return StoreUnavailable("The server answered with an error that cannot be read.")
 
 
 def _shown(url: str) -> str:

@@ -23,11 +23,12 @@ from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
 from millpond.lake.reading import Reading, read_chunks, read_whole
 from millpond.lake.scan import Found, Warn, scan
+from millpond.lake.stand_ins import StandIns, stands_for
 from millpond.lake.statcache import StatCache
 from millpond.lake.transfer import Meter, Moved, Progress, Slot, Uploader
 from millpond.lake.tree import Tree, TreeBuilder
 from millpond.model.path import to_text
-from millpond.model.tree import Entry, Kind
+from millpond.model.tree import Content, Entry, Kind
 
 _READERS = min(4, (os.cpu_count() or 1) + 1)
 _BATCH_FILES = 128
@@ -46,6 +47,7 @@ class PushOptions:
     ignore_files: Sequence[bytes] = (IGNORE_FILE,)
     ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
+    stand_ins: StandIns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def push_directory(
         readers = stack.enter_context(ThreadPoolExecutor(_READERS, "push-read"))
         packer = stack.enter_context(Packer(uploader, meter, options.pack_target))
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
-        push = _Push(root, packer, meter, readers, cache or None)
+        push = _Push(root, packer, meter, readers, cache or None, options.stand_ins)
         stop = stack.enter_context(_counting(root, options, meter))
         tree = push.build(scan(root, ignore_files=options.ignore_files, ignore=options.ignore, warn=warn))
         stop.set()
@@ -126,6 +128,7 @@ class _Push:
     meter: Meter
     readers: ThreadPoolExecutor
     cache: StatCache | None
+    stand_ins: StandIns
     files_read: int = 0
     files_total: int = 0
     bytes_total: int = 0
@@ -199,22 +202,33 @@ class _Push:
                 self.cache.record(result, item.status)
             return result
         try:
-            reading = result or read_chunks(os.fsencode(self.root), item.path, self.packer.add)
+            reading = result or self._read_large(item.path)
         except FileNotFoundError:
             return None
-        if reading.data:
+        entry = stands_for(self.stand_ins, reading.entry)
+        if reading.data and entry.content != Content.EXTERNAL:
             self.packer.add(reading.entry.digest, reading.data)
         if self.cache:
-            self.cache.record(reading.entry, reading.status)
+            self.cache.record(entry, reading.status)
         self.files_read += 1
-        return reading.entry
+        return entry
+
+    def _read_large(self, path: bytes) -> Reading:
+        """Its blobs go to the packer, unless it stands for an external entry still."""
+        root = os.fsencode(self.root)
+        if path in self.stand_ins:
+            reading = read_chunks(root, path, lambda digest, data: None)
+            if stands_for(self.stand_ins, reading.entry) != reading.entry:
+                return reading
+        return read_chunks(root, path, self.packer.add)
 
     def _send_unread(self, page: LeafPage) -> None:
         """A new page may name content that was not read because it had not changed: the project may lack it."""
         unread = {
             page.digest(number): number
             for number in range(len(page))
-            if page.contents[number] and not self.packer.knows(page.digest(number))
+            if page.contents[number] not in (Content.NOTHING, Content.EXTERNAL)
+            and not self.packer.knows(page.digest(number))
         }
         digests = list(unread)
         missing = self.packer.uploader.missing(digests) if digests else []

@@ -45,7 +45,7 @@ def push_edit(
     edited = edit_tree(source, tree, puts, removals, lambda page_id, data: pages.update({page_id: pack_page(data)}))
     with Packer(uploader, meter, PACK_TARGET) as packer:
         for entry in puts:
-            if entry.content != Content.NOTHING:
+            if entry.content not in (Content.NOTHING, Content.EXTERNAL):
                 _send(root, entry, packer)
             meter.add(files=1, bytes=entry.size)
         packer.finish()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from millpond.blobs.store import Buffer
 from millpond.model.dataset import BlobPlace
+from millpond.model.tree import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,22 @@ class Downloader(Protocol):
         ...
 
     def pack_range(self, pack_id: str, start: int, end: int) -> Buffer: ...
+
+    def pack_url(self, pack_id: str) -> str | None:
+        """Where another process may read the pack for some minutes; None if only this one can."""
+        ...
+
+    def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
+        """Bytes `start` to `end` (not included) of an external entry, from where its object lies.
+
+        ChangedOutside or NotFound, naming file and object, if it is not what was imported any more; Corrupt if all
+        of it was read and is not what a known digest says.
+        """
+        ...
+
+    def expect_external(self, entries: Iterable[Entry]) -> None:
+        """These are about to be read: URLs may be asked for together."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

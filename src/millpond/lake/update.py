@@ -18,7 +18,7 @@ from millpond.errors import Conflict
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Downloader, Progress
 from millpond.model.path import RESERVED_PART, to_text
-from millpond.model.tree import Kind, TreeChange
+from millpond.model.tree import Entry, Kind, TreeChange
 
 _HAS_DIR_FD = {os.stat, os.unlink, os.rmdir, os.mkdir, os.rename} <= os.supports_dir_fd
 _STATE = os.fsdecode(RESERVED_PART)
@@ -64,20 +64,22 @@ def preparing_update(
     try:
         update = Update(root, incoming, changes, None if overwrite else seen)
         update.check()
-        fetch_tree(source, tree, incoming, options=FetchOptions(paths=_contents(changes)), progress=progress)
+        options = FetchOptions(paths=_contents(changes))
+        update.external = fetch_tree(source, tree, incoming, options=options, progress=progress).external
         yield update
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Update:
-    """Changes of a folder whose content lies ready in `incoming`."""
+    """Changes of a folder whose content lies ready in `incoming`; `external` is what came from outside the lake."""
 
     root: Path
     incoming: Path
     changes: Sequence[TreeChange]
     seen: Moment | None
+    external: Sequence[tuple[Entry, Entry]] = ()
 
     def check(self) -> None:
         """Conflict if something would be lost."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.errors import BadRequest, Corrupt, Incomplete, NotFound
+from millpond.errors import BadRequest, ChangedOutside, Corrupt, Incomplete, NotFound
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.diff import compare
 from millpond.lake.encoding import decode_blob
@@ -22,7 +22,7 @@ from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Content, Entry, Kind, TreeChange
 
 # What a damaged or missing object looks like; anything else (a store that is away) is an error of the check itself.
-DAMAGE = (Corrupt, BadRequest, NotFound, Incomplete)
+DAMAGE = (Corrupt, BadRequest, NotFound, Incomplete, ChangedOutside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ def _verify_page(source: Downloader, reader: TreeReader, ref: PageRef) -> Iterat
         yield Damage(error.message, (ref.first,))
         return
     yield from _verify_leaf(source, leaf, places)
+    yield from _verify_external(source, leaf)
 
 
 def _verify_leaf(source: Downloader, leaf: LeafPage, places: Mapping[bytes, BlobPlace]) -> Iterator[Damage]:
@@ -80,6 +81,20 @@ def _verify_leaf(source: Downloader, leaf: LeafPage, places: Mapping[bytes, Blob
         yield Damage(f"No locator says where blob {digest.hex()[:12]} lies.", owners[digest])
     for segment in segments(places[digest] for digest in needed if digest in places):
         yield from _verify_segment(source, segment, owners)
+
+
+def _verify_external(source: Downloader, leaf: LeafPage) -> Iterator[Damage]:
+    """Every byte of what lies outside the lake, too."""
+    found = [entry for entry in leaf.entries() if entry.content is Content.EXTERNAL]
+    if found:
+        source.expect_external(found)
+    for entry in found:
+        try:
+            came = sum(len(part) for part in source.external(entry, 0, entry.size))
+            if came != entry.size:
+                yield Damage(f"It has {came} bytes, not {entry.size}.", (entry.path,))
+        except DAMAGE as error:
+            yield Damage(error.message, (entry.path,))
 
 
 def _verify_segment(

@@ -10,7 +10,20 @@ from logging import getLogger
 from millpond.errors import NotReady
 from millpond.loops.runner import Loop
 from millpond.model.people import SYSTEM
-from millpond.services import bin, collect, doomed, evict, placements, purge, records, runs, sessions, verify
+from millpond.services import (
+    bin,
+    collect,
+    doomed,
+    evict,
+    placements,
+    purge,
+    records,
+    runs,
+    sessions,
+    source_runs,
+    sources,
+    verify,
+)
 from millpond.services.deps import Deps
 
 _TOPIC = "housekeeping"
@@ -27,9 +40,11 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: doomed.finish(deps)),
         *_collecting(deps),
+        # Several, so that one large copy does not hold the small ones back.
+        *(Loop(f"sources {n}", sources.TOPIC, 5.0, partial(source_runs.run_due, deps)) for n in (1, 2, 3)),
         Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
-        Loop("verify", "verify", 60.0, lambda now: verify.verify_some(deps)),
+        Loop("verify", "verify", 10.0, lambda now: verify.verify_some(deps, at_rest=verify.AT_REST)),
     ]
 
 

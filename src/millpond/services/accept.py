@@ -91,7 +91,7 @@ def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal,
         message=proposal.message,
         files=checked.root.files,
         bytes=checked.root.size,
-        lineage=proposal.lineage,
+        lineage=_lineage(proposal, checked),
     )
     now = deps.clock.now()
 
@@ -114,6 +114,12 @@ def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal,
     records.write(deps, prepare)
     announce(deps, dataset, commit)
     return commit
+
+
+def _lineage(proposal: Proposal, checked: CheckedTree) -> Mapping[str, Any]:
+    """What was proposed; and which connections it needs to be read, for a tree with external entries."""
+    names = sorted(checked.root.external)
+    return {**proposal.lineage, **({"external": names} if names else {})}
 
 
 def announce(deps: Deps, dataset: Dataset, commit: Commit) -> None:

@@ -5,8 +5,9 @@ Edits, merges and reverts say what to change; here it is carried out, by the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -38,6 +39,7 @@ class Changes:
     # A commit that is merged: a parent beside the newest one, so there is a new commit even if nothing changes.
     merged: Commit | None = None
     upload_id: str | None = None
+    lineage: Mapping[str, Any] = field(default_factory=dict)
 
 
 # From the commit to build on (None: the dataset has none) to what to change in it.
@@ -110,6 +112,7 @@ def _change(
         owner=owner_of(actor),
         upload_id=changes.upload_id,
         origins=changes.origins,
+        lineage=changes.lineage,
     )
     return accept(deps, actor, dataset, proposal)
 

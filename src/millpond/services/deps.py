@@ -10,6 +10,7 @@ from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
 from millpond.lake.kept import Kept
 from millpond.lake.renames import Summary
+from millpond.sealing import Seal
 from millpond.services.pages import PageCache
 from millpond.services.tickets import UsedTickets
 from millpond.settings import Settings
@@ -67,3 +68,5 @@ class Deps:
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
     # One-time tickets to the second origin that this server has taken.
     used_tickets: UsedTickets = field(default_factory=UsedTickets)
+    # Seals the credentials of connections; its key lies in a file, never in the database.
+    seal: Seal = field(default_factory=Seal.throwaway)

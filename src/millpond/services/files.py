@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from millpond.errors import BadRequest, Corrupt
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
+from millpond.lake.external import Descriptor, decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
 from millpond.model.dataset import BlobPlace, Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services import access
+from millpond.services import access, external
 from millpond.services.deps import Deps
 from millpond.services.reading import reader_of
 
@@ -34,9 +35,16 @@ class OpenFile:
     digest: str
     project_id: str
     pieces: tuple[Piece, ...]
+    # Of a file that lies outside the lake, and has no pieces in it.
+    external: Descriptor | None = None
 
     def read(self, deps: Deps, start: int, end: int) -> Iterator[bytes]:
         """Bytes `start` to `end` (not included), a blob (at most 4 MiB) at a time."""
+        if self.external is not None:
+            return external.begun(external.read_described(deps, self.project_id, self.external, start, end))
+        return self._blobs(deps, start, end)
+
+    def _blobs(self, deps: Deps, start: int, end: int) -> Iterator[bytes]:
         keys = ProjectKeys(self.project_id)
         for piece in self.pieces:
             low, high = max(start - piece.start, 0), min(end - piece.start, piece.place.raw)
@@ -60,8 +68,11 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
         raise BadRequest(f"{path!r} is a {'directory' if entry.kind is Kind.DIRECTORY else 'symbolic link'}.")
     keys = ProjectKeys(dataset.project_id)
     places = locator_of(deps, keys, leaf_ref.id) if entry.content is not Content.NOTHING else {}
-    pieces = pieces_of(deps, keys, places, entry)
     name = to_text(wanted.rpartition(b"/")[2])
+    if entry.content is Content.EXTERNAL:
+        descriptor = decode_descriptor(read_blob(deps, keys, place_of(places, entry.digest)))
+        return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, (), descriptor)
+    pieces = pieces_of(deps, keys, places, entry)
     return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, pieces)
 
 
@@ -70,7 +81,7 @@ def pieces_of(deps: Deps, keys: ProjectKeys, places: Mapping[bytes, BlobPlace], 
     if entry.content is Content.NOTHING:
         return ()
     if entry.content is Content.EXTERNAL:
-        raise BadRequest("This file lies outside the lake; this version does not read such files.")
+        raise BadRequest("This file lies outside the lake: it has no blobs there.")
     if entry.content is Content.BLOB:
         return (Piece(0, place_of(places, entry.digest)),)
     chunks = decode_chunk_list(read_blob(deps, keys, place_of(places, entry.digest)))

@@ -11,7 +11,7 @@ from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
 from millpond.lake.chunks import ChunkList, decode_chunk_list
-from millpond.lake.encoding import decode_blob
+from millpond.lake.external import Descriptor, decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.pages import LeafPage
@@ -20,15 +20,13 @@ from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry
 from millpond.services import verify
+from millpond.services.blob_reading import read_blobs
 from millpond.services.deps import Deps
+from millpond.services.uploads import is_job
 
 BLOCK = 4096
 # What a refused commit names at most; the client asks about everything else itself.
 NAMED = 1000
-
-# A chunk list of a thousand chunks is read with its neighbours if they lie this near.
-_NEAR = 256 << 10
-_MOST_READ = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +48,26 @@ def check_leaf(
     """
     row = row_of(page_id, leaf)
     named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
-    if any(entry.content is Content.EXTERNAL for entry in named):
-        raise BadFormat("External entries are made by imports only, and this version has none.")
+    if is_job(owner) and any(entry.content is Content.EXTERNAL for entry in named):
+        # Its token reads the job's inputs and nothing else; behind a connection there may be more.
+        raise BadFormat("What a job commits cannot lie outside the lake.")
     places = _places(deps, project_id, owner, also, {entry.digest for entry in named})
     missing = [entry.digest for entry in named if entry.digest not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
-    lists = _chunk_lists(deps, project_id, named, places)
+    lists, descriptors = _sized(deps, project_id, named, places)
+    row = row_of(page_id, leaf, frozenset(descriptor.connection for descriptor in descriptors.values()))
     chunks = _places(deps, project_id, owner, also, {digest for found in lists.values() for digest in found.digests})
     missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
-    _check_sizes(named, places, lists, chunks)
+    _check_sizes(named, places, lists, descriptors)
+    _check_chunks(lists, chunks)
     found = (places | chunks).values()
     return CheckedLeaf(row, pack_locator(found), frozenset(place.pack_id for place in found))
 
 
-def row_of(page_id: str, leaf: LeafPage) -> PageRow:
+def row_of(page_id: str, leaf: LeafPage, external: frozenset[str] = frozenset()) -> PageRow:
     return PageRow(
         id=page_id,
         level=0,
@@ -76,6 +77,7 @@ def row_of(page_id: str, leaf: LeafPage) -> PageRow:
         allocated=_allocated(leaf),
         first_path=leaf.paths[0] if leaf.paths else b"",
         last_path=leaf.paths[-1] if leaf.paths else b"",
+        external=external,
     )
 
 
@@ -109,49 +111,40 @@ def _places(
         return blobs.places(tx, project_id, digests, owner=owner, also=also)
 
 
-def _chunk_lists(
+def _sized(
     deps: Deps, project_id: str, named: Sequence[Entry], places: Mapping[bytes, BlobPlace]
-) -> dict[bytes, ChunkList]:
-    """The chunk lists of the large files, by digest; those that lie near each other are read together."""
-    wanted = {entry.digest: places[entry.digest] for entry in named if entry.content is Content.CHUNKS}
-    found: dict[bytes, ChunkList] = {}
-    keys = ProjectKeys(project_id)
-    for run in _runs(sorted(wanted.values(), key=lambda place: (place.pack_id, place.offset))):
-        start, end = run[0].offset, run[-1].offset + run[-1].stored
-        data = memoryview(deps.store.get_range(keys.pack(run[0].pack_id), start, end))
-        for place in run:
-            stored = data[place.offset - start : place.offset - start + place.stored]
-            try:
-                found[place.digest] = decode_chunk_list(decode_blob(place.digest, place.encoding, stored, place.raw))
-            except Corrupt as error:
-                raise BadFormat(f"A chunk list cannot be read: {error.message}") from error
-    return found
-
-
-def _runs(ordered: Sequence[BlobPlace]) -> Iterable[list[BlobPlace]]:
-    run: list[BlobPlace] = []
-    for place in ordered:
-        if run:
-            end = run[-1].offset + run[-1].stored
-            far = place.offset - end > _NEAR or place.offset + place.stored - run[0].offset > _MOST_READ
-            if place.pack_id != run[0].pack_id or far:
-                yield run
-                run = []
-        run.append(place)
-    if run:
-        yield run
+) -> tuple[dict[bytes, ChunkList], dict[bytes, Descriptor]]:
+    """The chunk lists of large files and the descriptors of external ones, by digest."""
+    kinds = {entry.digest: entry.content for entry in named if entry.content in (Content.CHUNKS, Content.EXTERNAL)}
+    lists: dict[bytes, ChunkList] = {}
+    descriptors: dict[bytes, Descriptor] = {}
+    try:
+        for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]).items():
+            if kinds[digest] is Content.CHUNKS:
+                lists[digest] = decode_chunk_list(data)
+            else:
+                descriptors[digest] = decode_descriptor(data)
+    except Corrupt as error:
+        raise BadFormat(f"A chunk list or descriptor cannot be read: {error.message}") from error
+    return lists, descriptors
 
 
 def _check_sizes(
     named: Sequence[Entry],
     places: Mapping[bytes, BlobPlace],
     lists: Mapping[bytes, ChunkList],
-    chunks: Mapping[bytes, BlobPlace],
+    descriptors: Mapping[bytes, Descriptor],
 ) -> None:
     for entry in named:
-        size = places[entry.digest].raw if entry.content is Content.BLOB else lists[entry.digest].size
+        if entry.content is Content.BLOB:
+            size = places[entry.digest].raw
+        else:
+            size = (lists if entry.content is Content.CHUNKS else descriptors)[entry.digest].size
         if size != entry.size:
             raise BadFormat(f"{to_text(entry.path)!r} is said to have {entry.size} bytes, its content has {size}.")
+
+
+def _check_chunks(lists: Mapping[bytes, ChunkList], chunks: Mapping[bytes, BlobPlace]) -> None:
     for found in lists.values():
         for digest, length in zip(found.digests, found.lengths, strict=True):
             if chunks[digest].raw != length:

@@ -152,4 +152,5 @@ def _entry(directory: bytes, item: Listed) -> wire.TreeEntry:
         size=item.size,
         files=item.entries,
         digest=item.entry.digest.hex() if item.entry is not None and has_digest else None,
+        external=item.entry is not None and item.entry.content is Content.EXTERNAL,
     )

@@ -11,6 +11,7 @@ from millpond.db.batches import batches
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, BadRequest, Corrupt, Incomplete, NotFound
 from millpond.lake.encoding import decode_blob
+from millpond.lake.external import decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.needs import blobs_needed
@@ -18,6 +19,8 @@ from millpond.lake.packs import read_index
 from millpond.lake.pages import LeafPage, decode_page
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
+from millpond.model.tree import Content
+from millpond.services.blob_reading import read_blobs
 from millpond.services.deps import Deps
 from millpond.services.leaf_check import row_of
 from millpond.services.pages import ProjectPages
@@ -91,7 +94,8 @@ class PageIndexer:
             self.say(f"page {page_id} cannot be used: {error.message}")
             return None
         if isinstance(page, LeafPage):
-            return self._insert(row_of(page_id, page), self._packs_of(page_id, page))
+            packs = self._packs_of(page_id, page)
+            return self._insert(row_of(page_id, page, self._connections(page)), packs)
         rows = [row for child in page.ids if (row := self._add(child)) is not None]
         return self._insert(index_row(page_id, page.level, rows), ()) if len(rows) == len(page) else None
 
@@ -114,6 +118,17 @@ class PageIndexer:
         if there == named and self._needed(leaf, places) <= places.keys():
             return sorted(named)
         return self._locate(page_id, leaf)
+
+    def _connections(self, leaf: LeafPage) -> frozenset[str]:
+        """The connections that external entries of the leaf lie behind."""
+        numbers = [n for n, content in enumerate(leaf.contents) if content == Content.EXTERNAL]
+        with self.deps.db.read() as tx:
+            places = blobs.places(tx, self.project_id, {leaf.digest(n) for n in numbers}, owner=OWNER)
+        try:
+            found = read_blobs(self.deps, self.project_id, places.values())
+            return frozenset(decode_descriptor(data).connection for data in found.values())
+        except _DAMAGE:
+            return frozenset()
 
     def _locate(self, page_id: str, leaf: LeafPage) -> Sequence[str]:
         with self.deps.db.read() as tx:

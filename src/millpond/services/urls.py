@@ -15,7 +15,7 @@ from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset, PackState
 from millpond.model.people import Actor, ActorKind
 from millpond.model.volume import CachedState
-from millpond.services import access
+from millpond.services import access, external
 from millpond.services.deps import Deps
 from millpond.services.reading import reader_of
 from millpond.services.uploads import check_page_id
@@ -55,6 +55,7 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
         pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
         locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
         packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
+        external=external.urls(deps, dataset, commit, asked.external) if asked.external else {},
         expires_at=expires,
     )
 

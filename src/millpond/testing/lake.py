@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.store import BlobStore, Buffer
-from millpond.errors import Incomplete, NotFound
+from millpond.errors import ChangedOutside, Incomplete, NotFound
 from millpond.lake.digests import digest_of
 from millpond.lake.encoding import decode_blob
 from millpond.lake.keys import ProjectKeys
@@ -115,6 +115,7 @@ class DirectLake:
         self.asked: list[bytes] = []
         self.put_keys: list[str] = []
         self.ranges: list[tuple[str, int, int]] = []
+        self.outside: dict[bytes, bytes] = {}
 
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
         self.asked.extend(digests)
@@ -171,9 +172,21 @@ class DirectLake:
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
         return unpack_locator(self.store.get(self.keys.locator(page_id)))
 
+    def pack_url(self, pack_id: str) -> None:
+        return None
+
     def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
         self.ranges.append((pack_id, start, end))
         return self.store.get_range(self.keys.pack(pack_id), start, end)
+
+    def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
+        """From `outside`, by the digest of the descriptor; ChangedOutside for what is not there."""
+        if entry.digest not in self.outside:
+            raise ChangedOutside(f"{entry.path!r} was changed.")
+        yield self.outside[entry.digest][start:end]
+
+    def expect_external(self, entries: Iterable[Entry]) -> None:
+        return None
 
     def _stored(self, place: BlobPlace) -> bytes:
         return self.store.get_range(self.keys.pack(place.pack_id), place.offset, place.offset + place.stored)

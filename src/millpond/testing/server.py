@@ -104,16 +104,27 @@ def running_server(
     clock: Clock | None = None,
     store: BlobStore | None = None,
     database_url: str | None = None,
+    lake_url: str | None = None,
+    import_hosts: str = "",
     routers: Sequence[APIRouter] = ROUTERS,
 ) -> Iterator[RunningServer]:
-    """The application with user `admin` (no password) and project `default`, on SQLite and a lake in memory."""
+    """The application with user `admin` (no password) and project `default`, on SQLite and a lake in memory.
+
+    `lake_url` is what the settings say; the lake itself is `store`.
+    """
     hub = EventHub()
     listening = bind("127.0.0.1", 0)
     port = listening.getsockname()[1]
     content = bind("127.0.0.1", 0)
     content_port = content.getsockname()[1]
     settings = Settings(
-        data_dir=data_dir, port=port, content_port=content_port, database_url=database_url, start_agent=False
+        data_dir=data_dir,
+        port=port,
+        content_port=content_port,
+        database_url=database_url,
+        lake_url=lake_url,
+        import_hosts=import_hosts,
+        start_agent=False,
     )
     with making_deps(settings, clock=clock, store=store, events=hub) as deps, ExitStack() as closing:
         app = create_app(deps, hub, routers=routers)

@@ -1,0 +1,68 @@
+"""Connections of a project: places outside the lake it may import from. Credentials come in and never go out."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from millpond.api.access import Admin, DepsOf, Member, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.connection import PlaceKind, ProjectConnection
+from millpond.model.people import Project
+from millpond.services import connections
+from millpond.wire import imports as wire
+from millpond.wire.base import Page
+
+router = APIRouter(prefix="/projects/{project}/connections", tags=["connections"])
+
+
+@router.get("")
+def list_connections(
+    scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[wire.Connection]:
+    found = connections.list_all(deps, scope.project, limit=limit, cursor=cursor)
+    return page(found, lambda item: _connection(scope.project, item))
+
+
+@router.post("", status_code=201)
+def create_connection(body: wire.ConnectionCreate, scope: Admin, deps: DepsOf) -> wire.Connection:
+    """Refused for the lake's own bucket, and for addresses that are neither public nor listed by an administrator."""
+    return _connection(scope.project, connections.create(deps, scope.actor, scope.project, body))
+
+
+@router.get("/{connection}")
+def get_connection(connection: str, scope: Viewer, deps: DepsOf) -> wire.Connection:
+    return _connection(scope.project, connections.get(deps, scope.project, connection))
+
+
+@router.patch("/{connection}")
+def change_connection(connection: str, body: wire.ConnectionChange, scope: Admin, deps: DepsOf) -> wire.Connection:
+    changed = connections.change(deps, scope.actor, scope.project, connection, body.credentials)
+    return _connection(scope.project, changed)
+
+
+@router.delete("/{connection}", status_code=204)
+def delete_connection(connection: str, scope: Admin, deps: DepsOf, force: bool = False) -> None:
+    """Refused while sources use it; while commits need it, too, unless `force`."""
+    connections.delete(deps, scope.actor, scope.project, connection, force=force)
+
+
+@router.post("/{connection}/test")
+def test_connection(connection: str, scope: Member, deps: DepsOf) -> wire.ConnectionTest:
+    """Whether the place answers and may be read."""
+    return connections.test(deps, connections.get(deps, scope.project, connection))
+
+
+def _connection(project: Project, value: ProjectConnection) -> wire.Connection:
+    place = value.place
+    return wire.Connection(
+        id=value.id,
+        project=project.name,
+        name=value.name,
+        kind=place.kind.value,
+        url=place.root,
+        endpoint=place.endpoint,
+        region=place.region if place.kind is PlaceKind.S3 else None,
+        has_credentials=value.sealed is not None,
+        created_at=value.created_at,
+        created_by=value.created_by,
+    )

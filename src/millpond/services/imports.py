@@ -1,0 +1,224 @@
+"""Imports: objects outside the lake become entries of a commit, registered where they lie or copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from millpond.blobs.external import ExternalPlace, same_etag
+from millpond.blobs.guarded_http import shown
+from millpond.decide.import_plan import ImportPlan, plan_import
+from millpond.errors import BadFormat, BadRequest, Incomplete
+from millpond.lake.chunks import WHOLE_MOST
+from millpond.lake.digests import digest_of
+from millpond.lake.external import describe, encode_descriptor
+from millpond.lake.packer import Packer
+from millpond.lake.packs import PACK_TARGET
+from millpond.lake.streaming import entry_of_stream
+from millpond.lake.transfer import Meter
+from millpond.model.connection import ExternalObject, ProjectConnection
+from millpond.model.dataset import Commit, Dataset
+from millpond.model.names import check_ref_name
+from millpond.model.people import Actor, Project
+from millpond.model.source import SourceObject
+from millpond.model.tree import Content, Entry, Kind
+from millpond.services import connections
+from millpond.services import uploads as upload_service
+from millpond.services.branch_changes import Changes, change_branch
+from millpond.services.deps import Deps
+from millpond.services.looking import Looked, Wanted, check_wanted, look
+from millpond.services.reading import directory_path, reader_of
+from millpond.services.server_upload import ServerUploader
+from millpond.wire import imports as wire
+
+_PARALLEL = 8
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to bring where, and what was brought before."""
+
+    connection: ProjectConnection
+    wanted: Wanted
+    branch: str
+    message: str = ""
+    copies: bool = False
+    source: str | None = None
+    before: Mapping[bytes, SourceObject] = field(default_factory=dict)
+
+    @property
+    def lineage(self) -> Mapping[str, Any]:
+        made = {"connection": self.connection.name, "uri": shown(self.wanted.uri), "copied": self.copies}
+        return {"import": made | ({"source": self.source} if self.source else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """`commit` is what the branch is at; `entries` stand for everything that was found."""
+
+    commit: Commit | None
+    is_new: bool
+    plan: ImportPlan
+    looked: Looked
+    put: Mapping[bytes, Entry]
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        return {
+            "added": self.plan.added,
+            "changed": self.plan.changed,
+            "removed": len(self.plan.removes),
+            "unchanged": self.plan.unchanged,
+            "bytes": sum(found.size for found in self.looked.objects.values()),
+            "skipped_count": self.looked.skipped_count,
+            "skipped": [item.model_dump() for item in self.looked.skipped],
+        }
+
+
+def import_objects(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: wire.Import) -> Done:
+    """Register what lies at a place as a commit; the branch's newest commit if it holds all of it already.
+
+    Nothing is removed: what is no longer at the place stays as it was imported.
+    """
+    check_ref_name(asked.branch)
+    connection = connections.get(deps, project, asked.connection)
+    wanted = Wanted(asked.uri, asked.listing, directory_path(asked.path))
+    order = Order(connection, wanted, asked.branch, asked.message)
+    return carry_out(deps, actor, project, dataset, order)
+
+
+def carry_out(
+    deps: Deps,
+    actor: Actor,
+    project: Project,
+    dataset: Dataset,
+    order: Order,
+    *,
+    still_wanted: Callable[[], None] = lambda: None,
+) -> Done:
+    """Look, compare with the branch, and commit the difference. `still_wanted` may raise before the commit."""
+    check_wanted(order.connection.place, order.wanted)
+    with connections.opened_to_list(deps, order.connection) as place:
+        looked = look(place, order.connection.place, order.wanted)
+        _check_not_emptied(order, looked)
+        if not order.copies:
+            _skip_unnoticed(order, looked)
+        uploader = ServerUploader(deps, upload_service.create(deps, actor, project))
+        work = _Work(deps, actor, dataset, order, looked, place, uploader, still_wanted)
+        try:
+            return work.change()
+        except Incomplete:  # packs it built on were collected this very moment: they are sent again
+            return work.change()
+
+
+def _check_not_emptied(order: Order, looked: Looked) -> None:
+    if order.before and not looked.objects:
+        raise BadRequest(
+            f"{shown(order.wanted.uri)} holds nothing any more; the {len(order.before):,} files of the dataset stay.",
+            hint="If that is meant, remove the source, and the files with: mill data rm",
+        )
+
+
+def _skip_unnoticed(order: Order, looked: Looked) -> None:
+    for path, found in list(looked.objects.items()):
+        try:
+            _registered(order, path, found)
+        except BadFormat as error:
+            del looked.objects[path]
+            looked.skip(found.uri, f"{error.message} Copy it instead, with a source.")
+
+
+def _registered(order: Order, path: bytes, found: ExternalObject) -> tuple[Entry, bytes]:
+    """The entry that stands for an object where it lies, and its descriptor."""
+    if not found.size:
+        return Entry(path, Kind.FILE), b""
+    descriptor = encode_descriptor(describe(order.connection.name, found))
+    return Entry(path, Kind.FILE, found.size, Content.EXTERNAL, digest_of(descriptor)), descriptor
+
+
+@dataclass
+class _Work:
+    deps: Deps
+    actor: Actor
+    dataset: Dataset
+    order: Order
+    looked: Looked
+    place: ExternalPlace
+    uploader: ServerUploader
+    still_wanted: Callable[[], None]
+    put: dict[bytes, Entry] = field(default_factory=dict)
+    planned: ImportPlan | None = None
+    base: Commit | None = None
+
+    def change(self) -> Done:
+        commit = change_branch(
+            self.deps, self.actor, self.dataset, branch=self.order.branch, expected=None, plan=self.plan
+        )
+        assert self.planned is not None
+        is_new = self.base is None or commit.id != self.base.id
+        return Done(commit, is_new, self.planned, self.looked, self.put)
+
+    def plan(self, base: Commit | None) -> Changes:
+        """Called again for every commit that somebody else makes meanwhile."""
+        self.base = base
+        reader = reader_of(self.deps, self.dataset, base) if base is not None else None
+        planned = plan_import(
+            self.looked.objects,
+            self.order.before,
+            stat=reader.stat if reader is not None else lambda path: None,
+            is_current=self._is_current,
+        )
+        self.planned = planned
+        with Packer(self.uploader, Meter(None), PACK_TARGET) as packer:
+            self.put = {entry.path: entry for entry in self._entries(planned, packer)}
+            packer.finish()
+        self.still_wanted()
+        return Changes(
+            puts=list(self.put.values()),
+            removals=planned.removes,
+            message=self.order.message or self._message(planned),
+            upload_id=self.uploader.upload.id,
+            lineage=self.order.lineage,
+        )
+
+    def _is_current(self, path: bytes, found: ExternalObject, entry: Entry) -> bool:
+        if not self.order.copies:
+            return entry == _registered(self.order, path, found)[0]
+        known = self.order.before.get(path)
+        if known is None or known.size != found.size or not same_etag(known.etag, found.etag):
+            return False
+        return (entry.kind, entry.size, entry.digest) == (Kind.FILE, known.size, known.digest)
+
+    def _entries(self, planned: ImportPlan, packer: Packer) -> Iterator[Entry]:
+        if self.order.copies:
+            yield from self._copied(planned, packer)
+            return
+        for path in planned.puts:
+            entry, descriptor = _registered(self.order, path, self.looked.objects[path])
+            if descriptor:
+                packer.add(entry.digest, descriptor)
+            yield entry
+
+    def _copied(self, planned: ImportPlan, packer: Packer) -> Iterator[Entry]:
+        """Small objects are read several at a time, large ones cut as they come."""
+        with ThreadPoolExecutor(_PARALLEL, "import-copy") as pool:
+            for start in range(0, len(planned.puts), _BATCH):
+                batch = planned.puts[start : start + _BATCH]
+                small = {p: pool.submit(self._whole, p) for p in batch if self.looked.objects[p].size <= WHOLE_MOST}
+                for path in batch:
+                    found = self.looked.objects[path]
+                    parts = iter([small[path].result()]) if path in small else self.place.read(found, 0, found.size)
+                    yield entry_of_stream(path, found.size, parts, packer.add, sha256=found.sha256)
+                self.still_wanted()
+
+    def _whole(self, path: bytes) -> bytes:
+        found = self.looked.objects[path]
+        return b"".join(self.place.read(found, 0, found.size))
+
+    def _message(self, planned: ImportPlan) -> str:
+        counts = {"added": planned.added, "changed": planned.changed, "removed": len(planned.removes)}
+        words = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+        return f"Import {shown(self.order.wanted.uri)}: {words or 'nothing new'}"
