@@ -6,7 +6,6 @@ Counts only: no name of a project, dataset, job or person ever appears here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 from fastapi import APIRouter, Request
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -18,9 +17,9 @@ from starlette.types import Scope
 
 from millpond.db import counts
 from millpond.services.deps import Deps
+from millpond.services.presence import connected_since
 
 # An agent asks at least this often (docs/design/003): one that was silent for longer is not connected.
-AGENT_SILENCE = timedelta(seconds=60)
 
 
 class RequestMetrics:
@@ -53,7 +52,7 @@ class StateCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         with self._deps.db.read() as tx:
             jobs = counts.jobs_by_state(tx)
-            now = counts.totals(tx, agents_since=self._deps.clock.now() - AGENT_SILENCE)
+            now = counts.totals(tx, agents_since=connected_since(self._deps.clock.now()))
         by_state = GaugeMetricFamily("millpond_jobs", "Jobs that are not in the bin, by state.", labels=["state"])
         for state, number in sorted(jobs.items()):
             by_state.add_metric([state], number)

@@ -53,7 +53,10 @@ def agent(
     gpus: Annotated[int | None, typer.Option(min=0, help="Declare GPUs instead of asking the driver.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
 ) -> None:
-    """Fill the volumes of a site and run jobs there. Connects outwards only; jobs outlive it."""
+    """Fill the volumes of a site and run jobs there; `mill up` starts the one of its own machine.
+
+    Connects outwards only; jobs outlive it.
+    """
     return_large_buffers()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -73,7 +73,7 @@ def check_usable(volume: Volume) -> None:
     if volume.capacity_bytes == 0 or volume.seen_at is None:
         raise VolumeProblem(
             f"No agent has looked at volume {volume.name} yet.",
-            hint=f"Start `mill agent` at site {volume.site}, or wait a moment if it has just started.",
+            hint=f"The agent of site {volume.site} does so within seconds of its start; see `mill doctor`.",
             volume=volume.name,
         )
 

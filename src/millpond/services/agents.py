@@ -23,7 +23,7 @@ from millpond.model.people import Actor
 from millpond.services import caches, job_changes, logs
 from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
-from millpond.services.snapshot import is_connected
+from millpond.services.presence import is_connected
 from millpond.wire.agent import PROTOCOL, Desired, NodeFacts, Observed, PlacementSeen
 
 logger = getLogger(__name__)
@@ -83,7 +83,7 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         )  # fmt: skip
         changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
         placements.renew(tx, known.id, now)
-    if changed or known.instance != observed.instance or not is_connected(known, now):
+    if changed or known.instance != observed.instance or not is_connected(known.seen_at, now):
         gpus = sum(node.gpus for node in observed.nodes)
         logger.info("agent_connected agent=%s version=%s gpus=%s", known.name, observed.version, gpus or "none")
         deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})

@@ -21,6 +21,7 @@ from millpond.services.admission import Begun, begin_fill, check_usable, held_on
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.presence import is_connected
 from millpond.wire import cache as wire
 
 
@@ -189,7 +190,7 @@ def _check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime)
 
 def _reasons(deps: Deps, volume: Volume, begun: Begun) -> list[str]:
     reasons = list(begun.reasons)
-    if begun.started and (volume.seen_at is None or deps.clock.now() - volume.seen_at > datasets.CONNECTED):
+    if begun.started and not is_connected(volume.seen_at, deps.clock.now()):
         reasons.append(f"the agent of site {volume.site} is away; the fill begins when it is back")
     return reasons
 

@@ -14,7 +14,7 @@ from millpond.db.placements import HeldRow
 from millpond.model.job import Agent, Node
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
-from millpond.services.snapshot import is_connected
+from millpond.services.presence import is_connected
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def views(tx: Connection, found: Sequence[Agent], now: datetime) -> list[Compute
     nodes: Mapping[str, list[NodeUse]] = defaultdict(list)
     for node in agents.nodes(tx, [agent.id for agent in found]):
         nodes[node.agent_id].append(_use(node, held[node.agent_id, node.name]))
-    return [ComputeView(agent, is_connected(agent, now), nodes[agent.id]) for agent in found]
+    return [ComputeView(agent, is_connected(agent.seen_at, now), nodes[agent.id]) for agent in found]
 
 
 def _use(node: Node, held: Sequence[HeldRow]) -> NodeUse:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from sqlalchemy import Connection
 
@@ -19,10 +18,9 @@ from millpond.model.people import SYSTEM, Actor, Project
 from millpond.services import access, audit, evict, records
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, decode, page_of
+from millpond.services.presence import connected_since
 from millpond.wire import data as wire
 
-# An agent waits at most a minute in one exchange: whoever is silent for longer is away.
-CONNECTED = timedelta(seconds=90)
 _SYSTEM_KINDS = {CODE_DATASET: DatasetKind.CODE, OUTPUT_DATASET: DatasetKind.OUTPUT}
 
 
@@ -80,7 +78,7 @@ def totals(deps: Deps, actor: Actor) -> wire.DatasetTotals:
     among = access.visible_projects(actor)
     with deps.db.read() as tx:
         count, size = datasets.totals(tx, among=among)
-        connected, capacity = volumes.connected(tx, since=deps.clock.now() - CONNECTED)
+        connected, capacity = volumes.connected(tx, since=connected_since(deps.clock.now()))
         cached = volumes.cached_bytes(tx, among=among)
     return wire.DatasetTotals(
         datasets=count, bytes=size, volumes_connected=connected, cached_bytes=cached, volume_bytes=capacity

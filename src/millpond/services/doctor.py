@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,9 +14,9 @@ from millpond.db import counts
 from millpond.errors import MillError
 from millpond.model.quantity import format_bytes
 from millpond.services.deps import Deps
+from millpond.services.presence import connected_since
 
 _LEAST_FREE = 1_000_000_000
-_SILENCE = timedelta(seconds=60)
 _PROBE = "doctor/probe"
 
 
@@ -71,9 +70,14 @@ def _disk(deps: Deps) -> Check:
 
 def _agents(deps: Deps) -> Check:
     with deps.db.read() as tx:
-        agents = counts.totals(tx, agents_since=deps.clock.now() - _SILENCE).agents
+        agents = counts.totals(tx, agents_since=connected_since(deps.clock.now())).agents
     if not agents:
-        return Check("agent", False, "No agent is connected.", "`mill up` starts one; others with `mill agent`.")
+        return Check(
+            "agent",
+            False,
+            "No agent is connected.",
+            "`mill up` starts one (not with --no-agent); its log is agent/agent.log in the data directory.",
+        )
     return Check("agent", True, f"{agents} connected.")
 
 

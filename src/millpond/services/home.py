@@ -12,7 +12,7 @@ from millpond.model.people import Actor
 from millpond.services import access, computes
 from millpond.services.deps import Deps
 from millpond.services.jobs import JobView, views
-from millpond.services.snapshot import CONNECTED
+from millpond.services.presence import connected_since
 
 RECENT_JOBS = 10
 
@@ -47,7 +47,7 @@ def home(deps: Deps, actor: Actor) -> Home:
             jobs_running=jobs.count(tx, JobFilter(projects=among, states=_RUNNING)),
             jobs_waiting=jobs.count(tx, JobFilter(projects=among, states=_WAITING)),
             cached_bytes=volumes.cached_bytes(tx, among=among),
-            volume_bytes=volumes.connected(tx, since=now - CONNECTED)[1],
+            volume_bytes=volumes.connected(tx, since=connected_since(now))[1],
             datasets=datasets.totals(tx, among=among)[0],
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),

@@ -1,6 +1,6 @@
 """The world as placement decides on it: nodes with what is held there, what waits, what lies on volumes.
 
-Other modules ask it the same questions (what is connected, which volumes work), so that the answers agree.
+Other modules ask it the same questions (what fits, which volumes work), so that the answers agree.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -16,9 +16,8 @@ from millpond.db import agents, caches, jobs, placements, volumes
 from millpond.decide.placement import Held, Need, NodeView, QueuedJob, SiteView, Snapshot
 from millpond.model.job import Agent, Job
 from millpond.model.volume import CachedState, Volume
+from millpond.services.presence import is_connected
 
-# An agent asks again at least every 20 s; two missed rounds and it counts as away.
-CONNECTED = timedelta(seconds=45)
 # The label by which an agent says that its driver runs container images.
 CONTAINERS = "containers"
 
@@ -31,10 +30,6 @@ class World:
     agents: Mapping[str, Agent]
     volumes: Mapping[str, Sequence[Volume]]  # those that work, by site id
     jobs: Mapping[str, Job]
-
-
-def is_connected(agent: Agent, now: datetime) -> bool:
-    return agent.seen_at is not None and now - agent.seen_at <= CONNECTED
 
 
 def load(tx: Connection, now: datetime, waiting: Sequence[Job]) -> World:
@@ -71,7 +66,7 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             agent=known[node.agent_id].name,
             site_id=known[node.agent_id].site_id,
             name=node.name,
-            connected=is_connected(known[node.agent_id], now),
+            connected=is_connected(known[node.agent_id].seen_at, now),
             cpus=node.cpus,
             memory_bytes=node.memory_bytes,
             gpus=node.gpus,

@@ -113,7 +113,7 @@ def _check_fits(tx: Connection, resources: Resources, *, image: str | None, now:
     if image is not None and not any(node.containers for node in nodes):
         hint = "Leave the image out, or attach a compute with a container driver."
     if resources.gpu_hundredths and not any(node.gpus for node in nodes):
-        hint = "Declare the server machine's with `mill up --gpus N`, or attach a machine that has some: `mill agent`."
+        hint = "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs."
     raise DoesNotFit(reason, hint=hint)
 
 

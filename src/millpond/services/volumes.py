@@ -22,9 +22,9 @@ from millpond.services import audit, sites
 from millpond.services.admission import held_on, mark_evictions, space_of
 from millpond.services.cache_requests import find_volume
 from millpond.services.caches import RESERVE_PERCENT, announce
-from millpond.services.datasets import CONNECTED
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.presence import is_connected
 from millpond.wire import cache as wire
 
 _NAMED = 10
@@ -158,7 +158,7 @@ def _shape(tx: Connection, volume: Volume, now: datetime) -> wire.Volume:
         high_percent=volume.high_percent,
         low_percent=volume.low_percent,
         cached_commits=sum(h.state is CachedState.READY for h in held),
-        connected=volume.problem is None and volume.seen_at is not None and now - volume.seen_at <= CONNECTED,
+        connected=volume.problem is None and is_connected(volume.seen_at, now),
         problem=volume.problem,
         created_at=volume.created_at,
         seen_at=volume.seen_at,

@@ -1,0 +1,17 @@
+"""Who is there: the one rule by which an agent, and a volume its agent looks at, counts as connected."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+# An agent asks again at least every 20 s; whoever missed two rounds is away.
+CONNECTED = timedelta(seconds=45)
+
+
+def is_connected(seen_at: datetime | None, now: datetime) -> bool:
+    return seen_at is not None and seen_at >= connected_since(now)
+
+
+def connected_since(now: datetime) -> datetime:
+    """Whoever was seen at this moment or later is connected."""
+    return now - CONNECTED
