@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
+# Some machines forbid bytecode; then every start of `mill` compiles all of it again, which takes longer than the rest.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo setup web web-api check fix test test-long bench-lake docs screenshots clean
@@ -44,7 +46,7 @@ test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
-	@$(BIN)/pytest -q --hypothesis-profile=long
+	@$(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=long
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
 	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384)

@@ -5,24 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
 
+from millpond.services import passwords
 from millpond.testing.postgres import Postgres, running_postgres
 from millpond.testing.rclone import Rclone, find_rclone, running_rclone
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
 
 # `make test` looks for the everyday mistake; `--hypothesis-profile=long` for the rare one.
-settings.register_profile("quick", max_examples=30, deadline=None)
+settings.register_profile("quick", max_examples=20, deadline=None)
 settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
 
+REAL_PARTS = frozenset({"postgres", "rclone", "seaweed"})
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A real part is started once: all tests that use it run in one worker."""
+    """What takes seconds to start is started once: all tests that share it run in one worker."""
     for item in items:
-        used = {"seaweed", "postgres", "rclone"}.intersection(getattr(item, "fixturenames", ()))
-        if used and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(min(used)))
+        shared = _shared_by(item)
+        if shared and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(shared))
+
+
+def _shared_by(item: pytest.Item) -> str | None:
+    """The real part that the test uses, by name or as a parameter; or its file, if that has a fixture for all of it."""
+    assert isinstance(item, pytest.Function)
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = {*item.fixturenames, *(value for value in parameters if isinstance(value, str))}
+    if used := REAL_PARTS & names:
+        return min(used)
+    found = (item._fixtureinfo.name2fixturedefs.get(name) for name in item.fixturenames)
+    return item.path.name if any(fixtures and fixtures[-1].scope == "module" for fixtures in found) else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    """What makes guessing slow makes tests slow. The real parameters are tried by every test of a started `mill up`."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_HASHER", cheap)
+        patch.setattr(passwords, "_NOBODY", cheap.hash("nobody has this password"))
+        yield
 
 
 @pytest.fixture(scope="session")

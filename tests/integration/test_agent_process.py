@@ -143,7 +143,7 @@ def kill_again_and_again(site: Site, *, jobs: int, kills: int) -> None:
 
 
 def test_kills_lose_and_double_nothing(site: Site) -> None:
-    kill_again_and_again(site, jobs=6, kills=3)
+    kill_again_and_again(site, jobs=4, kills=2)
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ from millpond.testing.server import SECRET, RunningServer, running_server
 BASE = "/projects/default/datasets/xray"
 
 
-@pytest.fixture(params=["directory", "s3"])
+@pytest.fixture(params=["directory", "seaweed"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     if request.param == "directory":
         return LocalStore(tmp_path / "lake", LocalSigner(SECRET))

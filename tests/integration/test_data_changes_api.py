@@ -23,7 +23,7 @@ from millpond.testing.server import SECRET, RunningServer, running_server
 BASE = "/projects/default/datasets/xray"
 
 
-@pytest.fixture(params=["directory", "s3"])
+@pytest.fixture(params=["directory", pytest.param("seaweed", marks=pytest.mark.long)])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningServer]:
     if request.param == "directory":
         store = LocalStore(tmp_path / "lake", LocalSigner(SECRET))

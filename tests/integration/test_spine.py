@@ -138,6 +138,7 @@ def test_dataset_lake_cache_job_run(mill: Shell, tmp_path: Path) -> None:
         assert moment.endswith("+00:00"), "ISO 8601 with its offset"
 
 
+@pytest.mark.long
 def test_names_ends_and_the_bin(mill: Shell) -> None:
     first = mill("submit", "night", "--no-code", "--", "sleep", "60").stdout.strip()
     mill.wait_for("night", "running")

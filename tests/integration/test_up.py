@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import psutil
+import pytest
 
 from millpond.api.listener import bind
 from millpond.settings import DEFAULT_PORT
@@ -46,6 +47,9 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         assert sign_in(mill.url, password[1]) == 201
         wait_until(lambda: client.get("/computes").json()["items"][0]["connected"], what="the agent's first word")
         server = psutil.Process(mill.process.pid)
+        used = server.cpu_times()
+        # In seconds of its own processor time: other work on the machine is not its doing.
+        assert used.user + used.system < 3, "ready soon"
         memory = sum(process.memory_info().rss for process in [server, *server.children(recursive=True)])
         assert memory < 250e6, "server and agent together, idle"
         # A stream that is open and an agent that waits must not hold the server back.
@@ -53,7 +57,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
             next(stream.iter_lines())
             began = time.monotonic()
             assert mill.stop() == 0
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 5
         assert agents_of(data_dir) == []
     for name in ("cli-token", "millpond.db", "agent/token"):
         assert (data_dir / name).stat().st_mode & 0o077 == 0, f"{name} is for its owner alone"
@@ -62,6 +66,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         assert sign_in(again.url, password[1]) == 201
 
 
+@pytest.mark.long
 def test_kill_and_start_again(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with mill_up(data_dir) as mill, mill.client() as client:
@@ -79,14 +84,15 @@ def test_next_free_port_is_used_and_printed(tmp_path: Path) -> None:
     try:
         taken: socket.socket | None = bind("127.0.0.1", DEFAULT_PORT)
     except OSError:
-        taken = None  # somebody else has it: just as good
+        taken = None  # somebody else has it, and may let go of it any moment
     with log.open("wb") as output:
         command = mill_up_command(data_dir, "--no-agent")
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment(tmp_path / "home"))
     try:
         found = wait_until(lambda: re.search(r"ready at http://127.0.0.1:(\d+)", log.read_text()), within=30)
-        assert int(found[1]) > DEFAULT_PORT
-        assert f"port {DEFAULT_PORT} is taken" in log.read_text()
+        if taken is not None:
+            assert int(found[1]) > DEFAULT_PORT
+        assert (int(found[1]) > DEFAULT_PORT) == (f"port {DEFAULT_PORT} is taken" in log.read_text())
     finally:
         process.terminate()
         process.wait(30)

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.testing.postgres import Postgres
+from millpond.testing.server import copy_empty_database
 
 
 @pytest.fixture(scope="session")
@@ -37,8 +38,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A database with all tables and no rows."""
     if request.param == "sqlite":
+        copy_empty_database(tmp_path / "millpond.db")
         with closing(Database(f"sqlite:///{tmp_path / 'millpond.db'}")) as database:
-            metadata.create_all(database.engine)
             yield database
         return
     database = request.getfixturevalue("postgres_db")

@@ -146,4 +146,4 @@ class Collecting(RuleBasedStateMachine):
 
 
 TestCollecting = Collecting.TestCase
-TestCollecting.settings = settings(settings.get_profile("quick"), max_examples=12, stateful_step_count=30)
+TestCollecting.settings = settings(max_examples=settings.default.max_examples // 4, stateful_step_count=30)

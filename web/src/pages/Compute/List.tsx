@@ -21,7 +21,7 @@ export function ComputeList() {
             <EmptyState
               icon={IconCpu}
               sentence="No agent has reported yet: it speaks for the machines of a site, and only ever connects outwards."
-              command="mill agent"
+              command="mill up"
             />
           ) : (
             <Stack>
