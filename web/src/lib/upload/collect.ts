@@ -2,9 +2,13 @@
 import type { Item } from "./sending";
 
 /** What a drop holds. Must be called while the event is handled: the browser forgets the drop afterwards. */
-export function itemsOfDrop(data: DataTransfer): Promise<Item[]> {
-  const entries = Array.from(data.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  return walk(entries);
+export async function itemsOfDrop(data: DataTransfer): Promise<Item[]> {
+  const dropped = Array.from(data.items).filter((item) => item.kind === "file");
+  const entries = dropped.map((item) => item.webkitGetAsEntry());
+  // What has no entry (a picture dragged from another page) is still a file.
+  const loose = dropped.map((item, number) => (entries[number] ? null : item.getAsFile()));
+  const walked = await walk(entries.filter((entry) => entry !== null));
+  return [...walked, ...itemsOfInput(loose.filter((file) => file !== null))];
 }
 
 /** What a file field holds; with `webkitdirectory` the browser names the paths below the chosen folder. */
