@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -19,9 +20,11 @@ from sqlalchemy import Connection
 
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
-from millpond.db import caches, datasets, placements, projects, users
+from millpond.db import caches, connections, datasets, placements, projects, sources, users
+from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
 from millpond.model.people import ActorKind, Role, TokenKind
+from millpond.model.source import Source
 from millpond.model.volume import CachedCommit, CachedState
 from millpond.services import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
@@ -49,6 +52,8 @@ EXISTING = {
     "page": "0" * 64,
     "placement": "placement1",
     "token": "token00001",
+    "connection": "archive",
+    "source": "nightly",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
@@ -101,6 +106,11 @@ ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
     ("POST", "/projects/own/jobs", {"command": ["true"], "inputs": [f"{PROJECT}/xray"]}),
     ("POST", f"/projects/own/runs/{EXISTING['run']}/batch", {"sequence": 0, "writer": "w", "tags": {"a": "b"}}),
     ("PUT", f"/projects/own/members/{EXISTING['user']}", {"role": "viewer"}),
+    ("GET", f"/projects/own/connections/{EXISTING['connection']}", None),
+    ("POST", f"/projects/own/connections/{EXISTING['connection']}/test", None),
+    ("POST", f"/projects/own/sources/{EXISTING['source']}/run", None),
+    ("POST", "/projects/own/sources/source0001/run", None),
+    ("POST", "/projects/own/datasets/xray/imports", {"connection": "archive", "uri": "https://files.test/a"}),
 )
 
 
@@ -138,6 +148,7 @@ def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
             assert user is not None
             projects.set_role(tx, project.id, user.id, role)
     commit_id = add_commit(db, "xray", project=PROJECT)
+    add_source(server, project.id)
     placement_id = EXISTING["placement"]
     add_job(db, project=PROJECT, id=EXISTING["job"], run_id=EXISTING["run"], placement_id=placement_id)
     with db.write() as tx:
@@ -149,6 +160,23 @@ def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
             ),
         )
         return tokens.add(tx, TokenKind.PLACEMENT, name="job", now=NOON, placement_id=placement_id)[1]
+
+
+def add_source(server: RunningServer, project_id: str) -> None:
+    """A connection to nowhere, and a source that reads through it."""
+    with server.deps.db.write() as tx:
+        dataset, user = datasets.find(tx, project_id, EXISTING["dataset"]), users.find(tx, "member")
+        assert dataset is not None and user is not None
+        place = Place.parse("https://files.test/")
+        name = EXISTING["connection"]
+        connections.insert(tx, ProjectConnection("connection1", project_id, name, place, None, NOON, "boss"))
+        sources.insert(
+            tx,
+            Source(
+                "source0001", project_id, EXISTING["source"], dataset.id, "connection1", user.id, place.root, True,
+                b"", "main", False, 3600, NOON, NOON + timedelta(days=1),
+            ),
+        )  # fmt: skip
 
 
 def a_cached_commit(tx: Connection, volume_id: str, project_id: str, commit_id: str) -> CachedCommit:
