@@ -43,24 +43,36 @@ class Target:
     """
 
     def __init__(self, root: Path, *, read_only: bool) -> None:
-        self._root = os.fsencode(root)
-        self._read_only = read_only
+        self.root = os.fsencode(root)
+        self.read_only = read_only
         self._above: list[bytes] = []
         self._directories: list[bytes] = []
         self._descriptor: int | None = None
-        self._exact_modes: set[int] = set()
+        # Modes that a new file gets exactly as asked, whatever the umask: those need no second call.
+        self.exact_modes: set[int] = set()
+        self._is_shared = False
+
+    @classmethod
+    def shared(cls, root: bytes, *, read_only: bool, exact_modes: set[int]) -> Target:
+        """A target that another process has made and also writes to: files only, of directories that are there."""
+        target = cls(Path(os.fsdecode(root)), read_only=read_only)
+        target.exact_modes, target._is_shared = exact_modes, True
+        return target
 
     def __enter__(self) -> Target:
         with _translated(b""):
-            os.makedirs(self._root, _DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103 - bytes path
-            if [name for name in os.listdir(self._root) if name != RESERVED_PART]:
-                raise Conflict(
-                    f"The directory {os.fsdecode(self._root)!r} is not empty.", hint="Choose a new directory."
-                )
+            if not self._is_shared:
+                self._make()
             if _HAS_DIR_FD:
-                self._descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            self._exact_modes = self._probe_modes()
+                self._descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            if not self._is_shared:
+                self.exact_modes = self._probe_modes()
         return self
+
+    def _make(self) -> None:
+        os.makedirs(self.root, _DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103 - bytes path
+        if [name for name in os.listdir(self.root) if name != RESERVED_PART]:
+            raise Conflict(f"The directory {os.fsdecode(self.root)!r} is not empty.", hint="Choose a new directory.")
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:
@@ -82,9 +94,9 @@ class Target:
     def make_directory(self, path: bytes) -> None:
         with _translated(path):
             os.mkdir(self._place(path), _DIRECTORY_MODE, dir_fd=self._descriptor)
-            if _DIRECTORY_MODE not in self._exact_modes:
+            if _DIRECTORY_MODE not in self.exact_modes:
                 os.chmod(self._place(path), _DIRECTORY_MODE, dir_fd=self._descriptor)
-        if self._read_only:
+        if self.read_only:
             self._directories.append(path)
 
     def write_file(self, path: bytes, kind: Kind, data: Buffer) -> None:
@@ -101,7 +113,7 @@ class Target:
     def write_link(self, path: bytes, target: bytes) -> None:
         with _translated(path):
             os.symlink(target, self._place(path), dir_fd=self._descriptor)
-            if self._read_only and os.utime in os.supports_follow_symlinks:
+            if self.read_only and os.utime in os.supports_follow_symlinks:
                 times = (CACHED_MTIME_NS, CACHED_MTIME_NS)
                 os.utime(self._place(path), ns=times, dir_fd=self._descriptor, follow_symlinks=False)
 
@@ -145,26 +157,25 @@ class Target:
 
     def finish(self) -> None:
         """Give directories the time of a cache, deepest first: writing into them has changed it."""
-        for path in [*reversed(self._directories), b"."] if self._read_only else []:
+        for path in [*reversed(self._directories), b"."] if self.read_only else []:
             with _translated(path):
                 times = (CACHED_MTIME_NS, CACHED_MTIME_NS)
                 os.utime(self._place(path), ns=times, dir_fd=self._descriptor)
 
     def _place(self, path: bytes) -> bytes:
-        return path if self._descriptor is not None else self._root + b"/" + path
+        return path if self._descriptor is not None else self.root + b"/" + path
 
     def _mode(self, kind: Kind) -> int:
         mode = 0o755 if kind == Kind.EXECUTABLE else 0o644
-        return mode & ~0o222 if self._read_only else mode
+        return mode & ~0o222 if self.read_only else mode
 
     def _finish(self, descriptor: int, mode: int, *, exact: bool = True) -> None:
-        if hasattr(os, "fchmod") and not (exact and mode in self._exact_modes):
+        if hasattr(os, "fchmod") and not (exact and mode in self.exact_modes):
             os.fchmod(descriptor, mode)
-        if self._read_only and os.utime in os.supports_fd:
+        if self.read_only and os.utime in os.supports_fd:
             os.utime(descriptor, ns=(CACHED_MTIME_NS, CACHED_MTIME_NS))
 
     def _probe_modes(self) -> set[int]:
-        """Modes that a new file gets exactly as asked, whatever the umask: those need no second call."""
         probe = self._place(b".mill-probe")
         exact: set[int] = set()
         for mode in (0o444, 0o555, 0o644, 0o755):

@@ -317,14 +317,13 @@ class TestHostileTrees:
 
     @pytest.mark.parametrize("between", [0, 40])
     def test_a_link_is_not_followed_to_write(self, lake: DirectLake, tmp_path: Path, between: int) -> None:
-        """Side by side the directory is made first; with many leaves between them the link is written long before."""
+        """Whichever of directory and link is made first, the other one is refused."""
         outside = str(tmp_path).encode()
         link = Entry(b"a", Kind.SYMLINK, len(outside), Content.BLOB, digest_of(outside))
         filling = [[Entry(b"a-%03d" % n, Kind.FILE)] for n in range(between)]
         below = Entry(b"a/written", Kind.FILE, 4, Content.BLOB, digest_of(b"evil"))
         with pytest.raises(Conflict):
             self.fetch(lake, [[link], *filling, [below]], tmp_path / "target")
-        assert (tmp_path / "target/a").is_symlink() == (between > 0)
         assert not (tmp_path / "written").exists()
 
     @pytest.mark.parametrize("path", [b"../out", b"/tmp/out", b"a/../../out", b".mill/config", b"a/.MILL/x"])

@@ -1,0 +1,83 @@
+"""One process of a crew: takes orders from standard input, and says on standard output how each of them ended.
+
+It ends with whoever started it: at the end of its input, at once, whatever it is writing.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import struct
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, BinaryIO
+
+from millpond.errors import Forbidden, MillError, VolumeProblem
+from millpond.lake.http import DataPlane
+from millpond.lake.target import Target
+from millpond.lake.writing import Order, write_range
+
+# One writes while the other reads from the network.
+_THREADS = 2
+_LENGTH = struct.Struct("<I")
+
+
+# In place of an error's code: the URL was too old, and nothing was written.
+EXPIRED = "expired"
+
+
+def send(pipe: BinaryIO, message: Any) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    pipe.write(_LENGTH.pack(len(data)) + data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """The next message; None at the end, also in the middle of one."""
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    data = pipe.read(_LENGTH.unpack(head)[0])
+    return pickle.loads(data) if len(data) == _LENGTH.unpack(head)[0] else None
+
+
+def main() -> None:
+    # Ctrl-C reaches the whole group of processes: the one who started us decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    orders, answers = sys.stdin.buffer, sys.stdout.buffer
+    root, read_only, exact_modes = receive(orders)
+    lock = threading.Lock()
+    plane = DataPlane()
+    with Target.shared(root, read_only=read_only, exact_modes=exact_modes) as into:
+        pool = ThreadPoolExecutor(_THREADS)
+        while (message := receive(orders)) is not None:
+            pool.submit(_work, message, into, plane, answers, lock)
+        os._exit(0)
+
+
+def _work(
+    message: tuple[int, str, Order], into: Target, plane: DataPlane, answers: BinaryIO, lock: threading.Lock
+) -> None:
+    number, url, order = message
+    code, text, hint = "", "", None
+    read = partial(plane.get_range, url)
+    try:
+        try:
+            data = read(order.start, order.end)
+        except Forbidden:
+            code = EXPIRED
+        else:
+            write_range(order, data, read, into)
+    except MillError as error:
+        code, text, hint = error.code, error.message, error.hint
+    except Exception as error:  # noqa: BLE001 - told to the one who waits
+        code, text = VolumeProblem.code, f"{type(error).__name__}: {error}"
+    with lock:
+        send(answers, (number, code, text, hint))
+
+
+if __name__ == "__main__":
+    main()

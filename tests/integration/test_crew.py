@@ -1,0 +1,122 @@
+"""Fetching with processes of a crew gives the same trees and the same errors as without."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from millpond.client.transfer import ApiDownloader
+from millpond.errors import Corrupt, MillError, VolumeProblem
+from millpond.lake.fetch import FetchOptions, fetch_tree
+from millpond.lake.target import CACHED_MTIME_NS
+from millpond.lake.transfer import Moved
+from millpond.wire.data import Commit
+from tests.integration.data_server import DataServer, data_server
+
+CREW = FetchOptions(processes=2)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataServer]:
+    with data_server(tmp_path_factory.mktemp("crew")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def commit(data: DataServer, tmp_path_factory: pytest.TempPathFactory) -> Commit:
+    folder = tmp_path_factory.mktemp("folder")
+    for number in range(300):
+        path = folder / f"part-{number % 7}" / f"{number}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(f"content {number % 250}".encode() * (number % 90))
+    (folder / "part-0" / "run").write_bytes(b"#!/bin/sh\n")
+    (folder / "part-0" / "run").chmod(0o755)
+    (folder / "link").symlink_to("part-0/run")
+    (folder / "empty").mkdir()
+    (folder / "large").write_bytes(os.urandom(1 << 20) * 20)
+    return data.commit(folder, "tree")
+
+
+def source_of(data: DataServer, commit: Commit) -> ApiDownloader:
+    return ApiDownloader(data.api, "default", "tree", commit.id)
+
+
+def described(root: Path) -> dict[str, tuple[int, bytes]]:
+    found: dict[str, tuple[int, bytes]] = {}
+    for path in sorted(root.rglob("*")):
+        mode = path.lstat().st_mode
+        link = os.fsencode(path.readlink()) if path.is_symlink() else b""
+        found[str(path.relative_to(root))] = (mode, link or (path.read_bytes() if stat.S_ISREG(mode) else b""))
+    return found
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_the_same_tree(data: DataServer, commit: Commit, tmp_path: Path, read_only: bool) -> None:
+    seen: list[Moved] = []
+    for name, count in (("alone", 0), ("crew", 2)):
+        options = FetchOptions(read_only=read_only, processes=count)
+        with source_of(data, commit) as source:
+            fetch_tree(source, commit.tree, tmp_path / name, options=options, progress=seen.append)
+        assert (seen[-1].files, seen[-1].bytes) == (commit.files + 1, commit.bytes), "files, and the empty directory"
+    assert described(tmp_path / "alone") == described(tmp_path / "crew")
+    if read_only:
+        assert all(path.lstat().st_mtime_ns == CACHED_MTIME_NS for path in (tmp_path / "crew").rglob("*"))
+    assert not psutil.Process().children(), "no process is left behind"
+
+
+def test_urls_that_have_expired_are_renewed(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    class Expiring(ApiDownloader):
+        def pack_url(self, pack_id: str) -> str:
+            return super().pack_url(pack_id).replace("expires=", "expires=1")
+
+    with Expiring(data.api, "default", "tree", commit.id) as source:
+        source.page(commit.tree)
+        fetch_tree(source, commit.tree, tmp_path / "target", options=CREW)
+    assert len(described(tmp_path / "target")) > 300
+
+
+def test_damage_is_found(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    store = data.server.deps.store
+    whole = {info.key: store.get(info.key) for info in store.list() if "/packs/" in info.key}
+    try:
+        for key, content in whole.items():
+            store.put(key, bytes([content[0] ^ 1]) + content[1:])
+        with source_of(data, commit) as source, pytest.raises(Corrupt):
+            fetch_tree(source, commit.tree, tmp_path / "target", options=CREW)
+    finally:
+        for key, content in whole.items():
+            store.put(key, content)
+
+
+def test_a_file_in_the_way(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    """Somebody else writes into the target: what is there is never overwritten."""
+    target = tmp_path / "target"
+
+    class Intruder(ApiDownloader):
+        def pack_url(self, pack_id: str) -> str:
+            for number in range(7):
+                with_in = target / f"part-{number}"
+                for name in ("1.txt", "2.txt", "3.txt", "4.txt", "5.txt", "6.txt", "7.txt"):
+                    if with_in.is_dir() and not (with_in / name).exists():
+                        (with_in / name).write_bytes(b"not ours")
+            return super().pack_url(pack_id)
+
+    with Intruder(data.api, "default", "tree", commit.id) as source, pytest.raises(MillError, match="is there already"):
+        fetch_tree(source, commit.tree, target, options=CREW)
+
+
+def test_a_process_that_is_killed(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    class Killer(ApiDownloader):
+        def pack_url(self, pack_id: str) -> str:
+            for child in psutil.Process().children():
+                child.kill()
+            return super().pack_url(pack_id)
+
+    with Killer(data.api, "default", "tree", commit.id) as source, pytest.raises(VolumeProblem, match="ended before"):
+        fetch_tree(source, commit.tree, tmp_path / "target", options=CREW)
+    assert not psutil.Process().children()
