@@ -7,15 +7,21 @@ import { datasetsQuery } from "../../api/datasets";
 import { jobsQuery } from "../../api/jobs";
 import { itemsOf } from "../../api/paging";
 import { useSession } from "../../api/session";
+import { paletteStore, useEarlyLetters } from "./paletteStore";
 import { placesFor } from "./places";
 
 /** Ctrl-K: every place, dataset and recent job by a part of its name. */
 export function Palette() {
   const [opened, setOpened] = useState(false);
+  const [query, setQuery] = useState("");
+  useEarlyLetters(setQuery);
   const actions = [...usePlaces(), ...useDatasets(opened), ...useJobs(opened)];
   return (
     <Spotlight
+      store={paletteStore}
       actions={actions}
+      query={query}
+      onQueryChange={setQuery}
       shortcut={["mod + K"]}
       limit={12}
       highlightQuery

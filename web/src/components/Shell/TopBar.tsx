@@ -1,10 +1,10 @@
 import { ActionIcon, Burger, Button, Group, Kbd, Text, Tooltip } from "@mantine/core";
-import { spotlight } from "@mantine/spotlight";
 import { IconKeyboard, IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { homeQuery } from "../../api/home";
 import { useOnline } from "../../hooks/useLive";
 import { TextLink } from "../TextLink";
+import { palette } from "./paletteStore";
 import { SchemeMenu } from "./SchemeMenu";
 import { UserMenu } from "./UserMenu";
 
@@ -32,7 +32,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
         <Button
           variant="default"
           size="compact-md"
-          onClick={spotlight.open}
+          onClick={palette.open}
           leftSection={<IconSearch size={14} aria-hidden />}
           rightSection={<Kbd size="xs">Ctrl K</Kbd>}
           visibleFrom="xs"
