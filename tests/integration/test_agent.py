@@ -37,6 +37,7 @@ class Site:
         self.state = root / "state"
         (self.state / "placements").mkdir(parents=True)
         self.volume = DesiredVolume(id="v1", path=str(root / "volume"), tended=True)
+        Path(self.volume.path).mkdir(exist_ok=True)
         self.lake = DirectLake()
         self.server = FakeServer()
         self.saved: list[str] = []

@@ -172,3 +172,16 @@ def test_volumes_are_added_shown_changed_and_removed(mill: Mill, tmp_path: Path)
     mill.ok("volume", "rm", "second", "--yes")
     assert mill("volume", "show", "second").code == 3
     assert mill.ok("site", "list", "--json").json["items"][0]["name"] == "local"
+
+
+def test_a_volume_that_cannot_be_used_is_not_added(mill: Mill, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/draft.tex").touch()
+    for name, words in (("nfs0", "does not exist"), ("thesis", "draft.tex")):
+        refused = mill("volume", "add", "second", str(tmp_path / name))
+        assert (refused.code, words in refused.err) == (5, True), refused.err
+        assert mill("volume", "show", "second").code == 3
+    assert not (tmp_path / "nfs0").exists()
+    mill.ok("volume", "add", "second", str(tmp_path / "nfs0"), "--no-check")
+    wait_until(lambda: mill.ok("volume", "show", "second", "--json").json["problem"], what="the agent's look")
+    mill.ok("volume", "rm", "second", "--yes")

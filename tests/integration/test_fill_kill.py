@@ -33,6 +33,7 @@ def kill_and_look(tmp_path: Path, times: int, seed: int) -> None:
     tree = push_directory(tmp_path / "source", lake).tree.root
     lake.accept(tree)
     volume = CacheVolume(root=tmp_path / "volume", id="v1")
+    volume.root.mkdir()
     adopt(volume, "lake")
     begin_attempt(volume, 1)
     fill(volume, FillOrder(place=PLACES[1], attempt=1, tree=tree), lake)

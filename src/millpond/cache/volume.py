@@ -92,11 +92,17 @@ def check(volume: CacheVolume) -> None:
 def adopt(volume: CacheVolume, lake_id: str) -> None:
     """Make a directory that no volume has used yet into `volume`, by its identity file.
 
-    May be called for a volume that has never been seen well, and only then: an empty mount point looks exactly
-    like a new volume. A directory with foreign files, or with commits of another volume, is refused.
+    The directory must be there: one that is made here could lie on the wrong disk, below a mount that is missing or a
+    name that was mistyped. May be called for a volume that has never been seen well, and only then: an empty mount
+    point looks exactly like a new volume. A directory with foreign files, or with commits of another volume, is
+    refused.
     """
     with explained(volume):
-        volume.root.mkdir(mode=0o755, exist_ok=True)
+        if not volume.root.is_dir():
+            raise VolumeProblem(
+                f"The directory {volume.root} does not exist.",
+                hint=f"Mount it, or create it with `mkdir -p {volume.root}`, on the machines of its site.",
+            )
         found = _read_identity(volume)
         if found == volume.id:
             return

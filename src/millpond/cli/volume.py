@@ -11,14 +11,15 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, list_volumes
-from millpond.errors import BadRequest, InUse
+from millpond.errors import BadRequest, InUse, VolumeProblem
 from millpond.model.quantity import parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate
 
 app = typer.Typer()
 
-# How long a forced removal waits for the agent, and how often it asks.
+# How long a forced removal, and a new volume, waits for the agent; and how often it is asked.
 CLEAR_SECONDS = 60.0
+LOOK_SECONDS = 15.0
 POLL_SECONDS = 0.3
 
 Name = Annotated[str, typer.Argument(help="The volume's name.")]
@@ -40,11 +41,19 @@ def add(
     idle: Idle = None,
     high: High = None,
     low: Low = None,
+    check: Annotated[
+        bool, typer.Option(help="Wait for its agent's first look; refuse what cannot be used.")
+    ] = True,
 ) -> None:
-    """Add a directory that may hold cached commits, normally an NFS mount."""
+    """Add a directory that may hold cached commits, normally an NFS mount. It must exist."""
     limits = _limits(capacity, reserve, idle, high, low)
     volume = create_volume(mill.api, VolumeCreate(name=name, path=path, site=site, **limits))
-    mill.out.note(f"Volume {volume.name} added; the agent of site {volume.site} looks at it now.")
+    if check:
+        volume = _looked_at(mill, volume)
+    if volume.seen_at is None:
+        mill.out.note(f"Volume {volume.name} added; the agent of site {volume.site} has not looked at it yet.")
+    else:
+        mill.out.note(f"Volume {volume.name} added.")
     _show(mill, volume)
 
 
@@ -107,6 +116,25 @@ def remove(
         mill.confirm(f"Remove the volume {name}?", yes=yes)
     _remove(mill, name, force=force)
     mill.out.note(f"Volume {name} removed.")
+
+
+def _looked_at(mill: Session, volume: Volume) -> Volume:
+    """The new volume after its agent's first look, or as it is if there is no agent that looks.
+
+    VolumeProblem, and the volume is not there any more, if it cannot be used.
+    """
+    deadline = time.monotonic() + LOOK_SECONDS
+    while volume.seen_at is None and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        volume = get_volume(mill.api, volume.name)
+    if volume.problem is None:
+        return volume
+    delete_volume(mill.api, volume.name)
+    raise VolumeProblem(
+        f"Volume {volume.name} was not added. {volume.problem}",
+        hint="Mend that and add it again. To add it as it is: --no-check.",
+        volume=volume.name,
+    )
 
 
 def _remove(mill: Session, name: str, *, force: bool) -> None:

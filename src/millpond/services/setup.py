@@ -55,6 +55,7 @@ def populate(db: Database, *, volume_path: Path, admin_password: str | None, now
             return None
     password = admin_password or secrets.token_urlsafe(12)
     password_hash = hash_password(password)
+    volume_path.mkdir(exist_ok=True)
     try:
         with db.write() as tx:
             _add_people(tx, password_hash, now)

@@ -13,6 +13,7 @@ PLACE = CommitPlace("project", "dataset", "c" * 64)
 
 def a_volume(root: Path) -> CacheVolume:
     volume = CacheVolume(root=root / "volume", id="v1")
+    volume.root.mkdir(exist_ok=True)
     adopt(volume, "lake")
     return volume
 

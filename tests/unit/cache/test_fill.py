@@ -32,6 +32,7 @@ THINGS = [
 @pytest.fixture
 def volume(tmp_path: Path) -> CacheVolume:
     found = CacheVolume(root=tmp_path / "volume", id="v1")
+    found.root.mkdir()
     adopt(found, "lake")
     return found
 

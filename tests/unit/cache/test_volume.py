@@ -21,13 +21,13 @@ def a_volume(root: Path, volume_id: str = "v1") -> CacheVolume:
 
 def an_adopted_volume(root: Path) -> CacheVolume:
     volume = a_volume(root)
+    root.mkdir(exist_ok=True)
     adopt(volume, "lake")
     return volume
 
 
 def test_an_empty_directory_becomes_a_volume(tmp_path: Path) -> None:
-    volume = a_volume(tmp_path / "new")
-    adopt(volume, "lake")
+    volume = an_adopted_volume(tmp_path / "new")
     adopt(volume, "lake")
     check(volume)
     assert json.loads(volume.identity.read_text()) == {"format": 1, "lake": "lake", "volume": "v1"}
@@ -60,9 +60,11 @@ def test_a_directory_with_foreign_files_is_refused(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["thesis.tex"]
 
 
-def test_the_parent_of_a_volume_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(VolumeProblem, match="missing"):
-        adopt(a_volume(tmp_path / "not" / "there"), "lake")
+def test_a_mistyped_mount_point_is_not_made_into_a_volume(tmp_path: Path) -> None:
+    with pytest.raises(VolumeProblem, match="does not exist") as refused:
+        adopt(a_volume(tmp_path / "nfs0"), "lake")
+    assert "mkdir" in (refused.value.hint or "")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_directory_that_vanished(tmp_path: Path) -> None:
