@@ -34,4 +34,5 @@ export type Token = Schemas["Token"];
 export type TreeEntry = Schemas["TreeEntry"];
 export type Usage = Schemas["Usage"];
 export type User = Schemas["User"];
+export type Verification = Schemas["Verification"];
 export type Volume = Schemas["Volume"];

@@ -19,6 +19,7 @@ import { CachedBadge } from "./CachedBadge";
 import { Difference } from "./Difference";
 import { RefActions } from "./RefActions";
 import { RevertDialog } from "./RevertDialog";
+import { Verified } from "./Verified";
 
 /** One commit: what it is, where it came from, and what it changed. */
 export function CommitView({ dataset, commit: ref }: { dataset: Dataset; commit: string }) {
@@ -70,6 +71,7 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
           { name: plural(commit.parents.length, "parent"), value: <Parents commit={commit} place={place} /> },
         ]}
       />
+      <Verified commit={commit} place={place} />
       {commit.cached_on.length > 0 && (
         <Group mt="sm" gap="sm">
           {commit.cached_on.map((cached) => (

@@ -43,10 +43,13 @@ export function Difference({ place, before, after }: Props) {
 function Sums({ diff }: { diff: Diff }) {
   const count = (number: number) => number.toLocaleString("en");
   const parts = [
-    `${count(diff.added)} added (${formatBytes(diff.added_bytes)})`,
-    `${count(diff.removed)} removed (${formatBytes(diff.removed_bytes)})`,
+    `${count(diff.added)} added`,
+    `${count(diff.removed)} removed`,
     `${count(diff.changed)} changed`,
     `${count(diff.renamed)} renamed`,
+    // Both sides of changed files count, too.
+    `+${formatBytes(diff.added_bytes)}`,
+    `−${formatBytes(diff.removed_bytes)}`,
   ];
   const isSame = diff.added + diff.removed + diff.changed + diff.renamed === 0;
   return (

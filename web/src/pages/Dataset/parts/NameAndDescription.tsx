@@ -35,7 +35,7 @@ export function NameAndDescription({ dataset }: { dataset: Dataset }) {
       <Stack>
         <TextInput
           label="Name"
-          description="Folders that were cloned from it must be told: their .mill keeps the old name."
+          description="Folders that were cloned from it find it under its new name; scripts that name it do not."
           readOnly={!may}
           autoComplete="off"
           {...form.getInputProps("name")}
@@ -67,5 +67,5 @@ export function NameAndDescription({ dataset }: { dataset: Dataset }) {
 function commandFor(dataset: Dataset, { name, description }: { name: string; description: string }): string {
   const named = name !== dataset.name ? ` --name ${shellQuote(name)}` : "";
   const described = description !== dataset.description ? ` --description ${shellQuote(description)}` : "";
-  return `mill data change ${dataset.project}/${dataset.name}${named}${described}`;
+  return `mill data set ${dataset.project}/${dataset.name}${named}${described}`;
 }

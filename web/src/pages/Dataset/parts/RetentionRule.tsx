@@ -21,7 +21,7 @@ export function RetentionRule({ dataset }: { dataset: Dataset }) {
     const rule = { keep_last: last === "" ? null : last, keep_days: days === "" ? null : days };
     tell(change.mutateAsync({ retention: isOff ? "off" : rule }), () => notifyDone("Saved."));
   };
-  const field = { min: 1, allowDecimal: false, readOnly: !may, w: 220, placeholder: "all" };
+  const field = { min: 1, allowDecimal: false, readOnly: !may, w: 260, placeholder: "all" };
   return (
     <Paper withBorder p="md" component="section">
       <Title order={2} size="h5" mb="xs">
