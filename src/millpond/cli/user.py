@@ -12,6 +12,7 @@ from millpond.cli.command import command
 from millpond.cli.secret import ask_secret, read_secret
 from millpond.cli.session import Session
 from millpond.client.people import change_user, create_user, delete_user, list_users, whoami
+from millpond.errors import BadRequest
 from millpond.wire.people import User, UserChange, UserCreate
 
 app = typer.Typer()
@@ -61,10 +62,35 @@ def create(
 def delete(
     mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
-    """Delete a user. Refused while something depends on them."""
+    """Delete a user. Refused while something depends on them: jobs, sources, a project with no other administrator."""
     mill.confirm(f"Delete the user {name}?", yes=yes)
     delete_user(mill.api, name)
     mill.out.note(f"User {name} deleted.")
+
+
+@command(app, "disable")
+def disable(mill: Session, name: Name) -> None:
+    """Keep a user out: no signing in, no token works. Their jobs go on; `mill user enable` lets them in again."""
+    _show(mill, change_user(mill.api, name, UserChange(disabled=True)))
+
+
+@command(app, "enable")
+def enable(mill: Session, name: Name) -> None:
+    """Let a disabled user in again."""
+    _show(mill, change_user(mill.api, name, UserChange(disabled=False)))
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    name: Name,
+    full_name: Annotated[str | None, typer.Option(help="As people call them.")] = None,
+    admin: Annotated[bool | None, typer.Option("--admin/--no-admin", help="May do everything everywhere.")] = None,
+) -> None:
+    """Change a user's name, or whether they administer the site."""
+    if full_name is None and admin is None:
+        raise BadRequest("Nothing to change was given.", hint="See: mill user set --help")
+    _show(mill, change_user(mill.api, name, UserChange(full_name=full_name, is_admin=admin)))
 
 
 @command(app, "password")
@@ -121,5 +147,6 @@ def _show(mill: Session, user: User) -> None:
             ("name", user.full_name),
             ("administrator", user.is_admin),
             ("created", user.created_at),
+            ("disabled", user.disabled_at),
         ],
     )

@@ -1,4 +1,4 @@
-"""What depends on data: the jobs that have not ended and read it."""
+"""What depends on something: on data the jobs that have not ended and read it, on a user what works in their name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, select
 
 from millpond.db.leases import Holder
-from millpond.db.tables import job, project
+from millpond.db.tables import job, project, run, source
+from millpond.model.job import RunState
+from millpond.model.people import User
 
 
 def jobs_using_dataset(tx: Connection, dataset_id: str) -> Sequence[Holder]:
@@ -23,3 +25,19 @@ def jobs_using_dataset(tx: Connection, dataset_id: str) -> Sequence[Holder]:
         for row in tx.execute(query)
         if any(entry["dataset_id"] == dataset_id for entry in row.inputs)
     ]
+
+
+def work_of_user(tx: Connection, user: User) -> Sequence[str]:
+    """What still works in the user's name, as people write it: jobs, runs outside jobs, sources."""
+    living_jobs = select(job.c.name, project.c.name.label("project")).where(
+        job.c.created_by == user.name, job.c.ended_at.is_(None)
+    )
+    living_runs = select(run.c.name, project.c.name.label("project")).where(
+        run.c.created_by == user.name, run.c.job_id.is_(None), run.c.state == RunState.RUNNING.value
+    )
+    sources = select(source.c.name, project.c.name.label("project")).where(source.c.user_id == user.id)
+    found = []
+    for noun, table, query in (("job", job, living_jobs), ("run", run, living_runs), ("source", source, sources)):
+        joined = query.join(project, project.c.id == table.c.project_id).order_by(project.c.name, table.c.name)
+        found += [f"{noun} {row.project}/{row.name}" for row in tx.execute(joined)]
+    return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import projects, sessions, users
+from millpond.db import dependents, projects, sessions, users
 from millpond.errors import BadLogin, Conflict, Forbidden, InUse, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -16,6 +17,8 @@ from millpond.services import access, audit
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.passwords import hash_password, is_right
+
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,10 @@ def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session:
 
 
 def delete(deps: Deps, actor: Actor, name: str) -> None:
-    """InUse, naming what depends on the user: the last site administrator, a project's one administrator."""
+    """InUse, naming what depends on the user: a project's one administrator, jobs and sources in their name.
+
+    Somebody who has left can be disabled at once: that ends sessions and tokens, and their jobs go on.
+    """
     with deps.db.write() as tx:
         user = _visible(tx, actor, name)
         if user.id == actor.user_id:
@@ -93,6 +99,8 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
                 hint=f"Make somebody else administrator first: `mill project add-member {alone[0]} NAME --role admin`.",
                 depends=[f"project {project}" for project in alone],
             )
+        if working := dependents.work_of_user(tx, user):
+            raise _still_working(name, working)
         users.delete(tx, user.id)
         audit.record(tx, now=deps.clock.now(), actor=actor, action="user.delete", subject=name)
     deps.events.access_changed(user.id)
@@ -133,6 +141,15 @@ def _check_not_last_administrator(tx: Connection, user: User) -> None:
             hint="Make somebody else site administrator first.",
             depends=["site administration"],
         )
+
+
+def _still_working(name: str, working: Sequence[str]) -> InUse:
+    more = f" and {len(working) - _NAMED} more" if len(working) > _NAMED else ""
+    return InUse(
+        f"In the name of user {name!r} there still is {', '.join(working[:_NAMED])}{more}.",
+        hint=f"Stop or remove that first. To keep {name!r} out right now: `mill user disable {name}`.",
+        depends=list(working[:_NAMED]),
+    )
 
 
 def _fields(wanted: Change) -> list[str]:

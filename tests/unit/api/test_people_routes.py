@@ -62,6 +62,26 @@ def test_deleting_a_user_others_depend_on(server: RunningServer) -> None:
     assert admin.get("/users/maria").status_code == 404
 
 
+def test_deleting_a_user_whose_work_goes_on(server: RunningServer) -> None:
+    admin = server.admin
+    maria = server.user("maria", roles={"vision": Role.MEMBER})
+    job = maria.post("/projects/vision/jobs", json={"name": "night", "command": ["true"]})
+    run = maria.post("/projects/vision/runs", json={"name": "notebook"})
+    assert (job.status_code, run.status_code) == (201, 201), job.text + run.text
+    refused = admin.delete("/users/maria")
+    assert (refused.status_code, refused.json()["code"]) == (409, "in_use")
+    assert refused.json()["details"]["depends"] == ["job vision/night", "run vision/notebook"]
+    assert "disable" in refused.json()["hint"]
+    assert admin.patch("/users/maria", json={"disabled": True}).json()["disabled_at"]
+    assert maria.get("/projects").status_code == 401, "disabled at once"
+    assert admin.get("/projects/vision/jobs/night").json()["state"] == "queued", "and the job goes on"
+    assert admin.patch("/users/maria", json={"disabled": False}).json()["disabled_at"] is None
+    assert maria.post("/projects/vision/jobs/night/stop").status_code == 200
+    ended = {"sequence": 0, "writer": "notebook", "ended": "succeeded"}
+    assert maria.post(f"/projects/vision/runs/{run.json()['id']}/batch", json=ended).status_code == 204
+    assert admin.delete("/users/maria").status_code == 204
+
+
 def test_projects_one_has_a_role_in(server: RunningServer) -> None:
     maria = server.user("maria", roles={"vision": Role.MEMBER})
     server.project("hidden")
