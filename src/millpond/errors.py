@@ -4,7 +4,8 @@
     ├── BadRequest                 400 bad_request
     │   ├── BadName                400 bad_name
     │   ├── BadPath                400 bad_path
-    │   └── BadFormat              400 bad_format       bytes that are not what the lake format says
+    │   ├── BadFormat              400 bad_format       bytes that are not what the lake format says
+    │   └── AddressRefused         400 address_refused  imports do not connect there
     ├── NotSignedIn                401 not_signed_in
     │   ├── TokenExpired           401 token_expired
     │   └── BadLogin               401 bad_login
@@ -78,6 +79,12 @@ class BadFormat(BadRequest):
     """These bytes are not in the lake's format."""
 
     code = "bad_format"
+
+
+class AddressRefused(BadRequest):
+    """Imports do not connect to this address."""
+
+    code = "address_refused"
 
 
 class NotSignedIn(MillError):

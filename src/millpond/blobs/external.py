@@ -12,7 +12,7 @@ from millpond.model.connection import ExternalObject
 class ExternalPlace(Protocol):
     """Objects by URI. Every method may be called from any thread and again.
 
-    NotFound for what is not there, Forbidden for credentials that do not suffice, BadRequest for what may not be
+    NotFound for what is not there, Forbidden for credentials that do not suffice, AddressRefused for what may not be
     reached, StoreUnavailable for what may pass, ChangedOutside for an object that is no longer what was asked for.
     """
 

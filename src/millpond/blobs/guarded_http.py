@@ -19,7 +19,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from millpond.blobs.retry import Patience
 from millpond.decide.reach import Reach
-from millpond.errors import BadRequest, StoreUnavailable
+from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
@@ -50,7 +50,7 @@ class GuardedHttp:
     ) -> urllib3.BaseHTTPResponse:
         """The answer, its body not read yet (`body_of`, `parts_of`). Redirects are followed if `follow`.
 
-        BadRequest for an address that may not be reached, StoreUnavailable for what may pass.
+        AddressRefused for what may not be reached, StoreUnavailable for what may pass.
         """
         problem = ""
         cause: Exception | None = None
@@ -92,7 +92,7 @@ class GuardedHttp:
         parts = urlsplit(url)
         if parts.scheme == "https" or (parts.scheme == "http" and self._reach.lists(parts.hostname or "")):
             return
-        raise BadRequest(
+        raise AddressRefused(
             f"{shown(url)} may not be reached: it is not https.",
             hint="Plain http is for hosts that an administrator lists (MILL_IMPORT_HOSTS).",
         )
@@ -145,7 +145,7 @@ class _Guarded(HTTPConnection):
             except OSError as error:
                 problem = error
         if problem is None:
-            raise BadRequest(
+            raise AddressRefused(
                 f"{host} may not be reached: {', '.join(dict.fromkeys(refused))} is not a public address.",
                 hint="An administrator may list hosts and networks that imports reach (MILL_IMPORT_HOSTS).",
             )

@@ -20,7 +20,7 @@ from millpond.blobs.guarded_http import GuardedHttp
 from millpond.blobs.sigv4 import Keys
 from millpond.db import blobs, connections, sources
 from millpond.decide.reach import Reach
-from millpond.errors import BadRequest, InUse, MillError, NameTaken, NotFound
+from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound
 from millpond.model.connection import Place, PlaceKind, ProjectConnection
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -177,10 +177,10 @@ def _authorization(secrets: Mapping[str, str]) -> str | None:
 def _test_site(place: ExternalPlace, root: str) -> wire.ConnectionTest:
     try:
         place.look(root)
-    except (NotFound, BadRequest) as error:
-        # Few sites have something at their root; what counts is that this one may be reached and answers.
-        if isinstance(error, BadRequest) and "may not be reached" in error.message:
-            return wire.ConnectionTest(works=False, problem=error.message, hint=error.hint)
+    except AddressRefused:
+        raise
+    except (NotFound, BadRequest):
+        pass  # few sites have something at their root; what counts is that this one may be reached and answers
     return wire.ConnectionTest(works=True)
 
 
