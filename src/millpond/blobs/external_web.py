@@ -95,14 +95,16 @@ def checked_parts(answer: urllib3.BaseHTTPResponse, found: ExternalObject, start
     if found.etag is not None and not same_etag(answer.headers.get("ETag"), found.etag):
         answer.release_conn()
         raise changed(shown(found.uri), "its ETag is another one")
-    if answer.status == 206 and not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+    # Some servers answer 200 and yet send the range, and say so.
+    is_part = answer.status == 206 or "Content-Range" in answer.headers
+    if is_part and not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
         answer.release_conn()
         raise StoreUnavailable(f"{shown(found.uri)} answered with another range than the one asked for.")
-    size = _whole_size(answer)
+    size = _whole_size(answer, is_part=is_part)
     if size is not None and size != found.size:
         answer.release_conn()
         raise changed(shown(found.uri), f"it has {size} bytes, not {found.size}")
-    at = start if answer.status == 206 else 0
+    at = start if is_part else 0
     for part in parts_of(answer, found.uri):
         piece = part[max(start - at, 0) : max(end - at, 0)]
         at += len(part)
@@ -114,8 +116,8 @@ def checked_parts(answer: urllib3.BaseHTTPResponse, found: ExternalObject, start
         raise StoreUnavailable(f"{shown(found.uri)} broke off after {at} bytes.")
 
 
-def _whole_size(answer: urllib3.BaseHTTPResponse) -> int | None:
-    if answer.status == 206:
+def _whole_size(answer: urllib3.BaseHTTPResponse, *, is_part: bool) -> int | None:
+    if is_part:
         told = answer.headers.get("Content-Range", "").rpartition("/")[2]
     else:
         told = answer.headers.get("Content-Length", "")
