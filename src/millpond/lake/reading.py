@@ -6,12 +6,13 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import BinaryIO, TypeVar, cast
 
 from millpond.errors import Conflict, Forbidden
-from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut, encode_chunk_list
+from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut_batches, encode_chunk_list
 from millpond.lake.deep import open_deep, read_deep_link
 from millpond.lake.digests import digest_of
 from millpond.model.path import to_text
@@ -21,6 +22,7 @@ from millpond.model.tree import Content, Entry, Kind
 # time may be changed again with the same stamp, so it is left alone for as long before it is read.
 _TICK_NANOSECONDS = 20_000_000
 _ATTEMPTS = 4
+_HASHERS = min(4, os.cpu_count() or 1)
 
 T = TypeVar("T")
 
@@ -120,10 +122,10 @@ def _read_chunks(root: bytes, path: bytes, sink: BlobSink) -> Reading:
     lengths: list[int] = []
     with open(_open(root, path), "rb", buffering=0) as file:
         before = _settled(file.fileno())
-        for chunk in cut(cast(BinaryIO, file)):
-            digests.append(digest_of(chunk))
+        for digest, chunk in _hashed(cut_batches(cast(BinaryIO, file), before.st_size)):
+            digests.append(digest)
             lengths.append(len(chunk))
-            sink(digests[-1], chunk)
+            sink(digest, chunk)
         after = os.fstat(file.fileno())
     if sum(lengths) != before.st_size or before.st_size <= WHOLE_MOST or not _same(before, after):
         raise _Changed
@@ -131,6 +133,17 @@ def _read_chunks(root: bytes, path: bytes, sink: BlobSink) -> Reading:
     digest = digest_of(listing)
     sink(digest, memoryview(listing))
     return Reading(_entry(path, before, Content.CHUNKS, digest), before)
+
+
+def _hashed(batches: Iterator[list[memoryview]]) -> Iterator[tuple[bytes, memoryview]]:
+    """Each chunk with its digest, in order. One batch is hashed by several threads while the next is read and cut."""
+    with ThreadPoolExecutor(_HASHERS, "hash") as pool:
+        under_way: list[tuple[Future[bytes], memoryview]] = []
+        for batch in batches:
+            coming = [(pool.submit(digest_of, chunk), chunk) for chunk in batch]
+            yield from ((digest.result(), chunk) for digest, chunk in under_way)
+            under_way = coming
+        yield from ((digest.result(), chunk) for digest, chunk in under_way)
 
 
 def _entry(path: bytes, status: os.stat_result, content: Content, digest: bytes) -> Entry:

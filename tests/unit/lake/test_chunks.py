@@ -6,9 +6,20 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyfastcdc import FastCDC
 
 from millpond.errors import BadFormat
-from millpond.lake.chunks import CHUNK_LEAST, CHUNK_MOST, ChunkList, cut, decode_chunk_list, encode_chunk_list
+from millpond.lake.chunks import (
+    BLOCK,
+    CHUNK_AVERAGE,
+    CHUNK_LEAST,
+    CHUNK_MOST,
+    ChunkList,
+    cut,
+    cut_batches,
+    decode_chunk_list,
+    encode_chunk_list,
+)
 from millpond.lake.digests import digest_of
 
 
@@ -32,6 +43,26 @@ def test_short_reads_do_not_move_cut_points() -> None:
             return super().readinto(memoryview(buffer)[:77_777])
 
     assert [len(chunk) for chunk in cut(Dribble(data))] == lengths_of(data)
+
+
+@pytest.mark.parametrize("length", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 12_345])
+@pytest.mark.parametrize("expected", [100, BLOCK])
+def test_cut_points_do_not_depend_on_how_much_is_read_at_once(length: int, expected: int) -> None:
+    """Neither on where a block ends nor on how long the file was thought to be."""
+    data = random.Random(4).randbytes(length)
+    whole = FastCDC(CHUNK_AVERAGE, min_size=CHUNK_LEAST, max_size=CHUNK_MOST, normalized_chunking=1, seed=0)
+    cut_at = [len(chunk) for batch in cut_batches(io.BytesIO(data), expected) for chunk in batch]
+    assert cut_at == [chunk.length for chunk in whole.cut_buf(data)]
+
+
+def test_a_batch_is_valid_while_the_next_one_is_cut() -> None:
+    data = random.Random(5).randbytes(3 * BLOCK)
+    before: list[memoryview] = []
+    found = b""
+    for batch in cut_batches(io.BytesIO(data)):
+        found += b"".join(before)
+        before = batch
+    assert found + b"".join(before) == data
 
 
 def test_an_insertion_changes_one_or_two_chunks() -> None:
