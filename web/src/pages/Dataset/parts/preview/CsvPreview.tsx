@@ -44,12 +44,12 @@ function CsvRows({ file, head }: { file: FilePlace; head: Sheets }) {
         const more = head.header.length > MOST_COLUMNS ? ` The first ${MOST_COLUMNS} columns are shown.` : "";
         return (
           <>
-            <Sheet label="Rows" columns={columns} rows={rows} first={first} />
             <Pager
               words={`${rangeOf(first, rows.length)} of a file of ${formatBytes(size)}.${more}`}
               back={starts.length > 1 ? () => setStarts(starts.slice(0, -1)) : undefined}
               on={next < size ? () => setStarts([...starts, next]) : undefined}
             />
+            <Sheet label="Rows" columns={columns} rows={rows} first={first} />
           </>
         );
       }}

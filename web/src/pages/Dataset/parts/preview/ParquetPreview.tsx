@@ -13,7 +13,7 @@ import {
   readParquet,
   writeValue,
 } from "./parquet";
-import { Pager, Sheet } from "./Sheet";
+import { type Column, Pager, Sheet } from "./Sheet";
 
 const PAGE_ROWS = 100;
 
@@ -60,7 +60,6 @@ function ParquetRows({ place, opened }: { place: FilePlace; opened: ParquetFile 
     <Loaded result={result}>
       {(rows) => (
         <>
-          <Sheet label="Rows" columns={columns} rows={rows.map((row) => row.map(cell))} first={start + 1} />
           <Pager
             words={
               `Rows ${number(start + 1)} to ${number(start + rows.length)} of ${number(opened.rows)}, ` +
@@ -68,6 +67,12 @@ function ParquetRows({ place, opened }: { place: FilePlace; opened: ParquetFile 
             }
             back={start > 0 ? () => setStart(Math.max(start - PAGE_ROWS, 0)) : undefined}
             on={end < opened.rows ? () => setStart(end) : undefined}
+          />
+          <Sheet
+            label="Rows"
+            columns={columns}
+            rows={rows.map((row) => row.map((value, index) => cell(value, columns[index])))}
+            first={start + 1}
           />
         </>
       )}
@@ -86,8 +91,8 @@ function Empty({ opened }: { opened: ParquetFile }) {
   );
 }
 
-function cell(value: unknown) {
-  return writeValue(value) ?? <span className="preview-null">null</span>;
+function cell(value: unknown, column: Column | undefined) {
+  return writeValue(value, column?.type ?? "") ?? <span className="preview-null">null</span>;
 }
 
 function number(value: number): string {

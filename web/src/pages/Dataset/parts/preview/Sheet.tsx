@@ -79,7 +79,7 @@ interface PagerProps {
 /** Which rows these are, and the way to those before and behind. */
 export function Pager({ words, back, on }: PagerProps) {
   return (
-    <Group justify="space-between" mt="xs">
+    <Group justify="space-between" mb="xs">
       <Text size="sm" c="dimmed" role="status">
         {words}
       </Text>

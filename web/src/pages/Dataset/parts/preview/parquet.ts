@@ -121,13 +121,18 @@ function scalarName({
   return named.replace(/_/g, " ");
 }
 
-/** A value as text: bytes as digits, times as ISO 8601, what has parts as JSON. Null stays null. */
-export function writeValue(value: unknown): string | null {
+/** A value of a column as text: bytes as digits, what has parts as JSON. Null stays null. */
+export function writeValue(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null;
-  if (value instanceof Date) return value.toISOString().replace(/T00:00:00\.000Z$/, "");
+  if (value instanceof Date) return writeTime(value, type);
   if (value instanceof Uint8Array) return hexOf(value);
   if (typeof value === "object") return JSON.stringify(value, replacePart);
   return String(value);
+}
+
+function writeTime(value: Date, type: string): string {
+  const [day, time = ""] = value.toISOString().split("T");
+  return type === "date" ? `${day}` : `${day} ${time.replace(/(\.000)?Z$/, "")}`;
 }
 
 function replacePart(_key: string, value: unknown): unknown {
