@@ -22,7 +22,6 @@ from millpond.model.tree import Content, Entry, Kind
 # time may be changed again with the same stamp, so it is left alone for as long before it is read.
 _TICK_NANOSECONDS = 20_000_000
 _ATTEMPTS = 4
-_HASHERS = min(4, os.cpu_count() or 1)
 
 T = TypeVar("T")
 
@@ -136,14 +135,20 @@ def _read_chunks(root: bytes, path: bytes, sink: BlobSink) -> Reading:
 
 
 def _hashed(batches: Iterator[list[memoryview]]) -> Iterator[tuple[bytes, memoryview]]:
-    """Each chunk with its digest, in order. One batch is hashed by several threads while the next is read and cut."""
-    with ThreadPoolExecutor(_HASHERS, "hash") as pool:
-        under_way: list[tuple[Future[bytes], memoryview]] = []
+    """Each chunk with its digest, in order. One batch is hashed while the next is read and cut, which takes longer."""
+    with ThreadPoolExecutor(1, "hash") as hasher:
+        before: tuple[Future[list[bytes]], list[memoryview]] | None = None
         for batch in batches:
-            coming = [(pool.submit(digest_of, chunk), chunk) for chunk in batch]
-            yield from ((digest.result(), chunk) for digest, chunk in under_way)
-            under_way = coming
-        yield from ((digest.result(), chunk) for digest, chunk in under_way)
+            coming = hasher.submit(_digests, batch), batch
+            if before is not None:
+                yield from zip(before[0].result(), before[1], strict=True)
+            before = coming
+        if before is not None:
+            yield from zip(before[0].result(), before[1], strict=True)
+
+
+def _digests(chunks: list[memoryview]) -> list[bytes]:
+    return [digest_of(chunk) for chunk in chunks]
 
 
 def _entry(path: bytes, status: os.stat_result, content: Content, digest: bytes) -> Entry:
