@@ -15,6 +15,7 @@ from millpond.cli.data_editing import add_editing_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_import import add_import_command
 from millpond.cli.data_moving import add_moving_commands
+from millpond.cli.data_zip import add_zip_command
 from millpond.cli.naming import named
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.session import Session
@@ -238,6 +239,7 @@ add_checking_commands(app)
 add_editing_commands(app)
 add_history_commands(app)
 add_import_command(app)
+add_zip_command(app)
 
 
 def _create_or_join(mill: Session, written: str, description: str, existing: bool) -> Dataset:
