@@ -58,7 +58,13 @@ export function useChangeDataset(place: DatasetPlace) {
   return useMutation({
     mutationFn: (body: { name?: string; description?: string; retention?: Retention | "off" }) =>
       take(api.PATCH("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place }, body })),
-    onSuccess: refresh,
+    onSuccess: (changed) => {
+      queries.setQueryData(
+        datasetQuery({ project: changed.project, dataset: changed.name }).queryKey,
+        changed,
+      );
+      void refresh();
+    },
   });
 }
 

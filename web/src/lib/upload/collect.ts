@@ -13,7 +13,12 @@ export async function itemsOfDrop(data: DataTransfer): Promise<Item[]> {
 
 /** What a file field holds; with `webkitdirectory` the browser names the paths below the chosen folder. */
 export function itemsOfInput(files: Iterable<File>): Item[] {
-  return Array.from(files, (file) => ({ path: file.webkitRelativePath || file.name, file }));
+  return Array.from(files, (file) => ({ path: pathOf(file), file }));
+}
+
+/** Chromium writes a backslash of a name as a slash in the path, but not in the name. */
+function pathOf({ name, webkitRelativePath: path = "" }: File): string {
+  return path.endsWith(name.replaceAll("\\", "/")) ? path.slice(0, -name.length) + name : name;
 }
 
 async function walk(entries: readonly FileSystemEntry[]): Promise<Item[]> {

@@ -13,15 +13,20 @@ const TRIES = 4;
 const say = (message: FromWorker) => self.postMessage(message);
 
 self.addEventListener("message", (event: MessageEvent<Start>) => {
-  run(event.data).then(
-    (commit) => say({ kind: "done", commit }),
-    (error) => say({ kind: "failed", failure: failureOf(error) }),
-  );
+  const teller = new Teller((progress) => say({ kind: "progress", progress }));
+  run(event.data, (progress) => teller.tell(progress))
+    .then(
+      (commit): FromWorker => ({ kind: "done", commit }),
+      (error): FromWorker => ({ kind: "failed", failure: failureOf(error) }),
+    )
+    .then((end) => {
+      teller.flush();
+      say(end);
+    });
 });
 
-async function run({ target, items }: Start): Promise<string> {
+async function run({ target, items }: Start, tell: (progress: Progress) => void): Promise<string> {
   const tools = { digest: await loadDigest(), gear: await loadGear() };
-  const tell = throttled((progress) => say({ kind: "progress", progress }));
   for (let tries = 1; ; tries++) {
     const server = new HttpServer(target, (away) => say({ kind: "away", away }));
     try {
@@ -33,18 +38,21 @@ async function run({ target, items }: Start): Promise<string> {
   }
 }
 
-/** The newest progress at most every TELL_MS, and surely the last one. */
-function throttled(tell: (progress: Progress) => void): (progress: Progress) => void {
-  let newest: Progress | null = null;
-  return (progress) => {
-    if (newest === null) {
-      setTimeout(() => {
-        if (newest) tell(newest);
-        newest = null;
-      }, TELL_MS);
-    }
-    newest = progress;
-  };
+/** Tells the newest progress at most every TELL_MS. */
+class Teller {
+  private newest: Progress | null = null;
+
+  constructor(private readonly say: (progress: Progress) => void) {}
+
+  tell(progress: Progress): void {
+    if (this.newest === null) setTimeout(() => this.flush(), TELL_MS);
+    this.newest = progress;
+  }
+
+  flush(): void {
+    if (this.newest) this.say(this.newest);
+    this.newest = null;
+  }
 }
 
 function failureOf(error: unknown): Failure {

@@ -17,18 +17,20 @@ export function NameAndDescription({ dataset }: { dataset: Dataset }) {
   const change = useChangeDataset({ project: dataset.project, dataset: dataset.name });
   const form = useForm({ initialValues: { name: dataset.name, description: dataset.description } });
   const save = form.onSubmit((values) =>
-    change.mutate(values, {
-      onSuccess: (changed) => {
+    // The promise rather than callbacks: under its old name the page is gone before the answer comes.
+    change.mutateAsync(values).then(
+      (changed) => {
         form.resetDirty();
         notifyDone("Saved.");
-        void navigate({
+        return navigate({
           to: "/projects/$project/datasets/$dataset",
           params: { project: changed.project, dataset: changed.name },
           search: { tab: "settings" },
           replace: true,
         });
       },
-    }),
+      () => {}, // shown below the fields
+    ),
   );
   return (
     <Paper withBorder p="md" component="form" onSubmit={save}>
