@@ -82,3 +82,41 @@ def test_a_job_is_stopped_deleted_and_brought_back(screen: Screen, job: tuple[st
     page.get_by_role("button", name=f"Restore {name}", exact=True).click()
     page.get_by_role("switch", name="Bin").uncheck(force=True)
     expect(row).to_be_visible()
+
+
+def test_a_job_is_submitted_from_the_page_and_run_again(screen: Screen, digits: str) -> None:
+    page = screen.page
+    screen.open("/jobs")
+    page.get_by_role("button", name="New job").first.click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("textbox", name="Command").fill("ls $MILL_DATA_DIGITS | wc -l")
+    form.get_by_label("Data").fill(f"{digits}@main")
+    form.get_by_label("Data").press("Enter")
+    expect(form.get_by_text("mill submit --data digits@main --no-code -- sh -c")).to_be_visible()
+    form.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("log")).to_contain_text("4")
+    page.get_by_role("button", name="Run again").click()
+    expect(form.get_by_role("textbox", name="Command")).to_have_value("ls $MILL_DATA_DIGITS | wc -l")
+    form.get_by_role("textbox", name="Command").fill("echo 'not closed")
+    form.get_by_role("button", name="Submit").click()
+    expect(form.get_by_text("A quotation mark is not closed.")).to_be_visible()
+
+
+def test_a_volume_is_added_and_removed(screen: Screen, tmp_path: Path) -> None:
+    page = screen.page
+    screen.open("/caches")
+    page.get_by_role("button", name="New volume").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name").fill("second")
+    form.get_by_label("Directory").fill(str(tmp_path / "nfs0"))
+    form.get_by_role("button", name="Add").click()
+    expect(form.get_by_role("alert")).to_contain_text("does not exist", timeout=20_000)
+    (tmp_path / "nfs0").mkdir()
+    form.get_by_role("button", name="Add").click()
+    card = page.get_by_test_id("volume").filter(has_text="nfs0")
+    expect(card).to_contain_text("connected", timeout=20_000)
+    card.get_by_role("button", name="Remove second").click()
+    form.get_by_label("Type second to confirm").fill("second")
+    form.get_by_role("button", name="Remove").click()
+    expect(card).to_have_count(0)

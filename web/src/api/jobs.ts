@@ -4,7 +4,7 @@ import { appendChunk, emptyLog, type Log } from "../lib/log";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
 import { errorFrom, unreachable } from "./problem";
-import type { JobState } from "./shapes";
+import type { JobCreate, JobState } from "./shapes";
 
 export interface JobPlace {
   project: string;
@@ -50,6 +50,14 @@ export const usageQuery = (place: JobPlace) =>
     queryKey: ["usage", place],
     queryFn: () => take(api.GET("/api/v1/projects/{project}/jobs/{job}/usage", { params: { path: place } })),
   });
+
+export function useSubmitJob() {
+  return useMutation({
+    mutationFn: ({ project, ...body }: JobCreate & { project: string }) =>
+      take(api.POST("/api/v1/projects/{project}/jobs", { params: { path: { project } }, body })),
+    onSettled: refreshJobs,
+  });
+}
 
 function useJobAction(ask: (path: JobPlace) => Promise<unknown>) {
   return useMutation({ mutationFn: ask, onSettled: refreshJobs });

@@ -1,5 +1,6 @@
 import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { api, queries, SESSION_KEY, take } from "./client";
+import { projectsQuery } from "./projects";
 import type { Role } from "./shapes";
 
 export const sessionQuery = queryOptions({
@@ -21,6 +22,15 @@ export function useMay(project: string, needed: Role): boolean {
   const order: Role[] = ["viewer", "member", "admin"];
   const role = session.projects.find((entry) => entry.project === project)?.role;
   return role !== undefined && order.indexOf(role) >= order.indexOf(needed);
+}
+
+/** The projects in which the viewer may change things, by name. */
+export function useMemberProjects(): string[] {
+  const session = useSession();
+  const all = useQuery({ ...projectsQuery, enabled: !!session?.user.is_admin }).data?.items;
+  if (session?.user.is_admin) return (all ?? []).map((project) => project.name);
+  const mine = session?.projects.filter((entry) => entry.role !== "viewer") ?? [];
+  return mine.map((entry) => entry.project).sort();
 }
 
 export function useSignIn() {

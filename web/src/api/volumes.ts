@@ -1,5 +1,14 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
+import { refreshCaches } from "./caches";
 import { api, queries, take } from "./client";
+import { ApiError } from "./problem";
+import type { Volume } from "./shapes";
+
+const DAY = 86_400;
+/** How long to wait for the agent's first look at a volume, and for what it clears. */
+const LOOK_MILLISECONDS = 15_000;
+const CLEAR_MILLISECONDS = 60_000;
+const POLL_MILLISECONDS = 400;
 
 export const volumesQuery = queryOptions({
   queryKey: ["volumes"],
@@ -8,10 +17,65 @@ export const volumesQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
+export const sitesQuery = queryOptions({
+  queryKey: ["sites"],
+  queryFn: () => take(api.GET("/api/v1/sites", { params: { query: { limit: 1000 } } })),
+});
+
 export function useChangeVolume() {
   return useMutation({
     mutationFn: ({ volume, ...body }: { volume: string; idle_seconds?: number; capacity_bytes?: number }) =>
       take(api.PATCH("/api/v1/volumes/{volume}", { params: { path: { volume } }, body })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["volumes"] }),
   });
+}
+
+interface Added {
+  name: string;
+  path: string;
+  site: string;
+  capacity_bytes: number | null;
+}
+
+export function useAddVolume() {
+  return useMutation({ mutationFn: addVolume, onSettled: refreshCaches });
+}
+
+export function useRemoveVolume() {
+  return useMutation({ mutationFn: removeVolume, onSettled: refreshCaches });
+}
+
+/** Waits for its agent's first look; a volume that cannot be used is taken away again, as the command line does. */
+async function addVolume(added: Added): Promise<Volume> {
+  const limits = { idle_seconds: DAY, high_percent: 90, low_percent: 75 };
+  let volume = await take(api.POST("/api/v1/volumes", { body: { ...added, ...limits } }));
+  const path = { volume: volume.name };
+  const deadline = Date.now() + LOOK_MILLISECONDS;
+  while (volume.seen_at === null && Date.now() < deadline) {
+    await pause();
+    volume = await take(api.GET("/api/v1/volumes/{volume}", { params: { path } }));
+  }
+  if (volume.problem === null) return volume;
+  await take(api.DELETE("/api/v1/volumes/{volume}", { params: { path } }));
+  throw new ApiError(`${volume.name} was not added. ${volume.problem}`, 409, "volume_problem");
+}
+
+/** Clears what nobody uses, and goes on once the agent has done so. */
+async function removeVolume(volume: string): Promise<void> {
+  const deadline = Date.now() + CLEAR_MILLISECONDS;
+  for (;;) {
+    try {
+      const params = { path: { volume }, query: { force: true } };
+      await take(api.DELETE("/api/v1/volumes/{volume}", { params }));
+      return;
+    } catch (error) {
+      const clearing = error instanceof ApiError && error.details.clearing === true;
+      if (!clearing || Date.now() > deadline) throw error;
+    }
+    await pause();
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
 }

@@ -12,6 +12,7 @@ import { WaitingCards } from "../../components/Waiting";
 import { formatUsed } from "../../lib/quantity";
 import { CachedTable } from "./parts/CachedTable";
 import { Evictions } from "./parts/Evictions";
+import { NewVolumeButton } from "./parts/VolumeActions";
 import { VolumeCards } from "./parts/VolumeCards";
 
 export function CacheList() {
@@ -21,6 +22,7 @@ export function CacheList() {
     <>
       <PageHeader
         title="Caches"
+        actions={<NewVolumeButton />}
         below={
           totals && (
             <Text c="dimmed">
@@ -36,6 +38,7 @@ export function CacheList() {
             <EmptyState
               icon={IconRipple}
               sentence="A volume is a directory beside the compute, normally an NFS mount, that keeps commits near the jobs that read them."
+              action={<NewVolumeButton />}
               command="mill volume add fast /mnt/fast"
             />
           ) : (

@@ -16,6 +16,7 @@ import { JobActions } from "./parts/JobActions";
 import { JobFacts } from "./parts/JobFacts";
 import { LedgerBar } from "./parts/LedgerBar";
 import { LogView } from "./parts/LogView";
+import { RunAgainButton } from "./parts/NewJobButton";
 import { Reasons } from "./parts/Reasons";
 import { isFinished } from "./parts/states";
 import { UsageCharts } from "./parts/UsageCharts";
@@ -36,7 +37,14 @@ export function JobDetails() {
         title={result.data?.written ?? place.job}
         above={<Above project={place.project} />}
         below={result.data && <By job={result.data} />}
-        actions={result.data && <JobActions job={result.data} />}
+        actions={
+          result.data && (
+            <>
+              <RunAgainButton job={result.data} />
+              <JobActions job={result.data} />
+            </>
+          )
+        }
       />
       <Loaded result={result}>{(job) => <JobRecord job={job} />}</Loaded>
     </>

@@ -9,6 +9,7 @@ import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
 import { ProjectSelect } from "../../components/ProjectSelect";
 import { JobTable } from "./parts/JobTable";
+import { NewJobButton } from "./parts/NewJobButton";
 import { JOB_STATES } from "./parts/states";
 
 const route = getRouteApi("/in/jobs");
@@ -21,7 +22,11 @@ export function JobList() {
   const narrowed = filter.state || filter.project || filter.mine;
   return (
     <>
-      <PageHeader title={filter.deleted ? "Bin" : "Jobs"} below={filter.deleted && <BinNote />} />
+      <PageHeader
+        title={filter.deleted ? "Bin" : "Jobs"}
+        below={filter.deleted && <BinNote />}
+        actions={<NewJobButton project={filter.project} />}
+      />
       <Group mb="md">
         <Select
           aria-label="State"
@@ -62,6 +67,7 @@ function NoJobs() {
     <EmptyState
       icon={IconPlayerPlay}
       sentence="A job is a command that runs beside its data; nothing was submitted yet."
+      action={<NewJobButton />}
       command="mill submit --data my-data -- python train.py"
     />
   );

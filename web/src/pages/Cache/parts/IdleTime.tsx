@@ -1,6 +1,5 @@
 import { Button, Menu } from "@mantine/core";
 import { IconClock } from "@tabler/icons-react";
-import { useSession } from "../../../api/session";
 import type { Volume } from "../../../api/shapes";
 import { useChangeVolume } from "../../../api/volumes";
 import { notifyError } from "../../../components/notify";
@@ -16,10 +15,9 @@ const CHOICES = [
   [30 * DAY, "30 days"],
 ] as const;
 
-/** How long an unused commit stays; a site administrator may change it. */
+/** How long an unused commit stays, to change. */
 export function IdleTime({ volume }: { volume: Volume }) {
   const change = useChangeVolume();
-  if (!useSession()?.user.is_admin) return null;
   const choose = (idle_seconds: number) =>
     change.mutate({ volume: volume.name, idle_seconds }, { onError: notifyError });
   return (

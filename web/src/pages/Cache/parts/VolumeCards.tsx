@@ -4,7 +4,7 @@ import type { Volume } from "../../../api/shapes";
 import { Capacity } from "../../../components/Capacity";
 import { Status } from "../../../components/Status";
 import { formatSeconds, plural } from "../../../lib/quantity";
-import { IdleTime } from "./IdleTime";
+import { VolumeActions } from "./VolumeActions";
 
 export function VolumeCards({ volumes }: { volumes: Volume[] }) {
   return (
@@ -44,7 +44,7 @@ function VolumeCard({ volume }: { volume: Volume }) {
           {plural(volume.cached_commits, "Cached Commit")} · cleared after{" "}
           {formatSeconds(volume.idle_seconds)} without use
         </Text>
-        <IdleTime volume={volume} />
+        <VolumeActions volume={volume} />
       </Group>
     </Paper>
   );

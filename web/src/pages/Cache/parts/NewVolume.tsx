@@ -1,0 +1,79 @@
+import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+import { sitesQuery, useAddVolume } from "../../../api/volumes";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { shellQuote } from "../../../lib/names";
+
+interface Draft {
+  name: string;
+  path: string;
+  site: string;
+  capacityGb: number | string;
+}
+
+/** A directory that is there already; one that its agent cannot use is not added. */
+export function NewVolume({ onClose }: { onClose: () => void }) {
+  const add = useAddVolume();
+  const sites = useQuery(sitesQuery).data?.items.map((site) => site.name) ?? ["local"];
+  const form = useForm<Draft>({ initialValues: { name: "", path: "", site: "local", capacityGb: "" } });
+  const send = ({ name, path, site, capacityGb }: Draft) =>
+    add.mutate(
+      { name, path, site, capacity_bytes: Math.round(Number(capacityGb) * 1e9) || null },
+      { onSuccess: onClose },
+    );
+  return (
+    <Modal opened onClose={onClose} title="New volume" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <form onSubmit={form.onSubmit(send)}>
+        <Stack>
+          <TextInput
+            label="Name"
+            required
+            data-autofocus
+            autoComplete="off"
+            {...form.getInputProps("name")}
+          />
+          <TextInput
+            label="Directory"
+            description="An empty directory, as the machines of the site see it; normally an NFS mount"
+            placeholder="/mnt/fast"
+            required
+            autoComplete="off"
+            {...form.getInputProps("path")}
+          />
+          <Group grow align="flex-start">
+            <Select label="Site" data={sites} allowDeselect={false} {...form.getInputProps("site")} />
+            <NumberInput
+              label="Capacity (GB)"
+              placeholder="what is free there"
+              min={0}
+              {...form.getInputProps("capacityGb")}
+            />
+          </Group>
+          {add.error && <ErrorNotice error={add.error} />}
+          <Button type="submit" loading={add.isPending}>
+            Add
+          </Button>
+          <div>
+            <Text size="xs" c="dimmed" mb={2}>
+              The same on the command line
+            </Text>
+            <CommandLine command={commandLineOf(form.values)} />
+          </div>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function commandLineOf({ name, path, site, capacityGb }: Draft): string {
+  const parts = [
+    "mill volume add",
+    name ? shellQuote(name) : "NAME",
+    path ? shellQuote(path) : "DIRECTORY",
+    site !== "local" && `--site ${shellQuote(site)}`,
+    Number(capacityGb) > 0 && `--capacity ${capacityGb}GB`,
+  ];
+  return parts.filter(Boolean).join(" ");
+}

@@ -1,0 +1,149 @@
+import {
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  NumberInput,
+  Select,
+  Stack,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
+import { type UseFormReturnType, useForm } from "@mantine/form";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { datasetsQuery } from "../../../api/datasets";
+import { useSubmitJob } from "../../../api/jobs";
+import { useMemberProjects } from "../../../api/session";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { shortId } from "../../../lib/names";
+import { commandWords } from "../../../lib/shell";
+import { commandLineOf, type Draft, requestOf } from "./draft";
+
+interface Props {
+  draft: Draft;
+  onClose: () => void;
+}
+
+/** A command, its data and what it needs; below, the command line that does the same. */
+export function NewJob({ draft, onClose }: Props) {
+  const navigate = useNavigate();
+  const submit = useSubmitJob();
+  const form = useForm<Draft>({ initialValues: draft, validate: { command: problemOf } });
+  const send = (values: Draft) =>
+    submit.mutate(
+      { project: values.project, ...requestOf(values) },
+      {
+        onSuccess: (job) => {
+          onClose();
+          navigate({ to: "/projects/$project/jobs/$job", params: { project: job.project, job: job.id } });
+        },
+      },
+    );
+  return (
+    <Modal opened onClose={onClose} title="New job" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <form onSubmit={form.onSubmit(send)}>
+        <Stack>
+          <Where form={form} />
+          <Textarea
+            label="Command"
+            description="Data lies in $MILL_DATA_<DATASET>; what is written to $MILL_OUTPUT is kept"
+            required
+            autosize
+            minRows={2}
+            data-autofocus
+            classNames={{ input: "mono" }}
+            {...form.getInputProps("command")}
+          />
+          <Data form={form} />
+          <Group grow align="flex-start">
+            <NumberInput label="CPUs" min={0} allowDecimal={false} {...form.getInputProps("cpu")} />
+            <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
+            <NumberInput label="GPUs" min={0} decimalScale={2} step={1} {...form.getInputProps("gpus")} />
+          </Group>
+          <Code draft={draft} form={form} />
+          {submit.error && <ErrorNotice error={submit.error} />}
+          <Button type="submit" loading={submit.isPending}>
+            Submit
+          </Button>
+          <TheSame draft={form.values} />
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "setFieldValue" | "values">;
+
+function problemOf(command: string): string | null {
+  const words = commandWords(command);
+  if (words === null) return "A quotation mark is not closed.";
+  return words.length === 0 ? "There is no command." : null;
+}
+
+function Where({ form }: { form: Form }) {
+  const projects = useMemberProjects();
+  return (
+    <Group grow align="flex-start">
+      <TextInput label="Name" placeholder="one is made" autoComplete="off" {...form.getInputProps("name")} />
+      {projects.length > 1 && (
+        <Select
+          label="Project"
+          data={projects}
+          allowDeselect={false}
+          searchable
+          {...form.getInputProps("project")}
+        />
+      )}
+    </Group>
+  );
+}
+
+function Data({ form }: { form: Form }) {
+  const found = useInfiniteQuery(datasetsQuery({})).data?.pages.flatMap((page) => page.items) ?? [];
+  const names = found.map((dataset) =>
+    dataset.project === form.values.project ? dataset.name : `${dataset.project}/${dataset.name}`,
+  );
+  return (
+    <TagsInput
+      label="Data"
+      description="Datasets, with @ and a branch, tag or commit if it is not main; Enter takes one over"
+      data={[...new Set(names)]}
+      acceptValueOnBlur
+      {...form.getInputProps("inputs")}
+    />
+  );
+}
+
+function Code({ draft, form }: { draft: Draft; form: Form }) {
+  if (draft.code === null) {
+    return (
+      <Text size="sm" c="dimmed">
+        Without code: a job from here runs what is installed where it runs. The command line sends the folder
+        it is called in along.
+      </Text>
+    );
+  }
+  return (
+    <Checkbox
+      label={`With the code of that job (${shortId(draft.code)})`}
+      checked={form.values.code !== null}
+      onChange={(event) => form.setFieldValue("code", event.currentTarget.checked ? draft.code : null)}
+    />
+  );
+}
+
+function TheSame({ draft }: { draft: Draft }) {
+  const only = useMemberProjects().length < 2;
+  return (
+    <div>
+      <Text size="xs" c="dimmed" mb={2}>
+        The same on the command line
+      </Text>
+      <CommandLine command={commandLineOf(draft, only)} />
+    </div>
+  );
+}

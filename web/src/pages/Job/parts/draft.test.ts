@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import { aJob } from "../../../testing/builders";
+import { commandLineOf, draftOf, emptyDraft, requestOf } from "./draft";
+
+const DRAFT = {
+  ...emptyDraft("default"),
+  name: "train",
+  inputs: ["xray@v3"],
+  command: "python train.py --lr 0.1",
+  cpu: 2,
+  memoryGb: 1.5,
+  gpus: 0.5,
+};
+
+it("sends whole bytes and hundredths of GPUs", () => {
+  expect(requestOf(DRAFT)).toEqual({
+    name: "train",
+    command: ["python", "train.py", "--lr", "0.1"],
+    inputs: ["xray@v3"],
+    env: {},
+    cpu: 2,
+    memory_bytes: 1_500_000_000,
+    gpu_hundredths: 50,
+    code_commit: null,
+  });
+  expect(requestOf(emptyDraft("default"))).toMatchObject({
+    name: null,
+    command: [],
+    cpu: 0,
+    memory_bytes: 0,
+  });
+});
+
+it("says the command line that does the same", () => {
+  expect(commandLineOf(DRAFT, true)).toBe(
+    "mill submit train --data xray@v3 --cpu 2 --memory 1.5GB -g 0.5 --no-code -- python train.py --lr 0.1",
+  );
+  expect(commandLineOf({ ...emptyDraft("vision"), command: "ls | wc -l", code: "c" }, false)).toBe(
+    "mill submit --project vision -- sh -c 'ls | wc -l'",
+  );
+});
+
+it("runs a job again with the commits it had", () => {
+  const job = aJob({
+    command: ["sh", "-c", "ls | wc -l"],
+    inputs: [{ dataset: "default/xray", ref: "main", commit_id: "c1", env: "MILL_DATA_XRAY" }] as never,
+    code_commit: "c0",
+    env: { KIND: "a b" },
+    memory_bytes: 2e9,
+  });
+  expect(commandLineOf(draftOf(job), true)).toContain(" -e 'KIND=a b' ");
+  const request = requestOf(draftOf(job));
+  expect(request).toMatchObject({
+    command: ["sh", "-c", "ls | wc -l"],
+    inputs: ["default/xray@c1"],
+    code_commit: "c0",
+    env: { KIND: "a b" },
+    memory_bytes: 2e9,
+    gpu_hundredths: 0,
+  });
+});
