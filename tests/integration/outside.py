@@ -42,7 +42,7 @@ class Bucket:
 
     def _send(self, method: str, key: str, content: bytes | None = None) -> int:
         url = f"{self.endpoint}/{self.name}" + (f"/{quote(key)}" if key else "")
-        return urllib3.request(method, url, body=content, retries=False).status
+        return urllib3.request(method, url, body=content, retries=False, timeout=60.0).status
 
 
 @dataclass

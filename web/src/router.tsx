@@ -96,6 +96,16 @@ const caches = createRoute({
   component: lazyRouteComponent(() => import("./pages/Cache/List"), "CacheList"),
 });
 
+const sources = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/sources",
+  validateSearch: (raw: Raw): { project?: string; tab?: "sources" | "connections" } => ({
+    project: text(raw, "project"),
+    tab: oneOf(raw, "tab", ["sources", "connections"] as const),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Source/List"), "SourceList"),
+});
+
 const jobs = createRoute({
   getParentRoute: () => signedIn,
   path: "/jobs",
@@ -166,6 +176,7 @@ const pages = [
   datasets,
   dataset,
   caches,
+  sources,
   jobs,
   job,
   runs,

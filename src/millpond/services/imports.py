@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,13 +57,16 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`commit` is what the branch is at; `entries` stand for everything that was found."""
+    """`commit` is what the branch is at; `standing` are the entries there that stand for objects of the place.
+
+    Those of `standing` count that are new to the source: what an import registered before is its own from now on.
+    """
 
     commit: Commit | None
     is_new: bool
     plan: ImportPlan
     looked: Looked
-    put: Mapping[bytes, Entry]
+    standing: Sequence[SourceObject]
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -159,7 +162,7 @@ class _Work:
         )
         assert self.planned is not None
         is_new = self.base is None or commit.id != self.base.id
-        return Done(commit, is_new, self.planned, self.looked, self.put)
+        return Done(commit, is_new, self.planned, self.looked, list(self._standing()))
 
     def plan(self, base: Commit | None) -> Changes:
         """Called again for every commit that somebody else makes meanwhile."""
@@ -183,6 +186,18 @@ class _Work:
             upload_id=self.uploader.upload.id,
             lineage=self.order.lineage,
         )
+
+    def _standing(self) -> Iterator[SourceObject]:
+        for path, found in self.looked.objects.items():
+            if path in self.put:
+                entry = self.put[path]
+            elif self.order.copies:
+                continue  # unchanged, and so known
+            else:
+                entry = _registered(self.order, path, found)[0]
+            now = SourceObject(path, found.etag, entry.size, entry.digest)
+            if self.order.before.get(path) != now:
+                yield now
 
     def _is_current(self, path: bytes, found: ExternalObject, entry: Entry) -> bool:
         if not self.order.copies:

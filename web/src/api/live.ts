@@ -3,13 +3,14 @@ import type { Query } from "@tanstack/react-query";
 import { KeyedThrottle } from "../lib/throttle";
 import { queries } from "./client";
 
-/** Always streamed while a tab is visible; runs and logs are added by their own pages. */
+/** Always streamed while a tab is visible; runs, logs and sources are added by their own pages. */
 export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
   datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
   caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home"],
   jobs: ["jobs", "home", "computes", "runs"],
+  sources: ["sources", "connections"],
 };
 
 const throttle = new KeyedThrottle(500);

@@ -15,9 +15,9 @@ import {
   IconPlugConnectedX,
   IconTrash,
 } from "@tabler/icons-react";
-import type { CachedState, JobState, RunState } from "../api/shapes";
+import type { CachedState, JobState, RunState, Source } from "../api/shapes";
 
-type State = JobState | RunState | CachedState | "connected" | "away";
+type State = JobState | RunState | CachedState | Source["state"] | "connected" | "away";
 
 /** Always an icon and a word: colour alone says nothing to many people. */
 const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
@@ -33,6 +33,9 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   filling: [IconDownload, "blue"],
   ready: [IconCircleCheck, "green"],
   evicting: [IconTrash, "gray"],
+  waiting: [IconClock, "gray"],
+  failing: [IconCircleX, "red"],
+  paused: [IconPlayerPause, "gray"],
   connected: [IconPlugConnected, "green"],
   away: [IconPlugConnectedX, "red"],
 };

@@ -1,6 +1,7 @@
 /** The places of the page: what the navigation, the palette and the keyboard lead to. */
 import {
   type Icon,
+  IconCloudDownload,
   IconCpu,
   IconDatabase,
   IconFolders,
@@ -18,6 +19,7 @@ export interface Place {
     | "/"
     | "/datasets"
     | "/caches"
+    | "/sources"
     | "/jobs"
     | "/runs"
     | "/compute"
@@ -43,6 +45,7 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: "/datasets", label: "Datasets", icon: IconDatabase, keys: "g d" },
       { to: "/caches", label: "Caches", icon: IconRipple, keys: "g c" },
+      { to: "/sources", label: "Sources", icon: IconCloudDownload, keys: "g s" },
     ],
   },
   {

@@ -10,6 +10,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { formatBytes, plural } from "../../lib/quantity";
+import { ImportButton } from "../Source/parts/ImportButton";
 import { CommitsTab } from "./parts/CommitsTab";
 import { CommitView } from "./parts/CommitView";
 import { DiffTab } from "./parts/DiffTab";
@@ -52,6 +53,7 @@ function Uploading({ dataset, children }: { dataset: Dataset; children: React.Re
 }
 
 function Header({ dataset }: { dataset: Dataset }) {
+  const { ref, path = "" } = route.useSearch();
   return (
     <PageHeader
       title={dataset.name}
@@ -66,7 +68,12 @@ function Header({ dataset }: { dataset: Dataset }) {
         </Breadcrumbs>
       }
       below={<Summary dataset={dataset} />}
-      actions={<UploadButton />}
+      actions={
+        <>
+          <ImportButton dataset={dataset} shown={ref} path={path} />
+          <UploadButton />
+        </>
+      }
     />
   );
 }

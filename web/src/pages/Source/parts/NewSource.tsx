@@ -1,0 +1,72 @@
+import { Button, Group, Modal, SegmentedControl, Select, Stack, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { datasetsQuery } from "../../../api/datasets";
+import { itemsOf } from "../../../api/paging";
+import { useAddSource } from "../../../api/sources";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { type PlaceDraft, PlaceFields } from "./PlaceFields";
+
+interface Draft extends PlaceDraft {
+  dataset: string;
+  branch: string;
+  copies: string;
+  every: string;
+}
+
+const EVERY = [
+  { value: "900", label: "15 minutes" },
+  { value: "3600", label: "hour" },
+  { value: "21600", label: "6 hours" },
+  { value: "86400", label: "day" },
+  { value: "604800", label: "week" },
+];
+const HOW = [
+  { value: "no", label: "Register where they lie" },
+  { value: "yes", label: "Copy into the lake" },
+];
+
+export function NewSource({ project, onClose }: { project: string; onClose: () => void }) {
+  const add = useAddSource(project);
+  const datasets = itemsOf(useInfiniteQuery(datasetsQuery({ project })).data).map((one) => one.name);
+  const form = useForm<Draft>({
+    initialValues: {
+      dataset: "",
+      branch: "main",
+      connection: "",
+      uri: "",
+      listing: false,
+      path: "",
+      copies: "no",
+      every: "3600",
+    },
+  });
+  const send = ({ every, copies, ...draft }: Draft) =>
+    add.mutate({ ...draft, copies: copies === "yes", every_seconds: Number(every) }, { onSuccess: onClose });
+  return (
+    <Modal opened onClose={onClose} title="New source" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <form onSubmit={form.onSubmit(send)}>
+        <Stack>
+          <Group grow align="flex-start">
+            <Select
+              label="Dataset"
+              data={datasets}
+              searchable
+              required
+              allowDeselect={false}
+              {...form.getInputProps("dataset")}
+            />
+            <TextInput label="Branch" required autoComplete="off" {...form.getInputProps("branch")} />
+          </Group>
+          <PlaceFields project={project} form={form} />
+          <SegmentedControl data={HOW} aria-label="How objects come" {...form.getInputProps("copies")} />
+          <Select label="Every" data={EVERY} allowDeselect={false} {...form.getInputProps("every")} />
+          {add.error && <ErrorNotice error={add.error} />}
+          <Button type="submit" loading={add.isPending}>
+            Add, and run it now
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,45 @@
+import { Button, Group, Paper } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPlus, IconRefresh } from "@tabler/icons-react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Project } from "../../../api/shapes";
+import { sourcesQuery } from "../../../api/sources";
+import { EmptyState } from "../../../components/EmptyState";
+import { Paged } from "../../../components/Paged";
+import { NewSource } from "./NewSource";
+import { SourceTable } from "./SourceTable";
+
+export function Sources({ project }: { project: Project }) {
+  const result = useInfiniteQuery(sourcesQuery(project.name));
+  const [creating, dialog] = useDisclosure(false);
+  const create = project.role !== "viewer" && (
+    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
+      New source
+    </Button>
+  );
+  return (
+    <>
+      <Paged
+        result={result}
+        empty={
+          <EmptyState
+            icon={IconRefresh}
+            sentence="Nothing comes here by itself yet: a source brings what a bucket or site holds into a dataset, again and again, only differences each time."
+            action={create}
+            command="mill source add DATASET s3://bucket/prefix --every 1h"
+          />
+        }
+      >
+        {(sources) => (
+          <>
+            <Paper withBorder>
+              <SourceTable sources={sources} mayChange={project.role !== "viewer"} />
+            </Paper>
+            <Group>{create}</Group>
+          </>
+        )}
+      </Paged>
+      {creating && <NewSource project={project.name} onClose={dialog.close} />}
+    </>
+  );
+}
