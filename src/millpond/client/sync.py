@@ -13,7 +13,7 @@ from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import RefMoved
 from millpond.lake.diff import diff_trees
-from millpond.lake.push import PushOptions, push_directory
+from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.lake.reader import TreeReader
 from millpond.lake.scan import Warn
 from millpond.lake.transfer import Progress
@@ -75,6 +75,8 @@ def sync(
         copy.at(head.id).save()
         return Synced(head, changed=False)
     options = options_of(copy, rehash=rehash)
+    if head is not None and head.tree == seen_before(copy.root, options, warn):
+        return Synced(head, changed=False)
     try:
         return until_complete(lambda: _push(api, copy, head, message, options, progress, warn))
     except RefMoved as error:  # while we were sending

@@ -27,6 +27,7 @@ from millpond.lake.stand_ins import StandIns, stands_for
 from millpond.lake.statcache import StatCache
 from millpond.lake.transfer import Meter, Moved, Progress, Slot, Uploader
 from millpond.lake.tree import Tree, TreeBuilder
+from millpond.lake.unchanged import Walk, unchanged_tree
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
@@ -47,6 +48,17 @@ class PushOptions:
     ignore_files: Sequence[bytes] = (IGNORE_FILE,)
     ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
+
+    @property
+    def walk(self) -> Path | None:
+        """The file that remembers the tree. Not where files stand for something else: that may change beside them."""
+        if self.stat_cache is None or self.stand_ins:
+            return None
+        return self.stat_cache.with_name(f"{self.stat_cache.name}-walk")
+
+    def scan(self, root: Path, warn: Warn = lambda path, why: None) -> Iterator[Found]:
+        return scan(root, ignore_files=self.ignore_files, ignore=self.ignore, warn=warn)
+
     stand_ins: StandIns = field(default_factory=dict)
 
 
@@ -82,11 +94,25 @@ def push_directory(
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
         push = _Push(root, packer, meter, readers, cache or None, options.stand_ins)
         stop = stack.enter_context(_counting(root, options, meter))
-        tree = push.build(scan(root, ignore_files=options.ignore_files, ignore=options.ignore, warn=warn))
+        walk = Walk(cache.moment if cache else 0)
+        tree = push.build(walk.noting(options.scan(root, warn)))
         stop.set()
+        if options.walk:
+            walk.save(options.walk, tree.root)
         packer.finish()
         pages = push.send_pages()
     return Pushed(tree, meter.finish(), push.files_read, packer.packs, pages)
+
+
+def seen_before(root: Path, options: PushOptions, warn: Warn = lambda path, why: None) -> str | None:
+    """The tree of `root`, if it is known without reading a file or building a page."""
+    if options.walk is None or options.rehash:
+        return None
+    warnings: list[tuple[bytes, str]] = []
+    tree = unchanged_tree(options.walk, options.scan(root, lambda path, why: warnings.append((path, why))))
+    for path, why in warnings if tree else ():
+        warn(path, why)
+    return tree
 
 
 @contextmanager
@@ -99,7 +125,7 @@ def _counting(root: Path, options: PushOptions, meter: Meter) -> Iterator[thread
         if stop.wait(_COUNT_AFTER_SECONDS):
             return
         files = size = 0
-        for found in scan(root, ignore_files=options.ignore_files, ignore=options.ignore):
+        for found in options.scan(root):
             files += found.kind != Kind.DIRECTORY
             size += found.size
             if stop.is_set():

@@ -57,7 +57,8 @@ class StatCache:
         self._next = next(self._known, None)
         self._pending: list[_Record] = []
         self._out: BinaryIO | None = None
-        self._now = 0
+        # When the scan began, by the clock that stamps the files; 0 if nothing can be written.
+        self.moment = 0
 
     def __enter__(self) -> StatCache:
         try:
@@ -65,7 +66,7 @@ class StatCache:
             self._out = open(self._aside, "wb")
             self._out.write(_MAGIC)
             # The clock of the file system that also stamps the files: it may be another machine's.
-            self._now = os.fstat(self._out.fileno()).st_mtime_ns
+            self.moment = os.fstat(self._out.fileno()).st_mtime_ns
         except OSError as error:
             self._give_up(error)
         return self
@@ -93,15 +94,15 @@ class StatCache:
         known = self._next
         if known is None or known.path != found.path or found.status is None:
             return None
-        if known.kind != found.kind or known.numbers != _numbers(found.status):
+        if known.kind != found.kind or known.numbers != numbers_of(found.status):
             return None
         return Entry(found.path, found.kind, found.status.st_size, Content(known.content), known.digest)
 
     def record(self, entry: Entry, status: os.stat_result) -> None:
         """Remember what a file held at `status`, unless that is too fresh to be trusted. Paths must come in order."""
-        if max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NANOSECONDS >= self._now:
+        if not is_settled(status, self.moment):
             return
-        self._pending.append(_Record(entry.path, _numbers(status), entry.kind, entry.content, entry.digest))
+        self._pending.append(_Record(entry.path, numbers_of(status), entry.kind, entry.content, entry.digest))
         if len(self._pending) >= _RECORDS_PER_BLOCK:
             self._write_block()
 
@@ -130,7 +131,13 @@ class StatCache:
         self._out = None
 
 
-def _numbers(status: os.stat_result) -> bytes:
+def is_settled(status: os.stat_result, moment: int) -> bool:
+    """Whether a change after `moment` is sure to show in the timestamps."""
+    return max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NANOSECONDS < moment
+
+
+def numbers_of(status: os.stat_result) -> bytes:
+    """What changes when a file does."""
     return _NUMBERS.pack(status.st_ino & 0xFFFFFFFFFFFFFFFF, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 

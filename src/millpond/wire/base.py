@@ -23,13 +23,13 @@ Item = TypeVar("Item")
 class Request(BaseModel):
     """A body somebody sends us: a field we do not know is a mistake worth telling."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Response(BaseModel):
     """A body we send: an older client ignores fields it does not know."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True, defer_build=True)
 
 
 class Page(Response, Generic[Item]):
