@@ -57,16 +57,16 @@ def replace_keeping_times(path: Path) -> None:
 
 CHANGES: dict[str, Callable[[Path], object]] = {
     "first file": lambda root: (root / "0/00000").write_bytes(b"other"),
-    "last file": lambda root: (root / "2/00148").write_bytes(b"other"),
+    "last file": lambda root: (root / "2/00149").write_bytes(b"other"),
     "same length and time": lambda root: replace_keeping_times(root / "1/00100"),
     "mode": lambda root: (root / "1/00100").chmod(0o755),
     "new file at the end": lambda root: (root / "zzz").write_bytes(b""),
-    "removed file": lambda root: (root / "2/00148").unlink(),
+    "removed file": lambda root: (root / "2/00149").unlink(),
     "empty directory gone": lambda root: (root / "empty").rmdir(),
     "another empty directory": lambda root: (root / "zzz").mkdir(),
     "link": lambda root: ((root / "link").unlink(), (root / "link").symlink_to("1/00001")),
-    "ignored": lambda root: (root / ".millignore").write_text("00148\n"),
-    "renamed": lambda root: (root / "2/00148").rename(root / "2/00147x"),
+    "ignored": lambda root: (root / ".millignore").write_text("00149\n"),
+    "renamed": lambda root: (root / "2/00149").rename(root / "2/00148x"),
 }
 
 
