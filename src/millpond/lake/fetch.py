@@ -1,7 +1,7 @@
 """Fetching a tree: read packs in long ranges, check every blob, write the files.
 
-A window of leaves is planned at a time: what each pack holds of it is read in few long ranges by several threads, so
-memory does not grow with the tree.
+A window of leaves is planned at a time: what each pack holds of it is read in few long ranges by several threads, or
+by processes where there are many files. So memory does not grow with the tree.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice, repeat
 from pathlib import Path
 
-from millpond.blobs.store import Buffer
-from millpond.errors import BadFormat, Corrupt
+from millpond.errors import Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
-from millpond.lake.encoding import decode_blob
+from millpond.lake.crew import Crew, orders_at_once, processes_for
 from millpond.lake.pages import LeafPage
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
+from millpond.lake.writing import Blob, Order, ReadRange, Use, contents, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -134,11 +136,12 @@ class _Fetch:
         self._options = options
         self._meter = meter
         self._writing: deque[Future[None]] = deque()
-        count = options.processes if options.processes is not None else crew.processes_for(crew_for)
-        workers = max(_WORKERS, crew.orders_at_once(count))
-        # The pool ends behind the crew: its threads may wait for answers of processes that are being ended.
-        self._pool = stack.enter_context(ThreadPoolExecutor(workers, "fetch"))
-        self._readers = stack.enter_context(ThreadPoolExecutor(_WORKERS, "fetch-plan"))
+        count = options.processes if options.processes is not None else processes_for(crew_for)
+        workers = max(_WORKERS, orders_at_once(count))
+        self._pool, self._readers = ThreadPoolExecutor(workers, "fetch"), ThreadPoolExecutor(_WORKERS, "fetch-plan")
+        for pool in (self._pool, self._readers):
+            stack.callback(pool.shutdown, cancel_futures=True)
+        # Ended before the pools are: their threads wait for its answers.
         self._crew = stack.enter_context(Crew(into, count)) if count else None
         self._most = workers + _WORKERS
 
