@@ -25,6 +25,8 @@ MAIN_SCREENS = {
 }
 OTHER_SCREENS = {
     "/projects/default/datasets/digits?tab=settings": "digits",
+    "/projects/default/datasets/digits?tab=files&file=labels.csv": "digits",
+    "/projects/default/datasets/digits?tab=files&file=page.html": "digits",
     "/projects/default/datasets/digits?tab=diff": "digits",
     "/runs": "Runs",
     "/compute": "Compute",
