@@ -108,7 +108,8 @@ def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal,
             tx, dataset, branch=proposal.branch, commit=commit, expected=proposal.expected, by=actor.name, now=now
         )
         if dataset.kind is DatasetKind.DATA:
-            _audit(tx, deps, actor, dataset, commit, proposal.branch)
+            details = {"commit": commit.id, "branch": proposal.branch}
+            audit.record_dataset(tx, deps, actor, "dataset.commit", dataset, **details)
         return pending
 
     records.write(deps, prepare)
@@ -159,15 +160,3 @@ def _check_pages(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     kept = {page_id for page_id, token in checked.tokens.items() if tokens.get(page_id) == token}
     if lost := sorted({*checked.reused, *checked.tokens} - known.keys() - kept):
         raise Incomplete(f"{len(lost)} pages were removed meanwhile; send them again.", pages=lost[:NAMED])
-
-
-def _audit(tx: Connection, deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, branch: str) -> None:
-    audit.record(
-        tx,
-        now=deps.clock.now(),
-        actor=actor,
-        action="dataset.commit",
-        subject=dataset.written,
-        project_id=dataset.project_id,
-        details={"commit": commit.id, "branch": branch},
-    )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import audit as rows
 from millpond.db.audit import AuditRecord
+from millpond.model.dataset import Dataset
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, number_of, page_of
@@ -31,6 +32,19 @@ def record(
         known["job"] = actor.job_id
     rows.insert(
         tx, at=now, actor=actor.name, action=action, subject=subject[:300], project_id=project_id, details=known
+    )
+
+
+def record_dataset(tx: Connection, deps: Deps, actor: Actor, action: str, dataset: Dataset, **details: object) -> None:
+    """Note what was done to a dataset."""
+    record(
+        tx,
+        now=deps.clock.now(),
+        actor=actor,
+        action=action,
+        subject=dataset.written,
+        project_id=dataset.project_id,
+        details=details,
     )
 
 

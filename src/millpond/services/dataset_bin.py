@@ -44,7 +44,7 @@ def undelete(deps: Deps, actor: Actor, project: Project, name: str) -> Dataset:
         if not datasets.is_deleted(tx, found.id):
             raise access.not_found("deleted dataset", name)
         dataset_service.reserve_name(tx, found)
-        _audit(deps, tx, actor, "dataset.undelete", found)
+        audit.record_dataset(tx, deps, actor, "dataset.undelete", found)
         return records.reserve(tx, found, Restore(), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
     records.write(deps, prepare)
@@ -67,7 +67,7 @@ def set_retention(deps: Deps, actor: Actor, dataset: Dataset, rule: wire.Retenti
     with deps.db.write() as tx:
         access.require(actor, access.find_project(tx, actor, dataset.project), Role.ADMIN)
         datasets.change(tx, dataset.id, retention=value)
-        _audit(deps, tx, actor, "dataset.retention", dataset, rule=value)
+        audit.record_dataset(tx, deps, actor, "dataset.retention", dataset, rule=value)
 
 
 def _find(deps: Deps, project: Project, name: str) -> Dataset:
@@ -79,15 +79,3 @@ def _find(deps: Deps, project: Project, name: str) -> Dataset:
             names = [card.dataset.name for card in datasets.deleted(tx, among={project.id}, limit=1000)]
             raise access.not_found("deleted dataset", name, names)
     return found[0]
-
-
-def _audit(deps: Deps, tx: Connection, actor: Actor, action: str, dataset: Dataset, **details: object) -> None:
-    audit.record(
-        tx,
-        now=deps.clock.now(),
-        actor=actor,
-        action=action,
-        subject=dataset.written,
-        project_id=dataset.project_id,
-        details=details,
-    )

@@ -111,7 +111,7 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
     if description is not None and description != dataset.description:
         with deps.db.write() as tx:
             datasets.change(tx, dataset.id, description=description)
-            _audit(deps, tx, actor, "dataset.change", dataset)
+            audit.record_dataset(tx, deps, actor, "dataset.change", dataset)
     with deps.db.read() as tx:
         changed = datasets.get(tx, dataset.id)
     if changed is None:
@@ -133,7 +133,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
         if datasets.get(tx, dataset.id) is None:
             raise access.not_found("dataset", dataset.name)
         _check_unused(deps, tx, actor, dataset)
-        _audit(deps, tx, actor, "dataset.delete", dataset)
+        audit.record_dataset(tx, deps, actor, "dataset.delete", dataset)
         return records.reserve(tx, dataset, Delete(), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
     records.write(deps, prepare)
@@ -158,7 +158,7 @@ def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: Dataset
     def prepare(tx: Connection) -> PendingRecord:
         reserve_name(tx, dataset)
         datasets.insert(tx, dataset)
-        _audit(deps, tx, actor, "dataset.create", dataset)
+        audit.record_dataset(tx, deps, actor, "dataset.create", dataset)
         operation = Create(name=name, project=project.name, kind=kind)
         return records.reserve(tx, dataset, operation, lock=records.DATASET_LOCK, by=actor.name, now=now)
 
@@ -174,7 +174,7 @@ def _rename(deps: Deps, actor: Actor, dataset: Dataset, name: str) -> None:
         if current is None:
             raise access.not_found("dataset", dataset.name)
         reserve_name(tx, current, name)
-        _audit(deps, tx, actor, "dataset.rename", current, name=name)
+        audit.record_dataset(tx, deps, actor, "dataset.rename", current, name=name)
         now = deps.clock.now()
         return records.reserve(tx, current, Rename(name), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
@@ -257,15 +257,3 @@ def _choosable(names: Sequence[str]) -> list[str]:
 def _announce(deps: Deps, dataset: Dataset, what: str) -> None:
     data = {"project": dataset.project, "id": dataset.id, "what": what, "dataset": dataset.name}
     deps.events.publish("datasets", project_id=dataset.project_id, data=data)
-
-
-def _audit(deps: Deps, tx: Connection, actor: Actor, action: str, dataset: Dataset, **details: str) -> None:
-    audit.record(
-        tx,
-        now=deps.clock.now(),
-        actor=actor,
-        action=action,
-        subject=dataset.written,
-        project_id=dataset.project_id,
-        details=details,
-    )
