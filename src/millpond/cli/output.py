@@ -11,9 +11,6 @@ from enum import Enum
 from typing import Any, TextIO, TypeVar
 
 from pydantic import BaseModel
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from millpond.cli.report import printable, use_color
 from millpond.model.quantity import format_bytes, format_seconds
@@ -114,6 +111,11 @@ class Output:
         self.stderr.flush()
 
     def _table(self, items: Sequence[Item], columns: Sequence[Column[Item]]) -> None:
+        # Imported by those who draw a table: it takes longer than many a command.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         for title, value in columns:
             first = value(items[0])

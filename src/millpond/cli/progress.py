@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from typing import TYPE_CHECKING
 
 from millpond.cli.output import Output
 from millpond.lake import transfer
 from millpond.model.quantity import format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PLAIN_SECONDS = 10.0
 
@@ -30,15 +31,7 @@ class Meter:
         self._words = ""
         self._live: Progress | None = None
         if not out.quiet and out.stderr.isatty():
-            console = Console(file=out.stderr, no_color=not out.color_stderr, highlight=False)
-            self._live = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=24),
-                TextColumn("{task.fields[words]}", markup=False),
-                console=console,
-                transient=True,
-            )
+            self._live = _live_line(out)
             self._task = self._live.add_task(title, total=None, words="")
 
     def __enter__(self) -> Meter:
@@ -75,6 +68,21 @@ class Meter:
     @property
     def seconds(self) -> float:
         return self._clock() - self._began
+
+
+def _live_line(out: Output) -> Progress:
+    # Imported by those who have a terminal to draw on: it takes longer than many a command.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[words]}", markup=False),
+        console=Console(file=out.stderr, no_color=not out.color_stderr, highlight=False),
+        transient=True,
+    )
 
 
 def tell(meter: Meter) -> transfer.Progress:

@@ -41,9 +41,7 @@ def add(
     idle: Idle = None,
     high: High = None,
     low: Low = None,
-    check: Annotated[
-        bool, typer.Option(help="Wait for its agent's first look; refuse what cannot be used.")
-    ] = True,
+    check: Annotated[bool, typer.Option(help="Wait for its agent's first look; refuse what cannot be used.")] = True,
 ) -> None:
     """Add a directory that may hold cached commits, normally an NFS mount. It must exist."""
     limits = _limits(capacity, reserve, idle, high, low)

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import httpx
 from pydantic import BaseModel, ValidationError
 
 from millpond import __version__
+from millpond.client.lean_httpx import httpx
 from millpond.errors import (
     Forbidden,
     MillError,
@@ -83,6 +83,7 @@ class Api:
             timeout=timeout,
             transport=transport,
             mounts=_direct(self.base_url),
+            verify=not _is_plain(self.base_url),
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
         )
 
@@ -282,6 +283,12 @@ def _proxy_words(base_url: str) -> str:
     proxies = getproxies()
     proxy = urlsplit(proxies.get(parts.scheme) or proxies.get("all") or "")
     return f", the proxy {proxy.hostname}" if proxy.hostname and not proxy_bypass(parts.netloc) else ""
+
+
+def _is_plain(base_url: str) -> bool:
+    """A server of this machine, spoken to without TLS: reading all certificates it might have had takes a while."""
+    parts = urlsplit(base_url)
+    return parts.scheme == "http" and is_local_host(parts.hostname or "")
 
 
 def _direct(base_url: str) -> dict[str, httpx.BaseTransport | None]:

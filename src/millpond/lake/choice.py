@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from pathspec import GitIgnoreSpec
-
 from millpond.errors import BadRequest
+from millpond.lake.ignore import spec_of
 
 
 def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
@@ -15,7 +14,7 @@ def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     if not patterns:
         return lambda path: True
     try:
-        rules = GitIgnoreSpec.from_lines(patterns)
+        rules = spec_of(patterns)
     except ValueError as error:
         raise BadRequest(f"A pattern cannot be understood: {error}") from error
     return lambda path: bool(rules.match_file(os.fsdecode(path)))

@@ -6,8 +6,10 @@ import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = b".millignore"
 
@@ -21,7 +23,7 @@ class IgnoreRules:
     @classmethod
     def everywhere(cls, lines: Sequence[str]) -> IgnoreRules:
         """Rules that are in no file."""
-        return cls(((b"", GitIgnoreSpec.from_lines(lines)),)) if lines else cls()
+        return cls(((b"", spec_of(lines)),)) if lines else cls()
 
     def below(self, root: bytes, directory: bytes, names: Sequence[bytes]) -> IgnoreRules:
         """With the ignore files called `names` that lie in `directory` (relative to `root`) added."""
@@ -37,7 +39,7 @@ class IgnoreRules:
                     raise
                 continue
             prefix = directory + b"/" if directory else b""
-            layers = (*layers, (prefix, GitIgnoreSpec.from_lines(lines)))
+            layers = (*layers, (prefix, spec_of(lines)))
         return IgnoreRules(layers)
 
     def ignores(self, path: bytes, *, directory: bool) -> bool:
@@ -47,3 +49,10 @@ class IgnoreRules:
             if verdict is not None:
                 return bool(verdict)
         return False
+
+
+def spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
+    # Imported where there are rules: most folders have none, and it takes as long as looking at thousands of files.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    return GitIgnoreSpec.from_lines(lines)
