@@ -100,6 +100,20 @@ def test_what_people_put_beside_it_stays(there: Importing, tmp_path_factory: pyt
     assert content(there, "beside") == {"a": b"a", "b": b"mine", "own": b"mine"}
 
 
+def test_what_was_imported_before_is_the_sources_own(there: Importing) -> None:
+    there.bucket.put("adopted/a", b"a")
+    there.bucket.put("adopted/b", b"b")
+    create_dataset(there.api, "default", "adopted")
+    there.bring("adopted", "feed", there.uri("adopted/"))
+    asked = {"dataset": "adopted", "connection": "feed", "uri": there.uri("adopted/")}
+    source = ran(there, create_source(there.api, "default", SourceCreate.model_validate(asked)))
+    assert source.result is not None and source.result.unchanged == 2
+    there.bucket.remove("adopted/a")
+    done = ran(there, source)
+    assert done.result is not None and done.result.removed == 1
+    assert content(there, "adopted") == {"b": b"b"}
+
+
 def test_a_place_that_is_suddenly_empty_empties_nothing(there: Importing) -> None:
     there.bucket.put("emptied/a", b"a")
     source = ran(there, a_source(there, "emptied"))

@@ -13,7 +13,7 @@ from millpond.decide.source_times import next_run
 from millpond.errors import Forbidden, MillError, NotFound, NotReady
 from millpond.model.ids import new_id
 from millpond.model.people import Actor, Project, Role
-from millpond.model.source import Source, SourceObject
+from millpond.model.source import Source
 from millpond.services import access
 from millpond.services.deps import Deps
 from millpond.services.imports import Done, Order, carry_out
@@ -136,9 +136,6 @@ def _actor(deps: Deps, source: Source, project: Project) -> Actor:
 def _note_success(deps: Deps, source: Source, done: Done) -> None:
     now = deps.clock.now()
     every = timedelta(seconds=source.every_seconds)
-    put = [
-        SourceObject(path, done.looked.objects[path].etag, entry.size, entry.digest) for path, entry in done.put.items()
-    ]
     result = {"commit_id": done.commit.id if done.commit and done.is_new else None, **done.counts}
     with deps.db.write() as tx:
         is_ours = sources.finish(
@@ -152,7 +149,7 @@ def _note_success(deps: Deps, source: Source, done: Done) -> None:
             failures=0,
         )
         if is_ours:
-            sources.put_objects(tx, source.id, put)
+            sources.put_objects(tx, source.id, done.standing)
             sources.forget_objects(tx, source.id, [*done.plan.removes, *done.plan.forgets])
 
 
