@@ -49,7 +49,7 @@ test-long: $(VENV)/.made web ## the full storms, long property runs, all browser
 	@$(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=long
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
-	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384)
+	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384) --rounds $(or $(ROUNDS),3)
 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api
