@@ -10,14 +10,26 @@ import fsspec
 import pytest
 
 import millpond
+from millpond.client.branches import create_ref, merge
 from millpond.client.clone import clone
 from millpond.client.datasets import diff, get_commit, list_entries, read_file
+from millpond.client.edits import put_files, remove_paths
+from millpond.client.http import Api
 from millpond.client.sync import compare, sync
 from millpond.client.transfer import ApiDownloader
 from millpond.client.verify import Depth, verify_folder, verify_lake
 from millpond.client.working_copy import load_working_copy
-from millpond.errors import ChangedOutside, NotFound
+from millpond.errors import BadFormat, ChangedOutside, NotFound
+from millpond.lake.digests import digest_of
+from millpond.lake.external import Descriptor, encode_descriptor
+from millpond.lake.pages import LeafPage, decode_page
+from millpond.lake.tree import build_tree
+from millpond.model.people import Role
+from millpond.model.tree import Content, Entry, Kind
+from millpond.services.leaf_check import check_leaf
+from millpond.testing.builders_work import add_agent, add_volume
 from millpond.testing.seaweed import Seaweed
+from millpond.wire.cache import CacheAdd, CacheAdded
 from tests.integration.outside import Importing, importing
 
 BIG = random.Random(5).randbytes(3_000_000)
@@ -145,3 +157,56 @@ def test_urls_are_for_paths_of_the_commit_and_nothing_else(there: Importing) -> 
         )
         assert answer.status_code == 404
         assert lake.page(commit.tree)
+
+
+def test_others_build_on_what_somebody_imported(there: Importing, tmp_path: Path) -> None:
+    """Edits, merges and reverts by another member, before anybody has checked the importer's packs."""
+    there.dataset("shared")
+    there.bring("shared", "archive", there.uri("scans"))
+    other = there.server.user("colleague", roles={"default": Role.MEMBER})
+    token = other.headers["Authorization"].removeprefix("Bearer ")
+    note = tmp_path / "note"
+    note.write_text("beside")
+    with Api(there.server.url, token) as theirs:
+        put = put_files(theirs, "default", "shared", {"note": note, "1.txt": note})
+        assert put.lineage == {"external": ["archive"]}
+        assert b"".join(read_file(theirs, "default", "shared", "main", "1.txt")) == b"beside"
+        create_ref(theirs, "default", "shared", "side", at=put.parents[0])
+        put_files(theirs, "default", "shared", {"side": note}, branch="side")
+        merged = merge(theirs, "default", "shared", "side", into="main")
+        assert merged.lineage == {"external": ["archive"]}
+        assert b"".join(read_file(theirs, "default", "shared", "main", "0.txt")) == b"scan 0\n"
+        gone = remove_paths(theirs, "default", "shared", ["0.txt", "1.txt", "2.txt", "3.txt", "4.txt"])
+        assert "external" in gone.lineage
+        rest = remove_paths(theirs, "default", "shared", ["deep", "ünï cödé +&%.txt"], recursive=True)
+        assert rest.lineage == {}, "nothing of it lies outside any more"
+
+
+def test_agents_and_jobs_read_what_they_may(there: Importing, tmp_path: Path) -> None:
+    there.dataset("filled")
+    commit = there.bring("filled", "archive", there.uri("scans")).commit
+    assert commit is not None
+    db = there.server.deps.db
+    now = there.server.deps.clock.now()
+    agent = add_agent(db, now=now)
+    volume = add_volume(db, now=now)
+    client = there.server.client(agent.token)
+    path = f"/projects/default/datasets/filled/commits/{commit.id}/urls"
+    assert client.post(path, json={"external": ["0.txt"]}).status_code in (403, 404)
+    there.api.send("POST", "/caches", CacheAdded, CacheAdd(dataset="default/filled", volume=volume.name))
+    answer = client.post(path, json={"external": ["0.txt", "deep/big.bin"]})
+    assert answer.status_code == 200, answer.text
+    assert set(answer.json()["external"]) == {"0.txt", "deep/big.bin"}
+    assert client.post("/projects/default/connections/archive/test").status_code == 403
+
+
+def test_a_job_cannot_commit_what_lies_outside(there: Importing) -> None:
+    """Its token reads the job's own inputs; a hand-made descriptor would lead to all that is behind a connection."""
+    raw = encode_descriptor(Descriptor("archive", there.uri("scans/0.txt"), 7, '"x"'))
+    entry = Entry(b"file", Kind.FILE, 7, Content.EXTERNAL, digest_of(raw))
+    pages: dict[str, bytes] = {}
+    tree = build_tree([entry], lambda page_id, data: pages.update({page_id: data}))
+    leaf = decode_page(pages[tree.root])
+    assert isinstance(leaf, LeafPage)
+    with pytest.raises(BadFormat, match="job"):
+        check_leaf(there.server.deps, there.server.project("default").id, "placement:p1", tree.root, leaf)
