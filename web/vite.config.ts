@@ -10,7 +10,7 @@ export default defineConfig({
     outDir: "../src/millpond/api/static",
     emptyOutDir: true,
     target: "es2022",
-    chunkSizeWarningLimit: 800,
+    chunkSizeWarningLimit: 900,
     rolldownOptions: {
       output: {
         // Few files rather than many: a browser opens only six connections to a server without HTTP/2.

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
+from starlette.types import Message
 
+from millpond.api.metrics import RequestMetrics
+from millpond.api.requests import RequestEdge
 from millpond.db import projects, users
 from millpond.model.people import Role
 from millpond.services import file_types
 from millpond.services.previews import GRANT_SECONDS
 from millpond.services.tickets import TICKET_SECONDS
+from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit, the_project
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import PASSWORD, RunningServer, add_user, running_server
@@ -185,16 +190,24 @@ def test_the_page_frames_the_second_origin_and_nothing_else(server: RunningServe
     assert "script-src *" not in odd.headers["content-security-policy"]
 
 
-def test_a_proxy_that_mixes_the_two_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_server(tmp_path) as mixed:
-        edge = mixed.app.build_middleware_stack()
-        told = replace(mixed.deps.settings, content_url="https://content.example.org")
-        while not hasattr(edge, "_settings"):
-            edge = edge.app  # type: ignore[attr-defined]
-        monkeypatch.setattr(edge, "_settings", told)
-        mixed.app.middleware_stack = edge
-        answer = mixed.client().get("/session", headers={"Host": "content.example.org"})
-        assert answer.status_code == 421 and "--content-port" in answer.json()["hint"]
+def test_a_proxy_that_mixes_the_two_up_is_told() -> None:
+    async def page(*_: object) -> None:
+        raise AssertionError("the page answered at the second origin's host")
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    settings = Settings(data_dir=Path(), content_url="https://content.example.org")
+    edge = RequestEdge(page, RequestMetrics(CollectorRegistry()), settings)
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"content.example.org")]}
+    asyncio.run(edge(scope, receive, send))
+    assert sent[0]["status"] == 421
+    assert b"--content-port" in sent[1]["body"]
 
 
 HOSTILE = [

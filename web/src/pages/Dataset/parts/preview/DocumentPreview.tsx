@@ -73,7 +73,7 @@ async function reachable(file: FilePlace) {
       `Your browser does not reach ${opened.origin}, where HTML and SVG are shown apart from this page.`,
       0,
       "content_unreachable",
-      "Ask an administrator to make that address reachable (docs/operations.md), or look at the source.",
+      "Through an SSH tunnel, forward that port as well; behind a proxy, see docs/operations.md. Or look at the source.",
     );
   });
   return opened;

@@ -1,6 +1,8 @@
 import type { FileMetaData } from "hyparquet";
-import { expect, it } from "vitest";
-import { bytesOf, columnsWithin, PAGE_BYTES, writeValue } from "./parquet";
+import { afterEach, expect, it, vi } from "vitest";
+import { bytesOf, columnsWithin, openParquet, PAGE_BYTES, writeValue } from "./parquet";
+
+afterEach(() => vi.unstubAllGlobals());
 
 const metadata = {
   row_groups: [1, 2].map(() => ({
@@ -37,4 +39,11 @@ it.each([
   [{ a: 1n, b: [null, "x"] }, "struct", '{"a":"1","b":[null,"x"]}'],
 ])("writes %s of a column of type %s", (value, type, text) => {
   expect(writeValue(value, type)).toBe(text);
+});
+
+it.each(["not Parquet at all", ""])("says what is wrong with %j", async (content) => {
+  const headers = { "Content-Range": `bytes 0-${content.length}/${content.length}` };
+  vi.stubGlobal("fetch", async () => new Response(content, { status: content ? 206 : 416, headers }));
+  const place = { project: "p", dataset: "d", ref: "r", path: "x.parquet" };
+  await expect(openParquet(place)).rejects.toThrow(/cannot be read as Parquet: /);
 });

@@ -12,6 +12,7 @@ import {
 import { compressors } from "hyparquet-compressors";
 import type { FilePlace } from "../../../../api/commits";
 import { readPart } from "../../../../api/files";
+import { ApiError } from "../../../../api/problem";
 import type { Column } from "./Sheet";
 
 /** Footers are rarely longer: then one request is enough. */
@@ -28,15 +29,27 @@ export interface ParquetFile {
   size: number;
 }
 
+/** Throws an error that says so when the file is not Parquet, or in a way that cannot be read here. */
 export async function openParquet(place: FilePlace): Promise<ParquetFile> {
   const end = await readPart(place, -FOOTER_READ);
   const file = cachedAsyncBuffer(bufferOf(place, end.bytes, end.size));
-  const metadata = await parquetMetadataAsync(file, { initialFetchSize: FOOTER_READ });
+  const metadata = await parquetMetadataAsync(file, { initialFetchSize: FOOTER_READ }).catch(refuse);
   const columns = parquetSchema(metadata).children.map((child) => ({
     name: child.element.name,
     type: typeName(child),
   }));
   return { file, metadata, columns, rows: Number(metadata.num_rows), size: end.size };
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof ApiError) throw error;
+  const reason = error instanceof Error ? error.message : String(error);
+  throw new ApiError(
+    `This file cannot be read as Parquet: ${reason}.`,
+    0,
+    "bad_format",
+    "Download it instead.",
+  );
 }
 
 /** The file as hyparquet reads it; its end has been read already. */
@@ -91,7 +104,7 @@ export async function readParquet(from: ParquetFile, columns: Column[], start: n
     compressors,
     useOffsetIndex: true,
   };
-  const rows = await parquetReadObjects({ ...read, rowStart: start, rowEnd: end });
+  const rows = await parquetReadObjects({ ...read, rowStart: start, rowEnd: end }).catch(refuse);
   return rows.map((row) => names.map((name) => row[name] as unknown));
 }
 
