@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from millpond.errors import NotFound
-from millpond.lake.folders import LeafFolders, folders_in
+from millpond.lake.folders import LeafFolders
 from millpond.lake.pages import IndexPage, LeafPage, PageRef
 from millpond.lake.reader import TreeReader, range_of
 from millpond.model.path import to_text
@@ -72,8 +72,7 @@ class _Walk:
         self._reader = reader
         self._low, self._high = range_of(directory)
         self._place = self._low + start
-        self._folders = folders or self._read
-        self._ahead_most = _AHEAD_MOST if folders else 1
+        self._folders = folders
         self._ahead = 1
         self._ready: dict[str, LeafFolders] = {}
 
@@ -108,25 +107,34 @@ class _Walk:
         return name if slash and upper.startswith(self._low + name + slash) else None
 
     def _leaf(self, leaf_id: str, to_come: list[str]) -> Iterator[Listed]:
-        if leaf_id not in self._ready:
-            # More each time: a list that has not ended after some leaves may need many.
+        held = self._held(leaf_id, to_come) if self._folders else None
+        if held is None or self._low in held.directories:
+            return self._lines(self._reader.leaf(leaf_id))
+        return self._lines_of(held)
+
+    def _held(self, leaf_id: str, to_come: list[str]) -> LeafFolders:
+        """What a leaf holds by directory; some of the next leaves are asked for with it.
+
+        More each time: a list that has not ended after a few leaves may need many.
+        """
+        if leaf_id not in self._ready and self._folders:
             start = to_come.index(leaf_id)
             ids = to_come[start : start + self._ahead]
             self._ready = dict(zip(ids, self._folders(ids), strict=True))
-            self._ahead = min(2 * self._ahead, self._ahead_most)
-        held = self._ready[leaf_id]
-        start = bisect_left(held.directories, self._low)
-        if start < len(held.directories) and held.directories[start] == self._low:
-            yield from self._mixed(self._reader.leaf(leaf_id))
-            return
-        end = len(held.directories) if self._high is None else bisect_left(held.directories, self._high)
+            self._ahead = min(2 * self._ahead, _AHEAD_MOST)
+        return self._ready[leaf_id]
+
+    def _lines_of(self, held: LeafFolders) -> Iterator[Listed]:
+        """The lines of a leaf that has only directories for the list."""
+        directories, start = held.directories, bisect_left(held.directories, self._low)
+        end = len(directories) if self._high is None else bisect_left(directories, self._high)
         for number in range(start, end):
-            name = held.directories[number][len(self._low) :].partition(b"/")[0]
+            name = directories[number][len(self._low) :].partition(b"/")[0]
             if self._low + name + b"0" > self._place:
                 yield Listed(name, None, held.entries[number], held.sizes[number])
 
-    def _mixed(self, leaf: LeafPage) -> Iterator[Listed]:
-        """The lines of a leaf in which entries of the directory itself lie."""
+    def _lines(self, leaf: LeafPage) -> Iterator[Listed]:
+        """The lines of a leaf, whatever lies in it."""
         paths, at = leaf.paths, bisect_left(leaf.paths, self._place)
         end = len(leaf) if self._high is None else bisect_left(paths, self._high)
         while at < end:
@@ -139,6 +147,3 @@ class _Walk:
                 entry = leaf.entry(at)
                 yield Listed(name, entry, 0 if entry.kind == Kind.DIRECTORY else 1, entry.size)
                 at += 1
-
-    def _read(self, leaf_ids: Sequence[str]) -> list[LeafFolders]:
-        return [folders_in(self._reader.leaf(leaf_id)) for leaf_id in leaf_ids]

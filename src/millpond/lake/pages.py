@@ -100,6 +100,15 @@ class LeafPage:
 
 
 @dataclass(frozen=True, slots=True)
+class LeafColumns:
+    """Those columns of a leaf that tell what lies where, as they stand in it: `ends` are of the paths."""
+
+    sizes: Sequence[int]
+    ends: Sequence[int]
+    path_bytes: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class IndexPage:
     """Children in columns: entries and bytes below each, and the first path."""
 
@@ -172,6 +181,19 @@ def decode_page(data: Buffer) -> Page:
     if magic != _MAGIC or view[5:8] != b"\0\0\0" or level > LEVEL_MOST:
         raise BadFormat("These bytes do not begin like a page.")
     return _decode_index(view, level, count) if level else _decode_leaf(view, count)
+
+
+def leaf_columns(data: bytes) -> LeafColumns:
+    """A glance at a leaf that was checked before: it is not checked again. BadFormat for another page."""
+    magic, level, count = _HEAD.unpack_from(data)
+    if magic != _MAGIC or level:
+        raise BadFormat("An index page stands where a leaf should be.")
+    ends_at = _HEAD.size + (10 + DIGEST_SIZE) * count
+    return LeafColumns(
+        sizes=struct.unpack_from(f"<{count}Q", data, _HEAD.size + 2 * count),
+        ends=struct.unpack_from(f"<{count}I", data, ends_at),
+        path_bytes=data[ends_at + 4 * count :],
+    )
 
 
 def pack_page(data: Buffer) -> bytes:

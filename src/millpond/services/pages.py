@@ -12,7 +12,7 @@ from millpond.errors import BadFormat, Conflict, Corrupt, NotFound
 from millpond.lake.folders import LeafFolders, folders_in
 from millpond.lake.kept import Kept
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
+from millpond.lake.pages import decode_page, pack_page, unpack_page
 
 PAGE_CACHE_BYTES = 32 << 20
 # What leaves hold by directory takes some hundred bytes a leaf: enough for many millions of files.
@@ -88,10 +88,11 @@ class ProjectPages:
 
     def _folders(self, leaf_id: str) -> LeafFolders:
         key = self._keys.page(leaf_id)
-        page = decode_page(self._cache.held(key) or unpack_page(leaf_id, self._store.get(key)))
-        if not isinstance(page, LeafPage):
-            raise BadFormat("An index page stands where a leaf should be.")
-        folders = folders_in(page)
+        return self.keep_folders(leaf_id, self._cache.held(key) or unpack_page(leaf_id, self._store.get(key)))
+
+    def keep_folders(self, leaf_id: str, data: bytes) -> LeafFolders:
+        """Note what a leaf, given by its checked bytes, holds by directory."""
+        folders = folders_in(data)
         self._cache.folders.put(leaf_id, folders)
         return folders
 

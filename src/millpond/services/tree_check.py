@@ -188,12 +188,16 @@ class _Walk:
             self.missing_pages.append(page_id)
             return None
         try:
-            return decode_page(self.source.fresh(page_id))
+            data = self.source.fresh(page_id)
         except NotFound:
             self.missing_pages.append(page_id)
             return None
         except Corrupt as error:
             raise BadFormat(error.message) from error
+        page = decode_page(data)
+        if isinstance(page, LeafPage):
+            self.source.keep_folders(page_id, data)  # people look at what they have just committed
+        return page
 
     def known(self, page_ids: Sequence[str]) -> Mapping[str, PageRow]:
         """Those of these pages that earlier commits have. The tokens of the others are noted before they are read."""

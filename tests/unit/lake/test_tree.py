@@ -84,8 +84,8 @@ def test_lists_every_directory(entries: list[Entry], limit: int) -> None:
 
 @given(trees())
 def test_tells_what_a_leaf_holds_by_directory(entries: list[Entry]) -> None:
-    _, reader, tree = a_tree(entries)
-    held = folders_in(reader.leaf(tree.root))
+    pages, _, tree = a_tree(entries)
+    held = folders_in(pages.page(tree.root))
     rows = zip(held.directories, held.entries, held.sizes, strict=True)
     expected: dict[bytes, tuple[int, int]] = {}
     for entry in entries:
@@ -137,12 +137,12 @@ class TestManyPages:
     def test_a_listing_of_folders_asks_only_for_leaves_in_which_one_ends(self) -> None:
         folders = many_files(12_000, lambda n: f"in/{n // 3000}/{n % 3000 // 10:03d}/{n:06d}")
         entries = sorted([*folders, *many_files(3000, lambda n: f"in/{n}.txt")], key=lambda entry: entry.path)
-        _, reader, _ = a_tree(entries)
+        pages, reader, _ = a_tree(entries)
         asked: list[str] = []
 
         def held(leaf_ids: Sequence[str]) -> list[LeafFolders]:
             asked.extend(leaf_ids)
-            return [folders_in(reader.leaf(leaf_id)) for leaf_id in leaf_ids]
+            return [folders_in(pages.page(leaf_id)) for leaf_id in leaf_ids]
 
         for directory in (b"", b"in/2"):
             asked.clear()
