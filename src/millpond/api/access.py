@@ -20,6 +20,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from fastapi.dependencies.models import Dependant
 
+from millpond.api.origins import origin_of
 from millpond.errors import Forbidden, NotSignedIn
 from millpond.model.people import Actor, ActorKind, Project, Role, Session
 from millpond.services import access, sessions, tokens
@@ -158,8 +159,8 @@ def check_origin(request: Request) -> None:
     origin = request.headers.get("origin")
     if origin is None:
         return
-    settings = deps_of(request).settings
-    own = {f"{request.url.scheme}://{request.url.netloc}", (settings.public_url or "").rstrip("/")}
+    public_url = deps_of(request).settings.public_url
+    own = {f"{request.url.scheme}://{request.url.netloc}", origin_of(public_url) if public_url else ""}
     if origin not in own:
         raise Forbidden("Another site's page made this request.", origin=origin)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -147,3 +148,16 @@ def test_token_taken_back(server: RunningServer) -> None:
     assert eve.delete(f"/tokens/{made['id']}").status_code == 404
     assert maria.delete(f"/tokens/{made['id']}").status_code == 204
     assert server.client(made["secret"]).get("/session").status_code == 401
+
+
+def test_behind_a_proxy_under_a_path(server: RunningServer) -> None:
+    """The page's origin has no path, and the cookie is for the API below that path alone."""
+    server.app.state.deps = replace(
+        server.deps, settings=replace(server.deps.settings, public_url="https://lab.example.com/mill/")
+    )
+    add_user(server.deps, "paula", password=PASSWORD)
+    body = {"name": "paula", "password": PASSWORD}
+    answer = server.client().post("/session", json=body, headers={"Origin": "https://lab.example.com"})
+    assert answer.status_code == 201
+    assert "Path=/mill/api;" in answer.headers["set-cookie"] and "Secure" in answer.headers["set-cookie"]
+    assert server.client().post("/session", json=body, headers={"Origin": "https://lab.example"}).status_code == 403

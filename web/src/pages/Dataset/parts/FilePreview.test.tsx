@@ -53,6 +53,14 @@ it("shows a table page by page", async () => {
   expect(asked.every((url) => url.includes(`/commits/${aCommit().id}/`))).toBe(true);
 });
 
+it("shows the beginning of a long text, and more of it when asked", async () => {
+  const page = await show("log.txt", `${"x".repeat(300_000)}the end`);
+  expect(await page.findByText(/The first 262.1 kB of 300.0 kB are shown/)).toBeTruthy();
+  await userEvent.click(page.getByRole("button", { name: "Show more" }));
+  expect(await page.findByText(/the end$/)).toBeTruthy();
+  expect(page.queryByRole("button", { name: "Show more" })).toBeNull();
+});
+
 it("opens and closes the parts of JSON", async () => {
   const page = await show("config.json", '{"lr": 0.1, "aug": {"flip": true}}');
   expect(await page.findByText("0.1")).toBeTruthy();

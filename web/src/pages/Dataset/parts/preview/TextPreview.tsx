@@ -1,13 +1,18 @@
-import { Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Button, Group, Text } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { FilePlace } from "../../../../api/commits";
 import { fileTextQuery, PREVIEW_BYTES } from "../../../../api/files";
 import { Loaded } from "../../../../components/Loaded";
 import { formatBytes } from "../../../../lib/quantity";
 
+/** More text than this makes the page slow. */
+const MOST_BYTES = 16 * PREVIEW_BYTES;
+
 /** The beginning of a file as the text it is. Nothing in it ever runs. */
 export function TextPreview({ file, note }: { file: FilePlace; note?: string }) {
-  const result = useQuery(fileTextQuery(file));
+  const [most, setMost] = useState(PREVIEW_BYTES);
+  const result = useQuery({ ...fileTextQuery(file, most), placeholderData: keepPreviousData });
   return (
     <Loaded result={result}>
       {({ text, size, isWhole }) => {
@@ -23,12 +28,21 @@ export function TextPreview({ file, note }: { file: FilePlace; note?: string }) 
             <pre className="preview-text" tabIndex={0}>
               {text}
             </pre>
-            {(note || !isWhole) && (
-              <Text size="sm" c="dimmed" mt="xs">
-                {note}{" "}
-                {!isWhole && `The first ${formatBytes(PREVIEW_BYTES)} of ${formatBytes(size)} are shown.`}
+            <Group justify="space-between" mt="xs">
+              <Text size="sm" c="dimmed">
+                {note} {!isWhole && `The first ${formatBytes(most)} of ${formatBytes(size)} are shown.`}
               </Text>
-            )}
+              {!isWhole && most < MOST_BYTES && (
+                <Button
+                  variant="default"
+                  size="xs"
+                  loading={result.isPlaceholderData}
+                  onClick={() => setMost(4 * most)}
+                >
+                  Show more
+                </Button>
+              )}
+            </Group>
           </>
         );
       }}
