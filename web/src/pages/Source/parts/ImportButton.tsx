@@ -8,8 +8,10 @@ import { projectsQuery } from "../../../api/projects";
 import type { Dataset, Imported } from "../../../api/shapes";
 import { useImport } from "../../../api/sources";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { importCommand } from "./commands";
 import { type PlaceDraft, PlaceFields } from "./PlaceFields";
 import { describeResult } from "./results";
+import { SameOnCommandLine } from "./SameOnCommandLine";
 
 interface Props {
   dataset: Dataset;
@@ -66,6 +68,12 @@ function ImportDialog({ dataset, shown, path, onClose }: Props & { onClose: () =
             <Button type="submit" loading={bring.isPending}>
               Import
             </Button>
+            <SameOnCommandLine
+              command={importCommand(
+                { project: dataset.project, dataset: dataset.name, branch },
+                form.values,
+              )}
+            />
           </Stack>
         </form>
       )}

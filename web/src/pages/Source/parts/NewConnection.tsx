@@ -12,7 +12,9 @@ import { useForm } from "@mantine/form";
 import { useAddConnection } from "../../../api/connections";
 import type { ConnectionCreate } from "../../../api/shapes";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { connectionCommand } from "./commands";
 import { type ConnectionDraft, connectionOf, EMPTY_DRAFT, KINDS } from "./connectionDraft";
+import { SameOnCommandLine } from "./SameOnCommandLine";
 
 /** Secrets are sent once, sealed by the server, and never come back. */
 export function NewConnection({ project, onClose }: { project: string; onClose: () => void }) {
@@ -78,6 +80,7 @@ export function NewConnection({ project, onClose }: { project: string; onClose: 
           <Button type="submit" loading={add.isPending}>
             Add
           </Button>
+          <SameOnCommandLine command={connectionCommand(project, form.values)} />
         </Stack>
       </form>
     </Modal>

@@ -5,7 +5,9 @@ import { datasetsQuery } from "../../../api/datasets";
 import { itemsOf } from "../../../api/paging";
 import { useAddSource } from "../../../api/sources";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { sourceCommand } from "./commands";
 import { type PlaceDraft, PlaceFields } from "./PlaceFields";
+import { SameOnCommandLine } from "./SameOnCommandLine";
 
 interface Draft extends PlaceDraft {
   dataset: string;
@@ -65,8 +67,14 @@ export function NewSource({ project, onClose }: { project: string; onClose: () =
           <Button type="submit" loading={add.isPending}>
             Add, and run it now
           </Button>
+          <SameOnCommandLine command={commandOf(project, form.values)} />
         </Stack>
       </form>
     </Modal>
   );
+}
+
+function commandOf(project: string, draft: Draft): string {
+  const into = { project, dataset: draft.dataset, branch: draft.branch };
+  return sourceCommand(into, { ...draft, copies: draft.copies === "yes" });
 }

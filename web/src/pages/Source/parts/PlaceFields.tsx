@@ -38,7 +38,7 @@ export function PlaceFields<Draft extends PlaceDraft>({ project, form }: Props<D
         allowDeselect={false}
       />
       <TextInput
-        label="What"
+        label="Address"
         description={
           chosen?.kind === "https"
             ? "The address of a file, or of a text that lists files"

@@ -1,4 +1,4 @@
-import { Stack, Text } from "@mantine/core";
+import { Box, Stack, Text } from "@mantine/core";
 import { createColumnHelper } from "@tanstack/react-table";
 import { useMemo } from "react";
 import type { Source } from "../../../api/shapes";
@@ -14,7 +14,14 @@ const column = createColumnHelper<Source>();
 
 const COLUMNS = [
   column.accessor("name", { header: "Source" }),
-  column.accessor("state", { header: "State", cell: ({ getValue }) => <Status state={getValue()} /> }),
+  column.accessor("state", {
+    header: "State",
+    cell: ({ getValue }) => (
+      <Box miw={100}>
+        <Status state={getValue()} />
+      </Box>
+    ),
+  }),
   column.accessor("dataset", { header: "Into", cell: ({ row }) => <Into source={row.original} /> }),
   column.accessor("uri", { header: "From", cell: ({ row }) => <From source={row.original} /> }),
   column.display({ id: "last", header: "Last run", cell: ({ row }) => <LastRun source={row.original} /> }),
