@@ -81,13 +81,14 @@ function Running({ upload }: { upload: UploadState }) {
 /** Files, bytes, rate and time left: renewed often, so not read out. */
 function Numbers({ upload }: { upload: UploadState }) {
   const { progress, files, bytes, samples } = upload;
+  const isMoving = upload.phase === "sending" && !upload.away;
   const rate = rateOf(samples);
   const left = secondsLeft(bytes - progress.bytes, rate);
   const parts = [
     `${progress.files.toLocaleString("en")} of ${plural(files, "file")}`,
     `${formatBytes(progress.bytes)} of ${formatBytes(bytes)}`,
-    ...(rate !== null ? [`${formatBytes(Math.round(rate))}/s`] : []),
-    ...(left !== null && upload.phase === "sending" ? [`${formatElapsed(left)} left`] : []),
+    ...(rate !== null && isMoving ? [`${formatBytes(Math.round(rate))}/s`] : []),
+    ...(left !== null && isMoving ? [`${formatElapsed(left)} left`] : []),
   ];
   return (
     <Text size="xs" c="dimmed" data-testid="upload-numbers">

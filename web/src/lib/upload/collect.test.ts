@@ -9,7 +9,7 @@ function chosen(name: string, path: string): File {
 
 it("takes paths of a chosen folder, and names that hold a backslash as they are", () => {
   const files = [chosen("a.txt", "pics/a.txt"), chosen("b \\ c", "pics/sub/b / c"), chosen("d.csv", "")];
-  expect(itemsOfInput(files).map((item) => item.path)).toEqual(["pics/a.txt", "pics/sub/b \\ c", "d.csv"]);
+  expect(itemsOfInput(files).map((item) => item.path)).toEqual(["d.csv", "pics/a.txt", "pics/sub/b \\ c"]);
 });
 
 /** A folder as a browser gives it: its names a few at a time, then none. */

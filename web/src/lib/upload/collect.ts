@@ -13,7 +13,7 @@ export async function itemsOfDrop(data: DataTransfer): Promise<Item[]> {
 
 /** What a file field holds; with `webkitdirectory` the browser names the paths below the chosen folder. */
 export function itemsOfInput(files: Iterable<File>): Item[] {
-  return Array.from(files, (file) => ({ path: pathOf(file), file }));
+  return inOrder(Array.from(files, (file) => ({ path: pathOf(file), file })));
 }
 
 /** Chromium writes a backslash of a name as a slash in the path, but not in the name. */
@@ -34,6 +34,11 @@ async function walk(entries: readonly FileSystemEntry[]): Promise<Item[]> {
     if (inside.length === 0) items.push({ path, file: null });
     ahead.push(...inside);
   }
+  return inOrder(items);
+}
+
+/** Neighbours in the tree become neighbours in packs: who reads a directory reads few of them. */
+function inOrder(items: Item[]): Item[] {
   return items.sort((first, second) => (first.path < second.path ? -1 : 1));
 }
 

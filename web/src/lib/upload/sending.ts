@@ -11,6 +11,9 @@ export type EditPut = components["schemas"]["EditPut"];
 const PART_PUTS = 50_000;
 const PART_BYTES = 12 << 20;
 
+/** Files that are read before their turn: at most as many MiB are in memory for it. */
+const READ_AHEAD = 16;
+
 /** One path to put; null is an empty directory. */
 export interface Item {
   readonly path: string;
@@ -45,7 +48,7 @@ export async function sendItems(
   const meter = new Meter(tell);
   const packer = new Packer(server, tools.digest, (bytes) => meter.add({ sent: bytes }));
   const puts: EditPut[] = [];
-  for (const item of items) puts.push(await putOf(item, packer, tools.gear, meter));
+  for await (const reading of readAhead(items)) puts.push(await putOf(reading, packer, tools.gear, meter));
   await packer.finish();
   const parts = inParts(puts);
   let commit = "";
@@ -55,12 +58,35 @@ export async function sendItems(
   return commit;
 }
 
-async function putOf({ path, file }: Item, packer: Packer, gear: Gear, meter: Meter): Promise<EditPut> {
+/** An item and, of a file that is one blob, its bytes on their way. */
+interface Reading extends Item {
+  readonly whole: Promise<Uint8Array> | null;
+}
+
+/** Items in their order, with the bytes of small files asked for before they are needed: each costs a round trip. */
+async function* readAhead(items: readonly Item[]): AsyncGenerator<Reading> {
+  const ahead: Reading[] = [];
+  for (const item of items) {
+    const { file } = item;
+    const isWhole = file !== null && file.size > 0 && file.size <= WHOLE_MOST;
+    const whole = isWhole ? readBytes(file, 0, file.size) : null;
+    // Whoever comes to this file hears of the error; until then nobody does.
+    whole?.catch(() => {});
+    ahead.push({ ...item, whole });
+    if (ahead.length >= READ_AHEAD) yield ahead.shift() as Reading;
+  }
+  yield* ahead;
+}
+
+async function putOf(reading: Reading, packer: Packer, gear: Gear, meter: Meter): Promise<EditPut> {
+  const { path, file } = reading;
   const text = toTextForm(path);
   if (!file) return { path: text, kind: "directory", size: 0, content: "nothing" };
   const counting = new Counting(meter);
   try {
-    const content = await contentOf(file, packer, gear, counting);
+    const content = reading.whole
+      ? await wholeOf(await reading.whole, packer, counting)
+      : await chunkedOf(file, packer, gear, counting);
     counting.whole();
     return { path: text, kind: "file", size: file.size, ...content };
   } catch (error) {
@@ -68,17 +94,14 @@ async function putOf({ path, file }: Item, packer: Packer, gear: Gear, meter: Me
   }
 }
 
-async function contentOf(
-  file: File,
-  packer: Packer,
-  gear: Gear,
-  waiter: Waiter,
-): Promise<Pick<EditPut, "content" | "digest">> {
+type Content = Pick<EditPut, "content" | "digest">;
+
+async function wholeOf(data: Uint8Array, packer: Packer, waiter: Waiter): Promise<Content> {
+  return { content: "blob", digest: toHex(await packer.add(data, waiter)) };
+}
+
+async function chunkedOf(file: File, packer: Packer, gear: Gear, waiter: Waiter): Promise<Content> {
   if (file.size === 0) return { content: "nothing" };
-  if (file.size <= WHOLE_MOST) {
-    const digest = await packer.add(await readBytes(file, 0, file.size), waiter);
-    return { content: "blob", digest: toHex(digest) };
-  }
   const digests: Uint8Array[] = [];
   const lengths: number[] = [];
   for await (const chunk of chunksOf(file, gear)) {

@@ -38,7 +38,7 @@ export function MergeDialog({ dataset, source, into, onClose }: Props) {
           void navigate({
             to: "/projects/$project/datasets/$dataset",
             params: place,
-            search: { tab: "commits", ref: target },
+            search: { tab: "commit", ref: commit.id },
           });
         },
       },

@@ -42,8 +42,9 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
   const [into, setInto] = useState(again?.into ?? path);
   // A dataset begins as the folder itself; later a folder comes beside what is there.
   const [keepFolder, setKeepFolder] = useState(again?.keepFolder ?? dataset.head !== null);
-  const [message, setMessage] = useState(again?.message ?? messageFor(items));
+  const [written, setWritten] = useState(again?.message);
   const plan = useMemo(() => planUpload(items, { into, keepFolder }), [items, into, keepFolder]);
+  const message = written ?? messageFor(items, plan.files);
   const names = branches.length > 0 ? branches.map((ref) => ref.name) : [dataset.default_branch];
 
   const start = () => {
@@ -92,7 +93,7 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
         <TextInput
           label="Message of the commit"
           value={message}
-          onChange={(event) => setMessage(event.currentTarget.value)}
+          onChange={(event) => setWritten(event.currentTarget.value)}
         />
         <Preview plan={plan} />
         <Refused plan={plan} />

@@ -34,9 +34,9 @@ it("leaves out what no tree can hold, and says why", () => {
 });
 
 it("has a message and a command for everything", () => {
-  expect(messageFor(folder)).toBe("Upload of images (2 files)");
-  expect(messageFor([file("a.csv")])).toBe("Upload of a.csv");
-  expect(messageFor([file("a"), file("b")])).toBe("Upload of 2 files");
+  expect(messageFor(folder, 2)).toBe("Upload of images (2 files)");
+  expect(messageFor([file("a.csv")], 1)).toBe("Upload of a.csv");
+  expect(messageFor([file("a"), file("b")], 2)).toBe("Upload of 2 files");
   const choice = { into: "", keepFolder: false };
   expect(uploadCommand("default/d@main", folder, choice)).toBe(
     "mill data clone default/d@main copy && cp -r images/. copy/ && cd copy && mill data sync",

@@ -41,9 +41,8 @@ export function planUpload(items: readonly Item[], { into, keepFolder }: Choice)
   return plan;
 }
 
-/** `Upload of images (3,214 files)`, `Upload of labels.csv`. */
-export function messageFor(items: readonly Item[]): string {
-  const files = items.filter((item) => item.file).length;
+/** `Upload of images (3,214 files)`, `Upload of labels.csv`; `files` are those that go. */
+export function messageFor(items: readonly Item[], files: number): string {
   const folder = folderOf(items);
   if (folder) return `Upload of ${folder} (${plural(files, "file")})`;
   return items.length === 1 ? `Upload of ${items[0]?.path}` : `Upload of ${plural(files, "file")}`;
