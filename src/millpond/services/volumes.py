@@ -118,7 +118,8 @@ def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
             audit.record(tx, now=now, actor=actor, action="volume.delete", subject=name)
     announce(deps, marked, "evicting")
     if held:
-        raise _in_use(volume, names, clearing=all(view.cached.state is CachedState.EVICTING for view in held))
+        going = all(view.cached.state is CachedState.EVICTING for view in held)
+        raise _in_use(volume, names, forced=force, clearing=going)
     _tell(deps, volume, "deleted")
 
 
@@ -191,10 +192,14 @@ def _taken(deps: Deps, volume: Volume) -> NameTaken:
     return NameTaken(f"There is a volume {volume.name!r} already.", hint="Choose another name.")
 
 
-def _in_use(volume: Volume, names: Sequence[str], *, clearing: bool) -> InUse:
+def _in_use(volume: Volume, names: Sequence[str], *, forced: bool, clearing: bool) -> InUse:
     """`clearing` in the details: all of it is on its way out, so asking again in a moment is enough."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    hint = "It is being cleared: ask again in a moment." if clearing else "`--force` clears what nobody uses."
+    hint = "`--force` clears what nobody uses."
+    if forced:
+        hint = "What is used can go when its jobs have ended, what is pinned after `mill cache unpin`."
+    if clearing:
+        hint = "It is being cleared: ask again in a moment."
     return InUse(
         f"Volume {volume.name!r} holds {', '.join(names[:_NAMED])}{more}.",
         hint=hint,

@@ -90,12 +90,14 @@ def test_removing_says_what_is_there_and_force_clears_what_nobody_uses(deps: Dep
     with pytest.raises(InUse) as caught:
         volumes.delete(deps, the_admin(deps), "nfs", force=False)
     assert len(caught.value.details["depends"]) == 2
+    assert "--force" in (caught.value.hint or "")
     with pytest.raises(InUse):
         volumes.delete(deps, the_admin(deps), "nfs", force=True)
     carry_out(deps, agent)
     with pytest.raises(InUse) as caught:
         volumes.delete(deps, the_admin(deps), "nfs", force=True)
     assert caught.value.details["depends"] == [f"default/xray@{held.id[:8]} (ready, used by job default/{job.name})"]
+    assert "--force" not in (caught.value.hint or "")
     with deps.db.write() as tx:
         caches.release_for_job(tx, job.id, now=deps.clock.now())
     with pytest.raises(InUse):
