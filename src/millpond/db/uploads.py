@@ -107,6 +107,13 @@ def unverified(
     return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
 
 
+def unread_of_others(tx: Connection, project_id: str, owner: str) -> Sequence[Pack]:
+    """Packs that lie in the lake, condemned or not, that nobody has read yet and `owner` did not bring."""
+    there = pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value))
+    query = select(pack).where(pack.c.project_id == project_id, there, pack.c.verified_at.is_(None))
+    return [_pack(row) for row in tx.execute(query.where(pack.c.owner != owner))]
+
+
 def to_verify(
     tx: Connection, *, limit: int, used_before: datetime, promised_before: datetime, wanted: Collection[str]
 ) -> Sequence[Pack]:

@@ -16,13 +16,13 @@ from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound, Unavailabl
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
+from millpond.services import verify
 from millpond.services.deps import Deps
 from millpond.services.leaf_check import (
     CheckedLeaf,
     announce_locators,
     check_boundaries,
     check_leaf,
-    may_change,
     trusted,
     write_locator,
 )
@@ -255,10 +255,12 @@ def on_own_packs(deps: Deps, project_id: str, owner: str, leaves: Collection[str
     """
     pages = ProjectPages(deps.store, deps.pages, project_id)
     with deps.db.read() as tx:
-        packs_of = blobs.packs_of_pages(tx, project_id, () if deps.store.signed_puts_only_create else leaves)
+        unread = uploads.unread_of_others(tx, project_id, owner)
+        changing = {pack.id for pack in unread if not verify.is_sealed(deps, pack)}
+        packs_of = blobs.packs_of_pages(tx, project_id, leaves if changing else ())
     checked: list[CheckedLeaf] = []
     for page_id, packs in packs_of.items():
-        if may_change(deps, project_id, owner, packs):
+        if not changing.isdisjoint(packs):
             page = decode_page(pages.page(page_id))
             assert isinstance(page, LeafPage)
             checked.append(check_leaf(deps, project_id, owner, page_id, page))
