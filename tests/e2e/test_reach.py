@@ -31,6 +31,8 @@ OTHER_SCREENS = {
     "/runs": "Runs",
     "/compute": "Compute",
     "/projects": "Projects",
+    "/sources": "Sources",
+    "/sources?tab=connections": "Sources",
     "/tokens": "Tokens",
     "/users": "Users",
     "/audit": "Audit",

@@ -8,6 +8,8 @@ from typing import Protocol
 from millpond.errors import ChangedOutside
 from millpond.model.connection import ExternalObject
 
+_ETAG_MOST = 1000
+
 
 class ExternalPlace(Protocol):
     """Objects by URI. Every method may be called from any thread and again.
@@ -49,7 +51,8 @@ def same_etag(one: str | None, other: str | None) -> bool:
 
 
 def strong(etag: str | None) -> str | None:
-    """The bare text of a strong ETag; None for a weak one, which does not promise equal bytes."""
-    if not etag or etag.startswith("W/"):
+    """The bare text of a strong ETag; None for a weak one, which does not promise equal bytes, and for an odd one."""
+    if not etag or etag.startswith("W/") or len(etag) > _ETAG_MOST:
         return None
-    return etag.strip('"') or None
+    bare = etag.strip('"')
+    return bare if bare and all(32 < ord(character) < 127 and character != '"' for character in bare) else None

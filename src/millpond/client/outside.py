@@ -21,6 +21,8 @@ from millpond.wire.data import Urls, UrlsRequest
 # URLs live 15 minutes at most. Measured by our own clock from the moment they came, so no two clocks must agree.
 URL_SECONDS = 600.0
 URLS_AT_ONCE = 500
+# A request may have 1 MiB, and text may be longer than the bytes it stands for.
+_PATHS_BYTES = 200_000
 # Each part is a request of its own, which is tried again if it breaks off.
 _PART = 8 << 20
 
@@ -87,7 +89,13 @@ class Outside:
 
     def _ask(self, entry: Entry) -> None:
         """Ask for one URL, and in the same request for those that will be needed next."""
-        wanted = {entry.path: entry, **dict(islice(self._soon.items(), URLS_AT_ONCE))}
+        wanted = {entry.path: entry}
+        length = 0
+        for path, one in islice(self._soon.items(), URLS_AT_ONCE):
+            length += len(path)
+            if length > _PATHS_BYTES:
+                break
+            wanted[path] = one
         came = self._clock()
         request = UrlsRequest(external=[to_text(path) for path in wanted])
         answer = self._api.send("POST", self._path, Urls, request, idempotent=True)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.blobs.external import strong
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat
 from millpond.lake.documents import FORMAT, decode_document, encode_document
@@ -56,6 +57,8 @@ def decode_descriptor(data: Buffer) -> Descriptor:
     known = {"connection", "etag", "format", "sha256", "size", "uri"}
     if not all(isinstance(text, str) and text for text in texts) or document.keys() - known:
         raise BadFormat("A descriptor does not have the right shape.")
+    if strong(str(texts[2])) is None:
+        raise BadFormat("A descriptor has no strong ETag.")
     if not isinstance(size, int) or isinstance(size, bool) or not 0 < size < 1 << 63:
         raise BadFormat("A descriptor has an impossible size.")
     if sha256 is not None and not (isinstance(sha256, str) and _SHA256.fullmatch(sha256)):

@@ -49,6 +49,9 @@ def test_a_descriptor_byte_by_byte() -> None:
         encode_descriptor(ONE).replace(b'"size":3', b'"sha256":"xyz","size":3'),
         encode_descriptor(ONE).replace(b'"size":3', b'"other":1,"size":3'),
         encode_descriptor(ONE).replace(b'"archive"', b'""'),
+        encode_descriptor(Descriptor("a", "s3://b/x", 3, 'W/"weak"')),
+        encode_descriptor(Descriptor("a", "s3://b/x", 3, "two\r\nlines: x")),
+        encode_descriptor(Descriptor("a", "s3://b/x", 3, "\u00fc")),
         encode_descriptor(ONE).replace(b'"archive"', b'"' + b"x" * 20_000 + b'"'),
     ],
 )  # fmt: skip

@@ -84,7 +84,7 @@ function LastRun({ source }: { source: Source }) {
   return (
     <Stack gap={0}>
       <Time at={source.ended_at} />
-      <Text size="xs" c={source.problem ? "red.9" : "dimmed"} maw={320} className="source-result">
+      <Text size="xs" c={source.problem ? undefined : "dimmed"} maw={320} className="source-result">
         {source.problem ?? (source.result && describeResult(source.result))}
       </Text>
     </Stack>
