@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api check fix test test-long bench-lake docs screenshots clean
+.PHONY: help demo setup web web-api check fix test test-long bench-lake bench-lake-large bench-lake-million docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,6 +50,12 @@ test-long: $(VENV)/.made web ## the full storms, long property runs, all browser
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
 	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384) --rounds $(or $(ROUNDS),3)
+
+bench-lake-large: $(VENV)/.made ## one large file against dd and BLAKE3, raw PUTs and GETs, cp; SIZE=4294967296
+	@$(BIN)/python -m benchmarks.bench_large --size $(or $(SIZE),4294967296)
+
+bench-lake-million: $(VENV)/.made ## listings, differences and put on a commit of many files; FILES=1000000
+	@$(BIN)/python -m benchmarks.bench_million --files $(or $(FILES),1000000)
 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api

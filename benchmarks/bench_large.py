@@ -207,6 +207,7 @@ def report(rounds: list[Row], size: int) -> None:
             "up_vs_put": times["raw put"] / times["mill up"],
             "down_vs_get": times["raw get"] / times["mill down"],
             "down_vs_cp": times["cp"] / times["mill down"],
+            "down_vs_get_and_cp": (times["raw get"] + times["cp"]) / times["mill down"],
             "resent_percent": times["resent"] * 100,
             "peak_rss_mb": times["peak rss"],
         }
