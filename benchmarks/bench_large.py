@@ -102,10 +102,10 @@ def one_round(work: Path, file: Path, mill: Mill, seaweed: Seaweed) -> Row:
     raw = bucket(seaweed)
     note(found, "raw put", raw_put(raw, size))
     mill.run("data", "init", "large", cwd=copy)
-    server = cpu_of(mill)
+    server = mill.server_cpu_seconds
     up = mill.run("data", "sync", "-m", "all", cwd=copy)
     note(found, "mill up", up)
-    found["server cpu"] = cpu_of(mill) - server
+    found["server cpu"] = mill.server_cpu_seconds - server
     print(f"  {'the server':<14} {'':>9}  {found['server cpu']:7.2f} s of CPU meanwhile", flush=True)
     note(found, "raw get", raw_get(raw, size))
     note(found, "cp", into_fresh(work, lambda target: flushed(work, target, "cp", file, target / "large.bin")))
@@ -168,11 +168,6 @@ def into_fresh(work: Path, contender: Callable[[Path], Measured]) -> Measured:
     finally:
         shutil.rmtree(target)
         os.sync()
-
-
-def cpu_of(mill: Mill) -> float:
-    used = mill.server.cpu_times()
-    return used.user + used.system
 
 
 def stored(store: S3Store) -> int:

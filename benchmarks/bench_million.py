@@ -152,17 +152,17 @@ def ask(found: Row, when: str, mill: Mill, api: Api, first: Commit, second: Comm
         ("list one folder", entries("parts/0500")),
         ("diff of 10", diff),
     ):
-        cpu = cpu_of(mill)
-        note(found, f"{when}{name}, first", timed(question), cpu_of(mill) - cpu)
-        cpu = cpu_of(mill)
+        cpu = mill.server_cpu_seconds
+        note(found, f"{when}{name}, first", timed(question), mill.server_cpu_seconds - cpu)
+        cpu = mill.server_cpu_seconds
         again = median(timed(question) for _ in range(TIMES))
-        note(found, f"{when}{name}", again, (cpu_of(mill) - cpu) / TIMES)
+        note(found, f"{when}{name}", again, (mill.server_cpu_seconds - cpu) / TIMES)
 
 
 def put(found: Row, mill: Mill, work: Path) -> None:
     """The whole command, one file into the middle, each time a new one."""
     times: list[Measured] = []
-    server = cpu_of(mill)
+    server = mill.server_cpu_seconds
     for number in range(6):
         (work / "one.txt").write_text(f"one more, {number}")
         times.append(mill.run("data", "put", str(work / "one.txt"), f"million:parts/0500/new-{number}.txt", cwd=work))
@@ -170,7 +170,8 @@ def put(found: Row, mill: Mill, work: Path) -> None:
     again = times[1:]
     note(found, "put", median(one.seconds for one in again), median(one.cpu_seconds for one in again))
     print(
-        f"  {'the server, for one put':<40} {'':>8}     {(cpu_of(mill) - server) / 6 * 1000:7.0f} ms of CPU", flush=True
+        f"  {'the server, for one put':<40} {'':>8}     {(mill.server_cpu_seconds - server) / 6 * 1000:7.0f} ms of CPU",
+        flush=True,
     )
 
 
@@ -178,11 +179,6 @@ def timed(question: Callable[[], object]) -> float:
     began = time.perf_counter()
     question()
     return time.perf_counter() - began
-
-
-def cpu_of(mill: Mill) -> float:
-    used = mill.server.cpu_times()
-    return used.user + used.system
 
 
 def note(found: Row, name: str, seconds: float, cpu: float = 0.0) -> None:

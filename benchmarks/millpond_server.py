@@ -30,6 +30,12 @@ class Mill:
     def run(self, *words: str, cwd: Path) -> Measured:
         return run([MILL, *words], cwd=cwd, env=self.environment)
 
+    @property
+    def server_cpu_seconds(self) -> float:
+        """Processor time of the server so far, without its agent."""
+        used = self.server.cpu_times()
+        return float(used.user + used.system)
+
     def say(self, *words: str, cwd: Path) -> str:
         done = subprocess.run(
             [MILL, *words], cwd=cwd, env={**os.environ, **self.environment}, capture_output=True, text=True, check=True
