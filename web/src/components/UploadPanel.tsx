@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Group, Paper, Progress, Stack, Text, Tooltip } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
+import { useSession } from "../api/session";
 import { uploads, useUploads } from "../hooks/useUploads";
 import { formatBytes, formatElapsed, plural } from "../lib/quantity";
 import { rateOf, secondsLeft } from "../lib/upload/rate";
@@ -8,7 +9,8 @@ import { TextLink } from "./TextLink";
 
 /** The uploads of this tab, in the corner of every page. */
 export function UploadPanel() {
-  const states = useUploads();
+  const by = useSession()?.user.name;
+  const states = useUploads().filter((upload) => upload.by === by);
   if (states.length === 0) return null;
   return (
     <Stack className="upload-panel" gap="xs" component="section" aria-label="Uploads">

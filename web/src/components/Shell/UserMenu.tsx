@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconKey, IconLock, IconLogout, IconUserCircle } from "@tabler/icons-react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useSession, useSignOut } from "../../api/session";
+import { uploads } from "../../hooks/useUploads";
 import { ChangePassword } from "./ChangePassword";
 
 export function UserMenu() {
@@ -11,7 +12,10 @@ export function UserMenu() {
   const signOut = useSignOut();
   const [changing, password] = useDisclosure(false);
   if (!session) return null;
-  const leave = () => signOut.mutate(undefined, { onSettled: () => navigate({ to: "/login" }) });
+  const leave = () => {
+    uploads.leave();
+    signOut.mutate(undefined, { onSettled: () => navigate({ to: "/login" }) });
+  };
   return (
     <>
       <Menu position="bottom-end" width={220}>

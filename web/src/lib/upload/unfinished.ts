@@ -5,6 +5,8 @@ const NAME = "uploads";
 
 export interface Unfinished {
   readonly id: string;
+  /** Who began it: nobody else who uses this browser sees it. */
+  readonly by: string;
   readonly project: string;
   readonly dataset: string;
   readonly branch: string;

@@ -24,6 +24,7 @@ class FakeWorker implements WorkerLike {
 
 const upload: Unfinished = {
   id: "u1",
+  by: "mary",
   project: "default",
   dataset: "digits",
   branch: "main",
@@ -87,6 +88,14 @@ it("ends at once when it is cancelled, and is forgotten", () => {
   expect(listUnfinished()).toEqual([]);
   workers[0]?.say({ kind: "done", commit: "too late" });
   expect(uploads.list()).toEqual([]);
+});
+
+it("ends with its session, but is not forgotten", () => {
+  const { uploads, workers } = begin();
+  uploads.leave();
+  expect(workers[0]?.ended).toBe(true);
+  expect(uploads.list()).toEqual([]);
+  expect(listUnfinished()).toEqual([upload]);
 });
 
 it("says when the server is away", () => {

@@ -87,6 +87,11 @@ export class Uploads {
     this.dismiss(id);
   }
 
+  /** Stop all of them when somebody signs out; they can be gone on with later. */
+  leave(): void {
+    for (const { id } of this.states) this.dismiss(id);
+  }
+
   /** Out of the list. */
   dismiss(id: string): void {
     this.begun.get(id)?.worker.terminate();
@@ -151,17 +156,7 @@ export class Uploads {
   }
 }
 
-function unfinishedOf({
-  id,
-  project,
-  dataset,
-  branch,
-  into,
-  keepFolder,
-  message,
-  files,
-  bytes,
-  at,
-}: UploadState) {
-  return { id, project, dataset, branch, into, keepFolder, message, files, bytes, at };
+function unfinishedOf(state: UploadState): Unfinished {
+  const { id, by, project, dataset, branch, into, keepFolder, message, files, bytes, at } = state;
+  return { id, by, project, dataset, branch, into, keepFolder, message, files, bytes, at };
 }

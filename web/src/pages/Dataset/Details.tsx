@@ -98,9 +98,12 @@ function Summary({ dataset }: { dataset: Dataset }) {
 function DatasetTabs({ dataset }: { dataset: Dataset }) {
   const { tab = "commits", ref } = route.useSearch();
   const navigate = route.useNavigate();
-  // One commit is part of the list it was chosen from, and no ref to keep for the other tabs' lists.
+  // One commit is part of the list it was chosen from, to which its tab leads back.
   const shown = tab === "commit" ? "commits" : tab;
-  const change = (value: string | null) => navigate({ search: { ref, tab: value as typeof tab } });
+  const change = (value: string | null) => {
+    const isBack = tab === "commit" && value === "commits";
+    void navigate({ search: { ref: isBack ? undefined : ref, tab: value as typeof tab } });
+  };
   return (
     <Tabs value={shown} onChange={change} keepMounted={false}>
       <Tabs.List mb="md">

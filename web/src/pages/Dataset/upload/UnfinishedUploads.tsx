@@ -2,6 +2,7 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { IconUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import type { DatasetPlace } from "../../../api/datasets";
+import { useSession } from "../../../api/session";
 import { Time } from "../../../components/Time";
 import { useUploads } from "../../../hooks/useUploads";
 import { formatBytes, plural } from "../../../lib/quantity";
@@ -13,8 +14,10 @@ export function UnfinishedUploads({ project, dataset }: DatasetPlace) {
   const choosers = useUploadChoosers();
   const running = new Set(useUploads().map((upload) => upload.id));
   const [, setForgotten] = useState(0);
+  const by = useSession()?.user.name;
   const found = listUnfinished().filter(
-    (upload) => upload.project === project && upload.dataset === dataset && !running.has(upload.id),
+    (upload) =>
+      upload.by === by && upload.project === project && upload.dataset === dataset && !running.has(upload.id),
   );
   if (!choosers) return null;
   const forget = (upload: Unfinished) => {

@@ -15,6 +15,7 @@ import { IconAlertTriangle, IconUpload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { refsQuery } from "../../../api/datasets";
+import { useSession } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { uploads } from "../../../hooks/useUploads";
@@ -37,6 +38,7 @@ interface Props {
 export function UploadDialog({ dataset, items, again, branch, path, onClose }: Props) {
   const place = { project: dataset.project, dataset: dataset.name };
   const branches = (useQuery(refsQuery(place)).data?.items ?? []).filter((ref) => ref.type === "branch");
+  const by = useSession()?.user.name ?? "";
   const folder = useMemo(() => folderOf(items), [items]);
   const [target, setTarget] = useState(again?.branch ?? branch);
   const [into, setInto] = useState(again?.into ?? path);
@@ -52,7 +54,7 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
     const at = new Date().toISOString();
     const { files, bytes } = plan;
     const choice = { branch: target, into, keepFolder, message };
-    uploads.start({ id: newId(), ...place, ...choice, files, bytes, at }, plan.items);
+    uploads.start({ id: newId(), by, ...place, ...choice, files, bytes, at }, plan.items);
     onClose();
   };
   return (
