@@ -113,7 +113,10 @@ def objects(tx: Connection, source_id: str) -> dict[bytes, SourceObject]:
 def put_objects(tx: Connection, source_id: str, found: Iterable[SourceObject]) -> None:
     for batch in batches(list(found)):
         forget_objects(tx, source_id, [value.path for value in batch])
-        rows = [{"source_id": source_id, **asdict(value)} for value in batch]
+        rows = [
+            {"source_id": source_id, "path": one.path, "etag": one.etag, "size": one.size, "digest": one.digest}
+            for one in batch
+        ]
         tx.execute(source_object.insert(), rows)
 
 

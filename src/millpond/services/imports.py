@@ -10,7 +10,7 @@ from typing import Any
 from millpond.blobs.external import ExternalPlace, same_etag
 from millpond.blobs.guarded_http import shown
 from millpond.decide.import_plan import ImportPlan, plan_import
-from millpond.errors import BadFormat, BadRequest, Incomplete
+from millpond.errors import BadRequest, Incomplete
 from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.digests import digest_of
 from millpond.lake.external import describe, encode_descriptor
@@ -108,7 +108,7 @@ def carry_out(
         looked = look(place, order.connection.place, order.wanted)
         _check_not_emptied(order, looked)
         if not order.copies:
-            _skip_unnoticed(order, looked)
+            _skip_unnoticed(looked)
         uploader = ServerUploader(deps, upload_service.create(deps, actor, project))
         work = _Work(deps, actor, dataset, order, looked, place, uploader, still_wanted)
         try:
@@ -125,13 +125,12 @@ def _check_not_emptied(order: Order, looked: Looked) -> None:
         )
 
 
-def _skip_unnoticed(order: Order, looked: Looked) -> None:
+def _skip_unnoticed(looked: Looked) -> None:
     for path, found in list(looked.objects.items()):
-        try:
-            _registered(order, path, found)
-        except BadFormat as error:
+        if found.size and found.etag is None:
             del looked.objects[path]
-            looked.skip(found.uri, f"{error.message} Copy it instead, with a source.")
+            why = "Its place gives no strong ETag, so a change would go unnoticed. Copy it instead, with a source."
+            looked.skip(found.uri, why)
 
 
 def _registered(order: Order, path: bytes, found: ExternalObject) -> tuple[Entry, bytes]:
@@ -188,7 +187,7 @@ class _Work:
         )
 
     def _standing(self) -> Iterator[SourceObject]:
-        for path, found in self.looked.objects.items():
+        for path, found in self.looked.objects.items() if self.order.source else ():
             if path in self.put:
                 entry = self.put[path]
             elif self.order.copies:

@@ -3,8 +3,10 @@ import { Anchor, Group, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { ApiError } from "../api/problem";
 
+const CLOSE = { "aria-label": "Close" };
+
 export function notifyDone(message: string): void {
-  notifications.show({ message, color: "green" });
+  notifications.show({ message, color: "green", closeButtonProps: CLOSE });
 }
 
 /** What was done, with a way back. */
@@ -12,6 +14,7 @@ export function notifyUndo(message: string, undo: () => void): void {
   const id = notifications.show({
     color: "gray",
     autoClose: 10_000,
+    closeButtonProps: CLOSE,
     message: (
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm">{message}</Text>
@@ -38,6 +41,7 @@ export function notifyError(error: unknown): void {
     title: error instanceof Error ? error.message : "Something went wrong.",
     message: [known?.hint, known?.requestId && `Request ${known.requestId}`].filter(Boolean).join(" "),
     autoClose: 12_000,
+    closeButtonProps: CLOSE,
   });
 }
 

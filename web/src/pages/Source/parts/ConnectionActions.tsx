@@ -72,5 +72,6 @@ function say(name: string, found: ConnectionTest): void {
       </Text>
     ),
     autoClose: 12_000,
+    closeButtonProps: { "aria-label": "Close" },
   });
 }
