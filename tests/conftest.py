@@ -22,6 +22,7 @@ settings.load_profile("quick")
 REAL_PARTS = frozenset({"postgres", "rclone", "seaweed"})
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which writes groups into the names of tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes seconds to start is started once: all tests that share it run in one worker."""
     for item in items:

@@ -23,6 +23,7 @@ ONE_PIXEL = bytes.fromhex(
 STATIC = Path(__file__).parents[2] / "src" / "millpond" / "api" / "static"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which writes groups into the names of tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All journeys share one server and one browser: one worker runs them."""
     for item in items:

@@ -15,7 +15,7 @@ from tests.e2e.conftest import Mill
 @pytest.fixture
 def letters(mill: Mill, tmp_path: Path, request: pytest.FixtureRequest) -> str:
     """A dataset with one commit, named like the test."""
-    name = request.node.name.replace("_", "-")[5:40]
+    name = request.node.originalname.replace("_", "-")[5:40]
     root = tmp_path / name
     root.mkdir()
     (root / "a.txt").write_text("one\ntwo\nthree\n")

@@ -15,7 +15,7 @@ from tests.integration.cli import Mill
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-changes") / "data") as running:
+    with mill_up(tmp_path_factory.mktemp("cli-changes") / "data", "--no-agent") as running:
         yield running
 
 
@@ -25,9 +25,9 @@ def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> M
 
 
 @pytest.fixture
-def folder(mill: Mill, tmp_path: Path) -> Path:
+def folder(mill: Mill, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A working copy of a dataset named like the test, with one commit."""
-    name = os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].partition(" ")[0].replace("_", "-")[:40]
+    name = request.node.originalname.replace("_", "-")[:40]
     root = tmp_path / name
     (root / "d").mkdir(parents=True)
     (root / "a.txt").write_text("a")
