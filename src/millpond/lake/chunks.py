@@ -19,7 +19,7 @@ CHUNK_LEAST = 256 << 10
 CHUNK_AVERAGE = 1 << 20
 CHUNK_MOST = 4 << 20
 
-# Read at once: several chunks, and so little that they are still in the processor's cache when they are hashed.
+# Read at once: several chunks. Two blocks are in memory for each file that is being read.
 BLOCK = 8 << 20
 
 _NOTHING = memoryview(b"")
