@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -50,8 +51,10 @@ def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterat
         f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3", f"-s3.port={s3}", "-volume.max=100",
         "-master.volumeSizeLimitMB=1024", "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0",
     ]  # fmt: skip
+    # It would take keys of the environment for its own, and refuse everybody else.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     with open(directory / "seaweed.log", "wb") as log:
-        process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory)
+        process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory, env=environment)
     try:
         seaweed = Seaweed(endpoint=f"http://127.0.0.1:{s3}", bucket=bucket)
         _wait_until_writable(seaweed, process, directory / "seaweed.log")
