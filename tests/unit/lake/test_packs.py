@@ -99,6 +99,7 @@ def test_an_empty_writer_takes_what_is_larger_than_its_target() -> None:
         (b"RIFF\0\0\0\0WEBP" + bytes(10_000), RAW),
         (b"RIFF\0\0\0\0WAVE" + bytes(10_000), ZSTD),
     ],
+    ids=["words", "short", "noise", "png", "mp4", "webp", "wave"],
 )
 def test_compresses_where_it_pays(raw: bytes, encoding: int) -> None:
     chosen, stored = encode_blob(raw)
