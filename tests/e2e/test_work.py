@@ -92,6 +92,7 @@ def test_a_job_is_submitted_from_the_page_and_run_again(screen: Screen, digits: 
     form.get_by_role("textbox", name="Command").fill("ls $MILL_DATA_DIGITS | wc -l")
     form.get_by_label("Data").fill(f"{digits}@main")
     form.get_by_label("Data").press("Enter")
+    form.get_by_label("Data").press("Tab")
     expect(form.get_by_text("mill submit --data digits@main --no-code -- sh -c")).to_be_visible()
     form.get_by_role("button", name="Submit").click()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=30_000)
@@ -103,6 +104,7 @@ def test_a_job_is_submitted_from_the_page_and_run_again(screen: Screen, digits: 
     expect(form.get_by_text("A quotation mark is not closed.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_volume_is_added_and_removed(screen: Screen, tmp_path: Path) -> None:
     page = screen.page
     screen.open("/caches")

@@ -113,6 +113,8 @@ function Data({ form }: { form: Form }) {
       description="Datasets, with @ and a branch, tag or commit if it is not main; Enter takes one over"
       data={[...new Set(names)]}
       acceptValueOnBlur
+      limit={20}
+      maxDropdownHeight={140}
       {...form.getInputProps("inputs")}
     />
   );
