@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from uuid import uuid4
 
@@ -60,3 +61,29 @@ class TestRclone(SignedUrlContract):
     @pytest.fixture
     def store(self, rclone: Rclone) -> BlobStore:
         return open_store(rclone.url(uuid4().hex), environment=CREDENTIALS)
+
+
+def _cloud(variable: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(
+        variable not in os.environ, reason=f"not run: {variable} names no bucket, and nothing here plays one"
+    )
+
+
+@pytest.mark.long
+@_cloud("MILL_TEST_GCS")
+class TestGoogle(SignedUrlContract):
+    """With `MILL_TEST_GCS=gs://bucket/prefix` and the usual Google credentials."""
+
+    @pytest.fixture
+    def store(self) -> BlobStore:
+        return open_store(f"{os.environ['MILL_TEST_GCS']}/{uuid4().hex}")
+
+
+@pytest.mark.long
+@_cloud("MILL_TEST_AZURE")
+class TestAzure(SignedUrlContract):
+    """With `MILL_TEST_AZURE=az://container/prefix` and the usual AZURE_* credentials."""
+
+    @pytest.fixture
+    def store(self) -> BlobStore:
+        return open_store(f"{os.environ['MILL_TEST_AZURE']}/{uuid4().hex}")
