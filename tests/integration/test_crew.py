@@ -43,8 +43,15 @@ def commit(data: DataServer, tmp_path_factory: pytest.TempPathFactory) -> Commit
 
 
 def crew_members() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if "millpond.lake.writer_process" in child.cmdline()]
+    """Those of our children that write for a fetch; others belong to other tests."""
+    return [child for child in psutil.Process().children() if _is_member(child)]
+
+
+def _is_member(process: psutil.Process) -> bool:
+    try:
+        return "millpond.lake.writer_process" in process.cmdline()
+    except psutil.ZombieProcess:
+        return False
 
 
 def source_of(data: DataServer, commit: Commit) -> ApiDownloader:

@@ -308,9 +308,10 @@ def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
             os.setsid()
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            # The first two are ignored by the keeper, the others by Python itself.
-            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.SIG_DFL)
+            # Ignored by the keeper, by Python itself, or by whoever started the agent (nohup, a shell's `&`).
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+                if signal.getsignal(number) is signal.SIG_IGN:
+                    signal.signal(number, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log, 1)
             os.dup2(log, 2)
