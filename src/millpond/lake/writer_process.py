@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from millpond.errors import Forbidden, MillError, VolumeProblem
 from millpond.lake.http import DataPlane
+from millpond.lake.ranges import SEGMENT_MOST
 from millpond.lake.target import Target
 from millpond.lake.writing import Order, write_range
 
@@ -27,6 +28,21 @@ _LENGTH = struct.Struct("<I")
 
 # In place of an error's code: the URL was too old, and nothing was written.
 EXPIRED = "expired"
+
+
+class _Memory(threading.local):
+    """What the ranges of one thread are read into, one after the other."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def of(self, size: int) -> memoryview:
+        if len(self._buffer) < size:
+            self._buffer = bytearray(max(size, SEGMENT_MOST))
+        return memoryview(self._buffer)
+
+
+_memory = _Memory()
 
 
 def send(pipe: BinaryIO, message: Any) -> None:
@@ -63,14 +79,13 @@ def _work(
 ) -> None:
     number, url, order = message
     code, text, hint = "", "", None
-    read = partial(plane.get_range, url)
     try:
         try:
-            data = read(order.start, order.end)
+            data = plane.read_range(url, order.start, order.end, _memory.of(order.end - order.start))
         except Forbidden:
             code = EXPIRED
         else:
-            write_range(order, data, read, into)
+            write_range(order, data, partial(plane.get_range, url), into)
     except MillError as error:
         code, text, hint = error.code, error.message, error.hint
     except Exception as error:  # noqa: BLE001 - told to the one who waits
