@@ -13,8 +13,8 @@ from millpond.lake.transfer import Meter, Slot, Uploader
 
 _SENDERS = 3
 # Blobs whose presence is asked for at once.
-_ASK_DIGESTS = 2000
-_ASK_BYTES = 16 << 20
+_ASK_DIGESTS = 4000
+_ASK_BYTES = 32 << 20
 
 
 class Packer:

@@ -82,6 +82,8 @@ class Target:
     def make_parents(self, path: bytes) -> None:
         """Make the directories above `path`. Paths come in order, so each directory is made once."""
         parent = path.rpartition(b"/")[0]
+        if parent == (self._above[-1] if self._above else b""):
+            return
         while self._above and not (parent + b"/").startswith(self._above[-1] + b"/"):
             self._above.pop()
         at = len(self._above[-1]) if self._above else 0
