@@ -18,7 +18,7 @@ function stepsOf(home: Home): Step[] {
     },
     {
       done: home.computes_connected > 0 && home.volume_bytes > 0,
-      words: "Connect a compute and a volume beside it (`mill up` brings one of each)",
+      words: "Connect a compute and a volume beside it (mill up brings one of each)",
       command: "mill volume add fast /mnt/fast",
     },
     {
