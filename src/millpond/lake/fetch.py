@@ -237,10 +237,12 @@ class _Fetch:
         if self._crew is None or not self._send(order):
             read = self._reading(order.pack_id)
             write_range(order, read(order.start, order.end), read, self._into)
-        self._meter.add(sent=order.end - order.start)
+        files = written = 0
         for place in segment.places:
             for use in uses[place.digest]:
-                self._count(use, place.raw)
+                files += isinstance(use, Entry) or self._is_finished(use[0])
+                written += place.raw
+        self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
     def _send(self, order: Order) -> bool:
         """Whether the crew has carried the order out; it cannot where a URL does not work (any more)."""
@@ -250,15 +252,12 @@ class _Fetch:
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)
 
-    def _count(self, use: Entry | tuple[_Parts, int], size: int) -> None:
-        if isinstance(use, Entry):
-            self._meter.add(files=1, bytes=size)
-            return
-        parts, _ = use
+    def _is_finished(self, parts: _Parts) -> bool:
+        """Whether this was the last part of its file, which is given its mode and time then."""
         last = parts.is_last()
         if last:
             self._into.end_file(parts.entry.path, parts.entry.kind)
-        self._meter.add(files=int(last), bytes=size)
+        return last
 
     def _read_external(self, entries: list[Entry]) -> None:
         """Several at a time; each is cut as a plain file would be, so that it is known what came."""

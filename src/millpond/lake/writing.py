@@ -15,6 +15,8 @@ from millpond.lake.target import Target
 from millpond.model.path import to_text
 from millpond.model.tree import Kind
 
+_FILES = {kind.value: kind for kind in Kind}
+
 # Bytes `start` to `end` (not included) of the order's pack.
 ReadRange = Callable[[int, int], Buffer]
 
@@ -79,7 +81,7 @@ def _write(use: Use, content: Buffer, into: Target) -> None:
     if use.kind == Kind.SYMLINK:
         into.write_link(use.path, _link_target(use, content))
     else:
-        into.write_file(use.path, Kind(use.kind), content)
+        into.write_file(use.path, _FILES[use.kind], content)
 
 
 def _link_target(use: Use, content: Buffer) -> bytes:
