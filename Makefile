@@ -46,7 +46,7 @@ test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
-	@$(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=long
+	@$(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=long --timeout 900
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384
 	@$(BIN)/python -m benchmarks.bench_lake --files $(or $(FILES),30000) --size $(or $(SIZE),16384) --rounds $(or $(ROUNDS),3)
