@@ -167,17 +167,20 @@ class _Folder:
                 os.close(descriptor)
 
     def status(self, path: bytes) -> os.stat_result | None:
-        try:
-            return os.stat(self._place(path), dir_fd=self._descriptor, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
+        """What lies at this path; None also where a link stands for one of its directories: that leads elsewhere."""
+        if not self._is_reached(path):
             return None
+        return self._look(path)
 
     def remove_file(self, path: bytes) -> None:
-        with suppress(FileNotFoundError):
-            os.unlink(self._place(path), dir_fd=self._descriptor)
+        if self._is_reached(path):
+            with suppress(FileNotFoundError):
+                os.unlink(self._place(path), dir_fd=self._descriptor)
 
     def remove_directory(self, path: bytes) -> bool:
         """False if it holds something still, or is none."""
+        if not self._is_reached(path):
+            return False
         try:
             os.rmdir(self._place(path), dir_fd=self._descriptor)
         except OSError:
@@ -198,6 +201,22 @@ class _Folder:
 
     def take(self, other: _Folder, path: bytes) -> None:
         os.replace(other._place(path), self._place(path), src_dir_fd=other._descriptor, dst_dir_fd=self._descriptor)
+
+    def _is_reached(self, path: bytes) -> bool:
+        """Whether every directory of this path is a real one."""
+        at = path.find(b"/")
+        while at >= 0:
+            status = self._look(path[:at])
+            if status is None or not stat.S_ISDIR(status.st_mode):
+                return False
+            at = path.find(b"/", at + 1)
+        return True
+
+    def _look(self, path: bytes) -> os.stat_result | None:
+        try:
+            return os.stat(self._place(path), dir_fd=self._descriptor, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def _place(self, path: bytes) -> bytes:
         return path if self._descriptor is not None else self._root + b"/" + path
