@@ -2,5 +2,5 @@
 
 import gc
 
-# Commands make many objects and hardly any cycles: looking for those after every 700 costs a tenth of their time.
+# Commands make many objects and hardly any cycles: those are looked for less often than after every 700 objects.
 gc.set_threshold(50_000, 20, 20)

@@ -67,7 +67,7 @@ class DataPlane:
         return data
 
     def read_range(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
-        """The same, into memory that is there already: fresh memory for every range costs more than the copy."""
+        """The same, into memory that is there already: whoever reads many ranges holds no more than that."""
         headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
         return self._again(url, lambda complete: self._once_into(complete, headers, into[: end - start]))
 

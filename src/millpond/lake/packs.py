@@ -26,7 +26,7 @@ _GUESS = 64 << 10
 class PackWriter:
     """Builds one pack in memory. The caller asks `fits` before it adds, and finishes when it does not.
 
-    `buffer` is the memory of an earlier pack: fresh memory costs more than the copy into it.
+    `buffer` is the memory of an earlier pack, to be used again.
     """
 
     def __init__(self, target: int = PACK_TARGET, buffer: bytearray | None = None) -> None:

@@ -34,7 +34,7 @@ _MAGIC = b"MLP1"
 # One part: not `.`, `..` or `.mill` (which a working copy keeps for itself).
 _PART = rb"(?!(?:\.{1,2}|\.[mM][iI][lL][lL])(?:/|\Z))[^/\0]{1,%d}" % MAX_PART
 _PATH = re.compile(rb"%b(?:/%b)*" % (_PART, _PART))
-# Looking a member up by its number costs a tenth of calling its class.
+# Looking a member up by its number is quicker than calling its class.
 _KINDS = {kind.value: kind for kind in Kind}
 _CONTENTS = {content.value: content for content in Content}
 _CONTENT_OF_KIND = {

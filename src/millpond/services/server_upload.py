@@ -44,4 +44,4 @@ class ServerUploader:
         upload_service.packs_written(self._deps, self.upload, written)
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
-        raise NotImplementedError("the server writes pages when it changes a branch")
+        raise AssertionError("the server writes pages when it changes a branch")

@@ -21,8 +21,8 @@ logger = getLogger(__name__)
 # Clocks of servers and stores differ; a request that began in time may end a little later.
 _MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
-# Reading packs back takes as much of the store as writing them: it waits until the upload is at rest, so that nobody's
-# upload is slowed by the check of its own packs. One that goes on and on is checked beside it.
+# Reading packs back waits until the upload is at rest, so that nobody's upload is slowed by the check of its own packs.
+# One that goes on and on is checked beside it.
 AT_REST = timedelta(seconds=20)
 _GOES_ON = timedelta(minutes=10)
 

@@ -1,8 +1,9 @@
-import { Button, Center, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { itemsOf, type Page } from "../api/paging";
 import { ErrorNotice } from "./ErrorNotice";
+import { ShowMore } from "./ShowMore";
 import { WaitingRows } from "./Waiting";
 
 interface Props<Item> {
@@ -22,17 +23,7 @@ export function Paged<Item>({ result, empty, waiting = <WaitingRows />, children
   return (
     <Stack>
       {children(items)}
-      {result.hasNextPage && (
-        <Center>
-          <Button
-            variant="default"
-            onClick={() => result.fetchNextPage()}
-            loading={result.isFetchingNextPage}
-          >
-            Show more
-          </Button>
-        </Center>
-      )}
+      <ShowMore result={result} />
     </Stack>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Center, Group, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { diffQuery } from "../../../api/commits";
 import type { DatasetPlace } from "../../../api/datasets";
 import type { Diff } from "../../../api/shapes";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { ShowMore } from "../../../components/ShowMore";
 import { WaitingRows } from "../../../components/Waiting";
 import { formatBytes } from "../../../lib/quantity";
 import { Changes } from "./Changes";
@@ -25,17 +26,7 @@ export function Difference({ place, before, after }: Props) {
     <Stack>
       <Sums diff={first} />
       {items.length > 0 && <Changes items={items} before={first.before} after={first.after} place={place} />}
-      {result.hasNextPage && (
-        <Center>
-          <Button
-            variant="default"
-            onClick={() => result.fetchNextPage()}
-            loading={result.isFetchingNextPage}
-          >
-            Show more
-          </Button>
-        </Center>
-      )}
+      <ShowMore result={result} />
     </Stack>
   );
 }
