@@ -1,4 +1,4 @@
-"""Migrations build exactly the tables of db/tables.py, and older and newer databases are treated as promised."""
+"""Migrations build exactly the tables of db/tables, and older and newer databases are treated as promised."""
 
 from __future__ import annotations
 

@@ -1,0 +1,177 @@
+"""Agents, jobs, placements and runs."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from millpond.db.tables.base import BigId, UtcTime, id_column, metadata, ref_column, time_column
+
+agent = Table(
+    "agent",
+    metadata,
+    id_column(),
+    Column("name", String(63), nullable=False, unique=True),
+    ref_column("site_id", "site.id"),
+    Column("driver", String(20), nullable=False),
+    Column("version", String(40), nullable=False),
+    time_column("created_at"),
+    time_column("seen_at", nullable=True),
+    Column("instance", String(64), nullable=True),
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("cpus", Integer, nullable=False),
+    Column("memory_bytes", BigInteger, nullable=False),
+    Column("gpus", Integer, nullable=False),
+    Column("gpu_model", String(200), nullable=False),
+    Column("declared", Boolean, nullable=False),
+    Column("labels", JSON, nullable=False),
+)
+
+job = Table(
+    "job",
+    metadata,
+    id_column(),
+    ref_column("project_id", "project.id"),
+    Column("name", String(63), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("command", JSON, nullable=False),
+    Column("env", JSON, nullable=False),
+    Column("cpu", Integer, nullable=False),
+    Column("memory_bytes", BigInteger, nullable=False),
+    Column("gpu_hundredths", Integer, nullable=False),
+    Column("image", String(300), nullable=True),
+    Column("code_commit", String(64), ForeignKey("commit_.id"), nullable=True),
+    Column("inputs", JSON, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("reasons", JSON, nullable=False),
+    ref_column("run_id", "run.id"),
+    Column("created_by", String(63), nullable=False),
+    time_column("stop_requested_at", nullable=True),
+    time_column("queued_at", index=True),
+    time_column("placed_at", nullable=True),
+    time_column("filled_at", nullable=True),
+    time_column("started_at", nullable=True),
+    time_column("exited_at", nullable=True),
+    time_column("ended_at", nullable=True),
+    time_column("deleted_at", nullable=True),
+    Column("exit_code", Integer, nullable=True),
+    Column("signal", Integer, nullable=True),
+    Column("problem", Text, nullable=True),
+    Column("output_commit", String(64), ForeignKey("commit_.id"), nullable=True),
+    Column("placement_id", String(32), nullable=True),  # the current one
+    Column("compute", String(63), nullable=True),
+    Column("node", String(200), nullable=True),
+    UniqueConstraint("project_id", "name", "number"),
+    Index("ix_job_state", "state"),
+    # A name is unique in its project among jobs that have not ended.
+    Index("uq_job_name_living", "project_id", "name", unique=True,
+          sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
+)  # fmt: skip
+
+placement = Table(
+    "placement",
+    metadata,
+    id_column(),
+    ref_column("job_id", "job.id", cascade=True),
+    ref_column("agent_id", "agent.id"),
+    Column("node", String(200), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("valid_seconds", Integer, nullable=False),
+    Column("gpu_indices", JSON, nullable=False),
+    time_column("created_at"),
+    time_column("renewed_at"),
+    time_column("ended_at", nullable=True),
+)
+
+run = Table(
+    "run",
+    metadata,
+    id_column(),
+    ref_column("project_id", "project.id"),
+    Column("experiment", String(200), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("job_id", String(32), nullable=True, index=True),
+    Column("state", String(20), nullable=False),
+    Column("params", JSON, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("created_by", String(63), nullable=False),
+    time_column("started_at", index=True),
+    time_column("ended_at", nullable=True),
+    time_column("seen_at"),
+    time_column("deleted_at", nullable=True),
+)
+
+# How far each client's batches have been taken: a batch sent twice counts once.
+run_writer = Table(
+    "run_writer",
+    metadata,
+    Column("run_id", String(32), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    Column("writer", String(64), primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+)
+
+metric = Table(
+    "metric",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    ref_column("run_id", "run.id", cascade=True, index=False),
+    Column("key", String(250), nullable=False),
+    Column("newest", Double, nullable=True),
+    Column("newest_step", BigInteger, nullable=False),
+    Column("points", BigInteger, nullable=False),
+    UniqueConstraint("run_id", "key"),
+)
+
+metric_point = Table(
+    "metric_point",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("metric_id", BigId, ForeignKey("metric.id", ondelete="CASCADE"), nullable=False),
+    Column("step", BigInteger, nullable=False),
+    Column("value", Double, nullable=True),
+    time_column("at"),
+    Index("ix_metric_point_metric_id_step", "metric_id", "step"),
+)
+
+artifact = Table(
+    "artifact",
+    metadata,
+    Column("run_id", String(32), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", String(1000), primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("key", Text, nullable=False),  # in the lake
+    time_column("created_at"),
+)
+
+usage = Table(
+    "usage_sample",
+    metadata,
+    Column("job_id", String(32), ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("at", UtcTime, primary_key=True),
+    Column("cpu_percent", Double, nullable=False),
+    Column("memory_bytes", BigInteger, nullable=False),
+    Column("read_bytes", BigInteger, nullable=False),
+    Column("write_bytes", BigInteger, nullable=False),
+    Column("gpu_percent", Double, nullable=True),
+    Column("gpu_memory_bytes", BigInteger, nullable=True),
+)
