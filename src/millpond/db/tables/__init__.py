@@ -1,7 +1,17 @@
 """The tables, by area. Migrations build exactly these."""
 
 from millpond.db.tables.base import metadata
-from millpond.db.tables.cache import cached, eviction, lease, site, volume
+from millpond.db.tables.cache import (
+    cache_policy,
+    cached,
+    eviction,
+    lease,
+    refusal,
+    site,
+    volume,
+    volume_limit,
+    volume_share,
+)
 from millpond.db.tables.data import (
     blob,
     commit,
@@ -24,6 +34,7 @@ __all__ = [
     "artifact",
     "audit",
     "blob",
+    "cache_policy",
     "cached",
     "commit",
     "connection",
@@ -45,6 +56,7 @@ __all__ = [
     "promised_page",
     "record",
     "ref",
+    "refusal",
     "run",
     "run_writer",
     "server",
@@ -57,4 +69,6 @@ __all__ = [
     "usage",
     "user",
     "volume",
+    "volume_limit",
+    "volume_share",
 ]

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
-from millpond.db.tables.base import id_column, metadata, ref_column, time_column
+from millpond.db.tables.base import BigId, id_column, metadata, ref_column, time_column
 
 site = Table(
     "site",
@@ -32,7 +45,41 @@ volume = Table(
     time_column("seen_at", nullable=True),
     # The next attempt number of a fill or eviction on this volume.
     Column("next_attempt", BigInteger, nullable=False),
+    # The one agent that fills, evicts and verifies there. It may be gone: then another is appointed.
+    Column("filler_id", String(32), nullable=True),
+    # What the probe found the file system able to do ({"link": true, "case": true, …}).
+    Column("features", JSON(none_as_null=True), nullable=True),
+    # A class of service, with its throughput and price relative to the standard one.
+    Column("tier", String(63), nullable=False, server_default=text("'standard'")),
+    Column("tier_throughput", Double, nullable=False, server_default=text("1.0")),
+    Column("tier_price", Double, nullable=False, server_default=text("1.0")),
+    Column("disk_total_bytes", BigInteger, nullable=True),
+    # Null where the file system has no limit, or nobody has looked.
+    Column("inodes_total", BigInteger, nullable=True),
+    Column("inodes_free", BigInteger, nullable=True),
     UniqueConstraint("site_id", "path"),
+)
+
+# What one project may take of a volume; without a row, all of it.
+volume_limit = Table(
+    "volume_limit",
+    metadata,
+    Column("volume_id", String(32), ForeignKey("volume.id", ondelete="CASCADE"), primary_key=True),
+    Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+)
+
+# What was measured after the last fill or eviction: the space of each distinct set of commits that share files by
+# hard link. A project's shares on a volume are replaced as a whole.
+volume_share = Table(
+    "volume_share",
+    metadata,
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    ref_column("volume_id", "volume.id", cascade=True),
+    ref_column("project_id", "project.id", cascade=True),
+    Column("members", JSON, nullable=False),  # ids of cached commits
+    Column("bytes", BigInteger, nullable=False),
+    Column("inodes", BigInteger, nullable=False),
 )
 
 cached = Table(
@@ -58,6 +105,17 @@ cached = Table(
     Column("pinned", Boolean, nullable=False),
     Column("reason", Text, nullable=False),
     Column("problem", Text, nullable=True),
+    # The cached commit it takes unchanged files from, by link; it stays while the fill runs.
+    Column("base_id", String(32), nullable=True),
+    Column("reserved_inodes", BigInteger, nullable=False, server_default=text("0")),
+    # What must come from the lake: the whole commit, or what the base does not have.
+    Column("fetch_bytes", BigInteger, nullable=True),
+    Column("fetch_files", BigInteger, nullable=True),
+    Column("pinned_by", String(63), nullable=True),
+    time_column("pinned_at", nullable=True),
+    # The number of the verification asked for last, and what came of it ({"number": 2, "state": "done", …}).
+    Column("verify", BigInteger, nullable=False, server_default=text("0")),
+    Column("verification", JSON(none_as_null=True), nullable=True),
     # Once and only once: one row per commit and volume, whoever asks.
     UniqueConstraint("volume_id", "commit_id"),
 )
@@ -71,6 +129,9 @@ lease = Table(
     ref_column("user_id", "user_account.id", nullable=True, cascade=True),
     time_column("created_at"),
     time_column("expires_at", nullable=True),
+    # job; hold: somebody asked for it; read: taken by reading, and renewed by it.
+    Column("kind", String(10), nullable=False, server_default=text("'job'")),
+    Column("reason", Text, nullable=False, server_default=text("''")),
 )
 
 eviction = Table(
@@ -84,4 +145,37 @@ eviction = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("reason", Text, nullable=False),
     time_column("at", index=True),
+    # idle, watermark, room, limit, cleared, deleted, lost, volume.
+    Column("cause", String(10), nullable=False, server_default=text("''")),
+    # Who cleared it; null when it went by itself.
+    Column("by", String(63), nullable=True),
+)
+
+# The last time a commit was refused on a volume, and why: one row each.
+refusal = Table(
+    "cache_refusal",
+    metadata,
+    Column("volume_id", String(32), ForeignKey("volume.id", ondelete="CASCADE"), primary_key=True),
+    Column("commit_id", String(64), primary_key=True),
+    ref_column("project_id", "project.id", cascade=True),
+    Column("by", String(63), nullable=False),
+    Column("reason", Text, nullable=False),
+    time_column("at"),
+)
+
+# "Keep this branch cached on that volume": every commit it moves to is cached by itself.
+cache_policy = Table(
+    "cache_policy",
+    metadata,
+    id_column(),
+    ref_column("volume_id", "volume.id", cascade=True),
+    ref_column("dataset_id", "dataset.id", cascade=True),
+    Column("branch", String(127), nullable=False),
+    Column("created_by", String(63), nullable=False),
+    time_column("created_at"),
+    # The commit it asked for last, and why that is not there.
+    Column("commit_id", String(64), nullable=True),
+    Column("problem", Text, nullable=True),
+    time_column("tried_at", nullable=True),
+    UniqueConstraint("volume_id", "dataset_id", "branch"),
 )

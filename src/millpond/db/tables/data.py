@@ -35,6 +35,8 @@ dataset = Table(
     Column("next_record", BigInteger, nullable=False),
     # Which commits are kept ({"keep_last": 5, "keep_days": 30}); null: all that a ref reaches.
     Column("retention", JSON(none_as_null=True), nullable=True),
+    # After how long unused its cached commits go; null: as each volume says.
+    Column("cache_idle_seconds", BigInteger, nullable=True),
     Index("uq_dataset_name_living", "project_id", "name", unique=True,
           sqlite_where=text("deleted_at IS NULL"), postgresql_where=text("deleted_at IS NULL")),
 )  # fmt: skip
