@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from typing import Any
 
 DAY = 86_400
 
@@ -35,6 +37,17 @@ class Volume:
     disk_free_bytes: int | None = None
     problem: str | None = None
     seen_at: datetime | None = None
+    # The one agent that fills and evicts there, and what its probe found the file system able to do.
+    filler_id: str | None = None
+    features: Mapping[str, Any] | None = None
+    # A class of service: throughput and price relative to the standard one.
+    tier: str = "standard"
+    tier_throughput: float = 1.0
+    tier_price: float = 1.0
+    disk_total_bytes: int | None = None
+    # None where the file system has no limit of inodes, or nobody has looked.
+    inodes_total: int | None = None
+    inodes_free: int | None = None
 
     @property
     def usable_bytes(self) -> int:
@@ -48,6 +61,27 @@ class CachedState(Enum):
     READY = "ready"
     EVICTING = "evicting"
     FAILED = "failed"
+
+
+class LeaseKind(Enum):
+    """Who promises not to evict: a job until it ends, a person until a time, or whoever reads until a time."""
+
+    JOB = "job"
+    HOLD = "hold"
+    READ = "read"
+
+
+class Cause(Enum):
+    """Why a cached commit went."""
+
+    IDLE = "idle"
+    WATERMARK = "watermark"
+    ROOM = "room"  # for another commit
+    LIMIT = "limit"  # of its project on the volume
+    CLEARED = "cleared"
+    DELETED = "deleted"  # its dataset or commit
+    LOST = "lost"  # it was no longer found on the volume
+    VOLUME = "volume"  # the volume was removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +108,26 @@ class CachedCommit:
     pinned: bool
     reason: str
     problem: str | None = None
+    # The cached commit whose unchanged files it links; it stays while the fill runs.
+    base_id: str | None = None
+    reserved_inodes: int = 0
+    # What must come from the lake; None: all of it.
+    fetch_bytes: int | None = None
+    fetch_files: int | None = None
+    pinned_by: str | None = None
+    pinned_at: datetime | None = None
+    # The number of the verification asked for last, 0 for none, and what came of it.
+    verify: int = 0
+    verification: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Space that these cached commits share by hard link: it is given back when the last of them goes."""
+
+    members: frozenset[str]
+    bytes: int
+    inodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +140,8 @@ class Lease:
     user_id: str | None
     created_at: datetime
     expires_at: datetime | None
+    kind: LeaseKind = LeaseKind.JOB
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +155,21 @@ class Eviction:
     bytes: int
     reason: str
     at: datetime
+    cause: Cause | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """Keep the newest commit of a branch cached on a volume."""
+
+    id: str
+    volume_id: str
+    dataset_id: str
+    branch: str
+    created_by: str
+    created_at: datetime
+    # The commit it asked for last; why that is not there, and when it was tried.
+    commit_id: str | None = None
+    problem: str | None = None
+    tried_at: datetime | None = None

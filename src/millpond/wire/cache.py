@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from millpond.model.volume import DAY, CachedState
+from millpond.model.dataset import DatasetKind
+from millpond.model.volume import DAY, CachedState, Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
 
 
@@ -20,6 +23,18 @@ class SiteCreate(Request):
     name: str
 
 
+class VolumeLimit(Response):
+    """What one project may take of a volume, and what it takes."""
+
+    project: str
+    bytes: int
+    used_bytes: int
+
+
+class VolumeLimitPut(Request):
+    bytes: int = Field(gt=0)
+
+
 class Volume(Response):
     id: str
     name: str
@@ -27,8 +42,18 @@ class Volume(Response):
     path: str
     capacity_bytes: int
     reserve_bytes: int
-    used_bytes: int  # by cached commits, fills under way included
-    free_bytes: int  # capacity − reserve − used, never negative
+    used_bytes: int  # by cached commits, fills under way included; what they share by link counts once
+    filling_bytes: int = 0  # of these: promised to fills that are not whole yet
+    evicting_bytes: int = 0  # of these: on their way out
+    free_bytes: int  # capacity − reserve − used, never negative; less where other files fill the disk
+    # What the agent measured; null until it has looked. Foreign bytes are other people's files: never touched.
+    disk_total_bytes: int | None = None
+    disk_free_bytes: int | None = None
+    foreign_bytes: int | None = None
+    # Null where the file system has no limit of inodes.
+    inodes_total: int | None = None
+    inodes_free: int | None = None
+    used_inodes: int = 0
     idle_seconds: int
     high_percent: int
     low_percent: int
@@ -37,6 +62,15 @@ class Volume(Response):
     problem: str | None
     created_at: Time
     seen_at: Time | None
+    # A class of service, with its throughput and price relative to the standard one.
+    tier: str = "standard"
+    tier_throughput: float = 1.0
+    tier_price: float = 1.0
+    # The agent that fills and evicts there, by name; what the file system can do, by its probe.
+    filler: str | None = None
+    features: dict[str, object] | None = None
+    # Of projects one has a role in.
+    limits: list[VolumeLimit] = []
 
 
 class VolumeCreate(Request):
@@ -50,6 +84,9 @@ class VolumeCreate(Request):
     idle_seconds: int = Field(default=DAY, ge=1)
     high_percent: int = Field(default=90, ge=1, le=100)
     low_percent: int = Field(default=75, ge=0, le=100)
+    tier: str = Field(default="standard", min_length=1, max_length=63)
+    tier_throughput: float = Field(default=1.0, gt=0, le=1_000_000)
+    tier_price: float = Field(default=1.0, ge=0, le=1_000_000)
 
 
 class VolumeChange(Request):
@@ -58,13 +95,33 @@ class VolumeChange(Request):
     idle_seconds: int | None = Field(default=None, ge=1)
     high_percent: int | None = Field(default=None, ge=1, le=100)
     low_percent: int | None = Field(default=None, ge=0, le=100)
+    tier: str | None = Field(default=None, min_length=1, max_length=63)
+    tier_throughput: float | None = Field(default=None, gt=0, le=1_000_000)
+    tier_price: float | None = Field(default=None, ge=0, le=1_000_000)
 
 
 class LeaseHolder(Response):
     job: str | None = None  # project/name
     user: str | None = None
+    kind: LeaseKind = LeaseKind.JOB
+    reason: str = ""
     since: Time
     until: Time | None = None
+
+
+class CacheVerification(Response):
+    """Every file on the volume held against its digest; what is wrong is fetched anew, in every commit that has it."""
+
+    number: int
+    state: Literal["asked", "running", "done", "failed"]
+    asked_by: str
+    asked_at: Time
+    ended_at: Time | None = None
+    checked_files: int = 0
+    checked_bytes: int = 0
+    damaged_files: int = 0
+    healed_files: int = 0
+    problem: str | None = None
 
 
 class CachedCommit(Response):
@@ -87,18 +144,59 @@ class CachedCommit(Response):
     used_at: Time
     # When it goes if nobody uses it; None while leased or pinned or not ready.
     expires_at: Time | None
+    # After how long unused it goes, and whose word that is.
+    idle_seconds: int = DAY
+    idle_by: Literal["commit", "dataset", "volume"] = "volume"
     pinned: bool
+    pinned_by: str | None = None
+    pinned_at: Time | None = None
     leased_by: list[LeaseHolder]
     reason: str
     problem: str | None
+    # Code, outputs and environments are cached by the same mechanism.
+    kind: DatasetKind = DatasetKind.DATA
+    # What the file system allocates for it: all of it, what evicting it alone gives back, and whether it is measured.
+    allocated_bytes: int = 0
+    freed_bytes: int = 0
+    measured: bool = False
+    # What comes from the lake: null means the whole commit; less where unchanged files are linked from `base`.
+    fetch_bytes: int | None = None
+    fetch_files: int | None = None
+    base: str | None = None  # a commit id
+    # It was asked for and waits until there is room, or an agent that fills.
+    waiting: bool = False
+    # Branches that keep it here by a policy.
+    kept_by: list[str] = []
+    # Nothing new may use it (its dataset was deleted): it goes when the last lease ends.
+    leaving: bool = False
+    verification: CacheVerification | None = None
 
 
 class CacheAdd(Request):
-    """`dataset` in written form: dataset, project/dataset@ref. Without a volume, the emptiest one is chosen."""
+    """`dataset` in written form: dataset, project/dataset@ref. A volume, or a compute it shall be near; else the best.
+
+    `idle_seconds` is the idle time of this cached commit alone.
+    """
 
     dataset: str
     project: str | None = None
     volume: str | None = None
+    near: str | None = None
+    idle_seconds: int | None = Field(default=None, ge=1)
+
+
+class CacheChange(Request):
+    """`idle_seconds` of this cached commit alone; `"default"` gives it back to its dataset or volume."""
+
+    idle_seconds: int | Literal["default"]
+
+
+class CacheHold(Request):
+    """Keep it for a time. `read` is what reading takes, for as long as the server says: viewers may do that."""
+
+    kind: Literal["hold", "read"] = "hold"
+    seconds: int | None = Field(default=None, ge=1, le=30 * DAY)
+    reason: str = Field(default="", max_length=200)
 
 
 class CacheAdded(Response):
@@ -109,9 +207,12 @@ class CacheAdded(Response):
 
 
 class Eviction(Response):
+    id: str = ""
     volume: str
     dataset: str
     commit_id: str
     bytes: int
     reason: str
+    cause: Cause | None = None
+    by: str | None = None
     at: Time

@@ -1,0 +1,87 @@
+"""Why a commit is cached or not, what goes next, and which branches are kept cached."""
+
+from __future__ import annotations
+
+from millpond.model.volume import Cause
+from millpond.wire.base import Request, Response, Time
+from millpond.wire.cache import CachedCommit, Eviction
+
+
+class CacheRefusal(Response):
+    """The last time a commit was refused on a volume."""
+
+    volume: str
+    by: str
+    reason: str
+    at: Time
+
+
+class CacheWhyOn(Response):
+    """What is known of one commit on one volume, as sentences; the facts behind them beside it."""
+
+    volume: str
+    site: str
+    cached: CachedCommit | None
+    evicted: Eviction | None
+    refused: CacheRefusal | None
+    reasons: list[str]
+
+
+class CacheWhy(Response):
+    """`reasons` hold for the commit everywhere; then each volume that has, had or refused it."""
+
+    dataset: str  # project/dataset
+    commit_id: str
+    reasons: list[str]
+    volumes: list[CacheWhyOn]
+
+
+class CacheStep(Response):
+    """One cached commit that goes, or stays; names are told to those who may know them."""
+
+    cached_id: str | None
+    dataset: str
+    commit_id: str | None
+    # What its going gives back, once those before it are gone.
+    bytes: int
+    # When, if nobody uses it until then; null for what stays.
+    at: Time | None
+    cause: Cause | None
+    reason: str
+
+
+class VolumePlan(Response):
+    """What the next evictions on a volume would be if nothing changed, in order, and what stays and why."""
+
+    volume: str
+    used_bytes: int
+    usable_bytes: int
+    foreign_bytes: int | None
+    high_bytes: int
+    low_bytes: int
+    goes: list[CacheStep]
+    stays: list[CacheStep]
+
+
+class CachePolicy(Response):
+    """`branch` is kept cached on `volume`: every new commit of it is cached by itself, the previous one ages out."""
+
+    id: str
+    project: str
+    dataset: str
+    branch: str
+    volume: str
+    created_by: str
+    created_at: Time
+    # Where the branch is, and the state of that commit on the volume: null while it is not there.
+    commit_id: str | None
+    state: str | None
+    problem: str | None
+
+
+class CachePolicyCreate(Request):
+    """`dataset` in written form with a branch (the default branch without one)."""
+
+    dataset: str
+    volume: str
+    project: str | None = None
