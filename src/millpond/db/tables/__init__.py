@@ -27,22 +27,27 @@ from millpond.db.tables.data import (
 )
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.people import audit, member, project, server, session, token, user
+from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
 from millpond.db.tables.work import agent, artifact, job, metric, metric_point, node, placement, run, run_writer, usage
 
 __all__ = [
     "agent",
     "artifact",
     "audit",
+    "bandwidth",
     "blob",
     "cache_policy",
+    "cache_use",
     "cached",
     "commit",
     "connection",
     "dataset",
     "doomed_object",
     "eviction",
+    "fill_rate",
     "job",
     "lease",
+    "link",
     "member",
     "metadata",
     "metric",
@@ -70,5 +75,7 @@ __all__ = [
     "user",
     "volume",
     "volume_limit",
+    "volume_sample",
     "volume_share",
+    "volume_sight",
 ]

@@ -1,0 +1,85 @@
+"""Links between places, what was measured over them, who sees which volume, and the use of volumes over time."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, String, Table, Text
+
+from millpond.db.tables.base import UtcTime, metadata, time_column
+
+
+def _of_volume() -> Column[str]:
+    return Column("volume_id", String(32), ForeignKey("volume.id", ondelete="CASCADE"), primary_key=True)
+
+
+# One row per pair. An end is a site's id, or `lake`; the lake comes first, sites in the order of their ids.
+link = Table(
+    "link",
+    metadata,
+    Column("a_id", String(32), primary_key=True),
+    Column("b_id", String(32), primary_key=True),
+    Column("bits_per_second", BigInteger, nullable=True),
+    Column("latency_ms", Double, nullable=True),
+    Column("price_per_gb", Double, nullable=True),
+    time_column("set_at"),
+)
+
+# What fills brought, from the lake (`lake`) or from volumes of another site (its id).
+bandwidth = Table(
+    "bandwidth",
+    metadata,
+    _of_volume(),
+    Column("source_id", String(32), primary_key=True),
+    Column("bytes_per_second", Double, nullable=False),
+    Column("fills", Integer, nullable=False),
+    time_column("measured_at"),
+)
+
+# What each agent last found at a volume's path: of its own site, and of sites that are linked to it.
+volume_sight = Table(
+    "volume_sight",
+    metadata,
+    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    _of_volume(),
+    Column("problem", Text, nullable=True),
+    time_column("seen_at"),
+)
+
+# Counts of one hour. Kept for good: an hour without use has no row.
+cache_use = Table(
+    "cache_use",
+    metadata,
+    _of_volume(),
+    Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True),
+    Column("hour", UtcTime, primary_key=True),
+    Column("hits", BigInteger, nullable=False),
+    Column("misses", BigInteger, nullable=False),
+    Column("saved_bytes", BigInteger, nullable=False),
+    Column("saved_seconds", Double, nullable=False),
+    Column("fills", BigInteger, nullable=False),
+    Column("filled_bytes", BigInteger, nullable=False),
+    Column("fill_seconds", Double, nullable=False),
+)
+
+# How full a volume was: every minute for a day, every hour for 90 days (`step_seconds`).
+volume_sample = Table(
+    "volume_sample",
+    metadata,
+    _of_volume(),
+    Column("step_seconds", Integer, primary_key=True),
+    Column("at", UtcTime, primary_key=True),
+    Column("capacity_bytes", BigInteger, nullable=False),
+    Column("used_bytes", BigInteger, nullable=False),
+    Column("reserved_bytes", BigInteger, nullable=False),
+    Column("free_bytes", BigInteger, nullable=False),
+    Column("foreign_bytes", BigInteger, nullable=False),
+)
+
+# What the fill of a cached commit has brought so far: its throughput, and in the end a measure of the bandwidth.
+fill_rate = Table(
+    "fill_rate",
+    metadata,
+    Column("cached_id", String(32), ForeignKey("cached_commit.id", ondelete="CASCADE"), primary_key=True),
+    Column("source_id", String(32), nullable=False),
+    Column("fetched_bytes", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+)
