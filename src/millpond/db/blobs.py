@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.insert import insert_missing
@@ -28,6 +29,10 @@ class PageRow:
     last_path: bytes
     # Names of the connections that external entries below it lie behind.
     external: frozenset[str] = frozenset()
+
+
+# Without what leaves hold by directory, which is larger than all the rest.
+_PAGE_COLUMNS = [column for column in page.c if column.name not in ("project_id", "folders")]
 
 
 def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) -> None:
@@ -90,7 +95,8 @@ def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str,
     found: dict[str, PageRow] = {}
     for batch in batches(page_ids):
         ids = [bytes.fromhex(page_id) for page_id in batch]
-        for row in tx.execute(select(page).where(page.c.project_id == project_id, page.c.id.in_(ids))):
+        query = select(*_PAGE_COLUMNS).where(page.c.project_id == project_id, page.c.id.in_(ids))
+        for row in tx.execute(query):
             found[row.id.hex()] = PageRow(
                 id=row.id.hex(),
                 level=row.level,
@@ -111,8 +117,29 @@ def external_names(tx: Connection, project_id: str) -> set[str]:
     return {name for names in tx.scalars(query) for name in names.split()}
 
 
-def insert_pages(tx: Connection, project_id: str, rows: Sequence[PageRow]) -> None:
-    """A page that another commit brought meanwhile is the same page."""
+def folders(tx: Connection, project_id: str, leaf_ids: Iterable[str]) -> dict[str, bytes]:
+    """What was noted of these leaves by `insert_pages` or `note_folders`."""
+    found: dict[str, bytes] = {}
+    for batch in batches(leaf_ids):
+        ids = [bytes.fromhex(leaf_id) for leaf_id in batch]
+        key = and_(page.c.project_id == project_id, page.c.id.in_(ids), page.c.folders.is_not(None))
+        found.update({row.id.hex(): row.folders for row in tx.execute(select(page.c.id, page.c.folders).where(key))})
+    return found
+
+
+def note_folders(tx: Connection, project_id: str, noted: Mapping[str, bytes]) -> None:
+    """For leaves that came before this was noted."""
+    statement = page.update().where(page.c.project_id == project_id, page.c.id == bindparam("leaf"))
+    tx.execute(
+        statement.values(folders=bindparam("held")),
+        [{"leaf": bytes.fromhex(leaf_id), "held": held} for leaf_id, held in noted.items()],
+    )
+
+
+def insert_pages(
+    tx: Connection, project_id: str, rows: Sequence[PageRow], noted: Mapping[str, bytes] = MappingProxyType({})
+) -> None:
+    """A page that another commit brought meanwhile is the same page. `noted` is what leaves hold by directory."""
     values = [
         {
             "project_id": project_id,
@@ -125,6 +152,7 @@ def insert_pages(tx: Connection, project_id: str, rows: Sequence[PageRow]) -> No
             "first_path": row.first_path,
             "last_path": row.last_path,
             "external": " ".join(sorted(row.external)),
+            "folders": noted.get(row.id),
         }
         for row in rows
     ]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
+from millpond.errors import BadFormat
+from millpond.lake import frames
 from millpond.lake.pages import LeafColumns, leaf_columns
 
 # What a row costs in memory beside the bytes of its path.
 _OVERHEAD = 120
+_HEAD = struct.Struct("<4sI")
+_MAGIC = b"MLF1"
+# Above anything a leaf can hold: its path bytes, and three numbers for each entry.
+_MOST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,29 @@ def folders_in(data: bytes) -> LeafFolders:
         sizes[directory] += sum(columns.sizes[start:end])
     ordered = sorted(entries)
     return LeafFolders(ordered, [entries[one] for one in ordered], [sizes[one] for one in ordered])
+
+
+def encode_folders(folders: LeafFolders) -> bytes:
+    """As it is kept beside the leaf's row: one zstd frame. Derived, and no part of the lake's format."""
+    count = len(folders.directories)
+    ends = accumulate(map(len, folders.directories))
+    numbers = struct.pack(f"<{2 * count}Q{count}I", *folders.entries, *folders.sizes, *ends)
+    return frames.compress(b"".join((_HEAD.pack(_MAGIC, count), numbers, *folders.directories)))
+
+
+def decode_folders(frame: bytes) -> LeafFolders:
+    """BadFormat for what `encode_folders` has not made."""
+    data = frames.decompress(frame, _MOST)
+    try:
+        magic, count = _HEAD.unpack_from(data)
+        numbers = struct.unpack_from(f"<{2 * count}Q{count}I", data, _HEAD.size)
+    except struct.error as error:
+        raise BadFormat("What a leaf holds by directory is damaged.") from error
+    ends, joined = numbers[2 * count :], data[_HEAD.size + 20 * count :]
+    if magic != _MAGIC or (ends[-1] if ends else 0) != len(joined):
+        raise BadFormat("What a leaf holds by directory is damaged.")
+    directories = [joined[start:end] for start, end in pairwise((0, *ends))]
+    return LeafFolders(directories, numbers[:count], numbers[count : 2 * count])
 
 
 class _Paths:

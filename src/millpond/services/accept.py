@@ -147,7 +147,7 @@ def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     check_packs(tx, project_id, checked.packs)
     uploads.revive(tx, needed)
     new = [page.id for page in checked.pages]
-    blobs.insert_pages(tx, project_id, checked.pages)
+    blobs.insert_pages(tx, project_id, checked.pages, checked.folders)
     promised.fulfil(tx, project_id, new)
     blobs.add_page_packs(tx, project_id, checked.packs)
     blobs.drop_bad_packs(tx, project_id, checked.packs)

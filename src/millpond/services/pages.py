@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from millpond.blobs.store import BlobStore
@@ -18,7 +18,7 @@ PAGE_CACHE_BYTES = 32 << 20
 # What leaves hold by directory takes some hundred bytes a leaf: enough for many millions of files.
 FOLDERS_CACHE_BYTES = 16 << 20
 # Requests to the store at a time, for one caller.
-_PARALLEL = 8
+PARALLEL = 8
 
 
 def _weigh(folders: LeafFolders) -> int:
@@ -77,18 +77,10 @@ class ProjectPages:
         key = self._keys.page(page_id)
         return self._cache.get(key, lambda: unpack_page(page_id, self._store.get(key)))
 
-    def folders(self, leaf_ids: Sequence[str]) -> list[LeafFolders]:
-        """What leaves of accepted commits hold by directory. Many are read for it once, and not kept themselves."""
-        found = [self._cache.folders.get(leaf_id) for leaf_id in leaf_ids]
-        if None not in found:
-            return [one for one in found if one is not None]
-        with ThreadPoolExecutor(min(_PARALLEL, found.count(None))) as pool:
-            loaded = pool.map(lambda pair: pair[1] or self._folders(pair[0]), zip(leaf_ids, found, strict=True))
-            return list(loaded)
-
-    def _folders(self, leaf_id: str) -> LeafFolders:
-        key = self._keys.page(leaf_id)
-        return self.keep_folders(leaf_id, self._cache.held(key) or unpack_page(leaf_id, self._store.get(key)))
+    def glance(self, page_id: str) -> bytes:
+        """A page of an accepted commit that is not worth keeping: many are read, each for a little."""
+        key = self._keys.page(page_id)
+        return self._cache.held(key) or unpack_page(page_id, self._store.get(key))
 
     def keep_folders(self, leaf_id: str, data: bytes) -> LeafFolders:
         """Note what a leaf, given by its checked bytes, holds by directory."""
@@ -106,7 +98,7 @@ class ProjectPages:
                 self._store.put(key, frame)
 
     def put_all(self, pages: Mapping[str, bytes]) -> None:
-        with ThreadPoolExecutor(_PARALLEL) as pool:
+        with ThreadPoolExecutor(PARALLEL) as pool:
             for written in [pool.submit(self.put, page_id, data) for page_id, data in pages.items()]:
                 written.result()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from sqlalchemy import Connection
@@ -17,6 +18,7 @@ from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Kind
 from millpond.services import listing, refs
 from millpond.services.deps import Deps
+from millpond.services.folders import leaf_folders
 from millpond.services.listing import Listing
 from millpond.services.pages import ProjectPages
 from millpond.wire import data as wire
@@ -87,8 +89,8 @@ def entries(
 ) -> Listing[wire.TreeEntry]:
     """One directory; NotFound if the path is none."""
     directory = directory_path(path)
-    pages = pages_of(deps, dataset)
-    part = list_directory(TreeReader(pages, commit.tree), directory, place_of(cursor), limit, pages.folders)
+    folders = partial(leaf_folders, deps, dataset.project_id)
+    part = list_directory(reader_of(deps, dataset, commit), directory, place_of(cursor), limit, folders)
     items = [_entry(directory, item) for item in part.items]
     return Listing(items, listing.encode(part.next.hex()) if part.next is not None else None)
 

@@ -12,6 +12,7 @@ from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, BadRequest, Corrupt, Incomplete, NotFound
 from millpond.lake.encoding import decode_blob
 from millpond.lake.external import decode_descriptor
+from millpond.lake.folders import encode_folders, folders_in
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.needs import blobs_needed
@@ -89,19 +90,20 @@ class PageIndexer:
 
     def _add_new(self, page_id: str) -> PageRow | None:
         try:
-            page = decode_page(self.source.page(page_id))
+            data = self.source.page(page_id)
+            page = decode_page(data)
         except _DAMAGE as error:
             self.say(f"page {page_id} cannot be used: {error.message}")
             return None
         if isinstance(page, LeafPage):
             packs = self._packs_of(page_id, page)
-            return self._insert(row_of(page_id, page, self._connections(page)), packs)
+            return self._insert(row_of(page_id, page, self._connections(page)), packs, encode_folders(folders_in(data)))
         rows = [row for child in page.ids if (row := self._add(child)) is not None]
         return self._insert(index_row(page_id, page.level, rows), ()) if len(rows) == len(page) else None
 
-    def _insert(self, row: PageRow, packs: Sequence[str]) -> PageRow:
+    def _insert(self, row: PageRow, packs: Sequence[str], folders: bytes | None = None) -> PageRow:
         with self.deps.db.write() as tx:
-            blobs.insert_pages(tx, self.project_id, [row])
+            blobs.insert_pages(tx, self.project_id, [row], {row.id: folders} if folders else {})
             blobs.add_page_packs(tx, self.project_id, {row.id: packs})
         self.pages += 1
         return row

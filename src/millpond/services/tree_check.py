@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from millpond.db import blobs, promised, uploads
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound, Unavailable
+from millpond.lake.folders import encode_folders
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
@@ -51,6 +52,8 @@ class CheckedTree:
     tokens: Mapping[str, str]
     # Pages of earlier commits that this one builds on; what lies below them was not looked at.
     reused: frozenset[str]
+    # What new leaves hold by directory, as their rows keep it.
+    folders: Mapping[str, bytes]
 
 
 def check_tree(
@@ -75,7 +78,7 @@ def check_tree(
         walk.packs.update(own)
         if may_share(deps, project_id, owner, shared - own.keys()):
             tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
-            return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused))
+            return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused), walk.folders)
     raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
 
 
@@ -90,6 +93,7 @@ class _Walk:
     tokens: dict[str, str] = field(default_factory=dict)
     reused: set[str] = field(default_factory=set)
     ends: dict[str, LeafEnds] = field(default_factory=dict)
+    folders: dict[str, bytes] = field(default_factory=dict)
     missing_pages: list[str] = field(default_factory=list)
     missing_blobs: list[str] = field(default_factory=list)
     pool: ThreadPoolExecutor = field(init=False)
@@ -196,7 +200,8 @@ class _Walk:
             raise BadFormat(error.message) from error
         page = decode_page(data)
         if isinstance(page, LeafPage):
-            self.source.keep_folders(page_id, data)  # people look at what they have just committed
+            # People look at what they have just committed.
+            self.folders[page_id] = encode_folders(self.source.keep_folders(page_id, data))
         return page
 
     def known(self, page_ids: Sequence[str]) -> Mapping[str, PageRow]:

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.errors import BadFormat, BadPath, NotFound
+from millpond.lake import frames
 from millpond.lake.diff import diff_trees
 from millpond.lake.digests import id_of
 from millpond.lake.edit import edit_tree
-from millpond.lake.folders import LeafFolders, folders_in
+from millpond.lake.folders import LeafFolders, decode_folders, encode_folders, folders_in
 from millpond.lake.listing import list_directory
 from millpond.lake.pages import PageRef
 from millpond.lake.reader import TreeReader
@@ -93,6 +94,16 @@ def test_tells_what_a_leaf_holds_by_directory(entries: list[Entry]) -> None:
         count, size = expected.get(directory, (0, 0))
         expected[directory] = count + 1, size + entry.size
     assert list(rows) == [(directory, *expected[directory]) for directory in sorted(expected)]
+    kept = decode_folders(encode_folders(held))
+    assert [*zip(kept.directories, kept.entries, kept.sizes, strict=True)] == [
+        *zip(held.directories, held.entries, held.sizes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("damage", [b"", b"MLF1", b"MLF2\0\0\0\0", b"MLF1\x01\0\0\0", b"MLF1\0\0\0\0more"])
+def test_what_a_leaf_holds_is_decoded_strictly(damage: bytes) -> None:
+    with pytest.raises(BadFormat):
+        decode_folders(frames.compress(damage))
 
 
 @given(trees(), st.integers(0, 40))

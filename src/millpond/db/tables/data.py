@@ -138,6 +138,9 @@ page = Table(
     Column("last_path", LargeBinary, nullable=False),
     # Names of the connections that external entries below it lie behind, with spaces between them.
     Column("external", Text, nullable=False, server_default=text("''")),
+    # What a leaf holds by directory (lake/folders.py): lists of directories read this instead of the leaf.
+    # Null for index pages, and for leaves that came before there was this column until somebody lists them.
+    Column("folders", LargeBinary, nullable=True),
     sqlite_with_rowid=False,
 )
 
