@@ -21,6 +21,41 @@ class NodeFacts(Request):
     labels: dict[str, str] = {}
 
 
+class VolumeFeatures(Request):
+    """What the file system of a volume can do, tried out by its agent."""
+
+    # A second name for a file: unchanged files of another commit cost nothing. Otherwise they are copied.
+    link: bool = True
+    # Copies that share their blocks.
+    reflink: bool = False
+    symlink: bool = True
+    # Permissions and times can be set. Without, a cached file may look writable, or not executable.
+    chmod: bool = True
+    times: bool = True
+    # `A` and `a` are two names. Without, a commit that has both cannot be cached there.
+    case_sensitive: bool = True
+    # The longest name of a file, in bytes.
+    name_bytes: int = 255
+    # The agent writes there as another user than it is: root is nobody on many file servers.
+    squashed: bool = False
+
+
+class ShareSeen(Request):
+    """What the file system allocates for the files that exactly these commits have in common, by inode."""
+
+    commits: list[str]
+    bytes: int
+    inodes: int
+
+
+class ProjectShares(Request):
+    """A project's trees on a volume, measured file by file. `commits` are all that were measured."""
+
+    project_id: str
+    commits: list[str]
+    shares: list[ShareSeen]
+
+
 class VolumeSeen(Request):
     """What the agent found at a volume's path; `problem` is a sentence for people, None when all is well."""
 
@@ -28,8 +63,14 @@ class VolumeSeen(Request):
     problem: str | None = None
     disk_total_bytes: int | None = None
     disk_free_bytes: int | None = None
+    # None where the file system has no limit on them.
+    inodes_total: int | None = None
+    inodes_free: int | None = None
+    features: VolumeFeatures | None = None
     # Published commits found there; None while there is a problem.
     commits: list[CommitSeen] | None = None
+    # Of the projects that the server asks to have measured, as soon as they are.
+    shares: list[ProjectShares] = []
 
 
 class CommitSeen(Request):
@@ -37,14 +78,39 @@ class CommitSeen(Request):
     commit_id: str
 
 
+class Verified(Request):
+    """What reading every byte of a cached commit has found, and what became of it.
+
+    Files that are damaged, missing or have other permissions than they should, and names that do not belong there;
+    `healed_files` of them are as they should be now, in every commit that shares them.
+    """
+
+    checked_files: int = 0
+    checked_bytes: int = 0
+    damaged_files: int = 0
+    missing_files: int = 0
+    extra_files: int = 0
+    healed_files: int = 0
+    fetched_bytes: int = 0
+    # A few of the paths, for people.
+    examples: list[str] = []
+
+
 class FillSeen(Request):
-    """Progress or end of one fill or eviction, told until the desired state no longer asks for it."""
+    """Progress or end of a fill, eviction or verification, told until the desired state no longer asks for it."""
 
     cached_id: str
     attempt: int
-    state: Literal["filling", "ready", "evicted", "failed"]
+    state: Literal["filling", "ready", "evicted", "verifying", "verified", "failed"]
     done_bytes: int = 0
     done_files: int = 0
+    # What came from the lake over the network, what was taken from other commits on the volume, and how long it took:
+    # final with `ready`.
+    sent_bytes: int = 0
+    linked_files: int = 0
+    linked_bytes: int = 0
+    seconds: float = 0.0
+    verified: Verified | None = None
     problem: str | None = None
     # A problem that may go by itself (store away, disk full): the agent goes on trying.
     transient: bool = False
@@ -91,10 +157,36 @@ class DesiredVolume(Response):
     lake: str = ""
     # This agent, and no other, fills, evicts and tidies up there.
     tended: bool = False
+    # Ids of the projects whose shares the server lacks; told to the agent that tends the volume.
+    measure: list[str] = []
+    # Where the names of branches lead that people use on the volume.
+    pointers: list[DesiredPointer] = []
+
+
+class DesiredPointer(Response):
+    """`branches/<project>/<dataset>/<branch>` leads to this commit, which is published."""
+
+    project: str
+    dataset: str
+    branch: str
+    project_id: str
+    dataset_id: str
+    commit_id: str
+
+
+class Base(Response):
+    """A commit of the same project that is published on the same volume: unchanged files may be taken from it."""
+
+    dataset_id: str
+    commit_id: str
+    tree: str
 
 
 class DesiredFill(Response):
-    """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove."""
+    """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
+
+    Be `verified`: read every byte, and put right what is wrong.
+    """
 
     cached_id: str
     volume_id: str
@@ -107,7 +199,9 @@ class DesiredFill(Response):
     files: int
     bytes: int
     attempt: int
-    want: Literal["present", "absent"]
+    want: Literal["present", "absent", "verified"]
+    # The best first. Any of them may be gone by now: then everything is fetched.
+    bases: list[Base] = []
 
 
 class DesiredInput(Response):
@@ -176,3 +270,4 @@ class UsageBatch(Request):
 
 
 VolumeSeen.model_rebuild()
+DesiredVolume.model_rebuild()
