@@ -20,7 +20,7 @@ from millpond.errors import BadRequest, Conflict, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.services import caches, job_changes, logs
+from millpond.services import cache_reports, desired_fills, job_changes, logs
 from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
 from millpond.services.presence import is_connected
@@ -38,15 +38,15 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
         )
     now = deps.clock.now()
     agent = _hello(deps, actor, observed, now)
-    caches.observe_volumes(deps, agent, observed.volumes)
-    caches.observe_fills(deps, agent, observed.fills)
+    cache_reports.observe_volumes(deps, agent, observed.volumes)
+    cache_reports.observe_fills(deps, agent, observed.fills)
     _observe_placements(deps, agent, observed.placements, now)
     return agent
 
 
 def desired(deps: Deps, agent: Agent) -> Desired:
     """Everything wanted of the agent now. Equal wishes have equal revisions, whichever server is asked."""
-    volumes, fills = caches.desired_for(deps, agent)
+    volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
         wanted = desired_placements(tx, agent, deps.secret)
     answer = Desired(

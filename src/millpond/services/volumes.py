@@ -20,8 +20,9 @@ from millpond.model.people import Actor
 from millpond.model.volume import CachedState, Volume
 from millpond.services import audit, sites
 from millpond.services.admission import held_on, mark_evictions, space_of
+from millpond.services.cache_reports import RESERVE_PERCENT
 from millpond.services.cache_requests import find_volume
-from millpond.services.caches import RESERVE_PERCENT, announce
+from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected

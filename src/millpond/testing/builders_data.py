@@ -23,7 +23,7 @@ from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, Project, Role
 from millpond.model.tree import Content, Entry, Kind
 from millpond.model.volume import Volume
-from millpond.services import caches, uploads
+from millpond.services import cache_reports, desired_fills, uploads
 from millpond.services import commits as commit_service
 from millpond.services import datasets as dataset_service
 from millpond.services import volumes as volume_service
@@ -184,7 +184,7 @@ def a_volume(deps: Deps, agent: Agent, name: str = "nfs", *, capacity: int | Non
     asked = VolumeCreate(name=name, path=f"/mnt/{name}", site=agent.site, capacity_bytes=capacity, **limits)
     volume_service.create(deps, the_admin(deps), asked)
     volume = the_volume(deps, name)
-    caches.observe_volumes(deps, agent, [sees(volume, free=capacity or 100 * GB)])
+    cache_reports.observe_volumes(deps, agent, [sees(volume, free=capacity or 100 * GB)])
     return the_volume(deps, name)
 
 
@@ -216,7 +216,7 @@ def told(fill: DesiredFill, state: str, **progress: object) -> FillSeen:
 
 def carry_out(deps: Deps, agent: Agent) -> list[DesiredFill]:
     """The agent does all it is told, at once; what that was."""
-    _, fills = caches.desired_for(deps, agent)
+    _, fills = desired_fills.desired_for(deps, agent)
     reports = [told(fill, "ready" if fill.want == "present" else "evicted") for fill in fills]
-    caches.observe_fills(deps, agent, reports)
+    cache_reports.observe_fills(deps, agent, reports)
     return fills

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from millpond.db import caches as rows
 from millpond.errors import DoesNotFit, InUse, NotReady
 from millpond.model.volume import CachedState
-from millpond.services import cache_requests, caches, evict
+from millpond.services import cache_reports, cache_requests, caches, desired_fills, evict
 from millpond.services import volumes as volume_service
 from millpond.services.deps import Deps
 from millpond.settings import Settings
@@ -171,11 +171,11 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.reports)
     @rule(data=st.data())
     def tell_old_news(self, data: st.DataObject) -> None:
-        caches.observe_fills(self.deps, self.agent, [data.draw(st.sampled_from(self.reports))])
+        cache_reports.observe_fills(self.deps, self.agent, [data.draw(st.sampled_from(self.reports))])
 
     def settle(self) -> None:
         """The agent does all it is told, until nothing is left to do."""
-        while caches.desired_for(self.deps, self.agent)[1]:
+        while desired_fills.desired_for(self.deps, self.agent)[1]:
             self.remove(is_heard=True)
             self.fill(is_finished=True)
 
@@ -194,7 +194,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_commit_is_filled_once(self) -> None:
-        _, fills = caches.desired_for(self.deps, self.agent)
+        _, fills = desired_fills.desired_for(self.deps, self.agent)
         assert len({fill.commit_id for fill in fills}) == len(fills)
         assert len({fill.attempt for fill in fills}) == len(fills)
 
@@ -218,11 +218,11 @@ class CacheMachine(RuleBasedStateMachine):
         return commit_id in self.pinned or any(commit_id in held for held in self.held.values())
 
     def wanted(self, want: str) -> list[DesiredFill]:
-        return [fill for fill in caches.desired_for(self.deps, self.agent)[1] if fill.want == want]
+        return [fill for fill in desired_fills.desired_for(self.deps, self.agent)[1] if fill.want == want]
 
     def tell(self, report: FillSeen) -> None:
         self.reports.append(report)
-        caches.observe_fills(self.deps, self.agent, [report])
+        cache_reports.observe_fills(self.deps, self.agent, [report])
 
     def teardown(self) -> None:
         self.stack.close()

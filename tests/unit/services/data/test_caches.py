@@ -11,7 +11,7 @@ from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady, Vo
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.volume import DAY, CachedState
-from millpond.services import cache_requests, caches, evict, projects, urls
+from millpond.services import cache_reports, cache_requests, caches, desired_fills, evict, projects, urls
 from millpond.services import volumes as volume_service
 from millpond.services.cache_requests import CacheFilter
 from millpond.services.deps import Deps
@@ -74,14 +74,14 @@ def test_from_asked_for_to_ready(deps: Deps, events: FakeEvents) -> None:
     added = ask(deps, commit)
     assert (added.started, added.cached.state, added.cached.files) == (True, CachedState.FILLING, 2)
     assert added.cached.path == f"/mnt/nfs/commits/{a_dataset(deps).project_id}/{commit.dataset_id}/{commit.id}"
-    _, (fill,) = caches.desired_for(deps, agent)
+    _, (fill,) = desired_fills.desired_for(deps, agent)
     assert (fill.want, fill.tree, fill.volume_id) == ("present", commit.tree, volume.id)
-    caches.observe_fills(deps, agent, [told(fill, "filling", done_bytes=1, done_files=1)])
+    cache_reports.observe_fills(deps, agent, [told(fill, "filling", done_bytes=1, done_files=1)])
     assert listed(deps)[0].done_bytes == 1
-    caches.observe_fills(deps, agent, [told(fill, "ready")])
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready")])
     (row,) = listed(deps)
     assert (row.state, row.done_bytes, row.done_files) == (CachedState.READY, 3, 2)
-    assert caches.desired_for(deps, agent)[1] == []
+    assert desired_fills.desired_for(deps, agent)[1] == []
     published = [data["what"] for topic, _, data in events.published if topic == "caches" and "state" in data]
     assert published == ["changed", "progress", "ready"]
     assert volume_service.get(deps, "nfs").used_bytes == 3 * 4096
@@ -109,7 +109,7 @@ def test_many_who_ask_at_once_start_one_fill(deps: Deps) -> None:
     for thread in threads:
         thread.join()
     assert Counter(started) == {True: 1, False: 24}
-    assert len(caches.desired_for(deps, agent)[1]) == 1
+    assert len(desired_fills.desired_for(deps, agent)[1]) == 1
 
 
 def test_a_report_under_an_older_attempt_changes_nothing(deps: Deps) -> None:
@@ -117,13 +117,13 @@ def test_a_report_under_an_older_attempt_changes_nothing(deps: Deps) -> None:
     a_volume(deps, agent)
     commit = sized(deps, GB)
     ask(deps, commit)
-    _, (stale,) = caches.desired_for(deps, agent)
-    caches.observe_fills(deps, agent, [told(stale, "failed", problem="no route to the lake")])
+    _, (stale,) = desired_fills.desired_for(deps, agent)
+    cache_reports.observe_fills(deps, agent, [told(stale, "failed", problem="no route to the lake")])
     assert listed(deps)[0].problem == "no route to the lake"
     assert ask(deps, commit).started
-    caches.observe_fills(deps, agent, [told(stale, "ready")])
+    cache_reports.observe_fills(deps, agent, [told(stale, "ready")])
     assert listed(deps)[0].state is CachedState.FILLING
-    _, (fresh,) = caches.desired_for(deps, agent)
+    _, (fresh,) = desired_fills.desired_for(deps, agent)
     assert fresh.attempt > stale.attempt
 
 
@@ -131,11 +131,11 @@ def test_a_passing_problem_is_shown_and_the_fill_goes_on(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
     ask(deps, sized(deps, GB))
-    _, (fill,) = caches.desired_for(deps, agent)
-    caches.observe_fills(deps, agent, [told(fill, "failed", problem="the store is away", transient=True)])
+    _, (fill,) = desired_fills.desired_for(deps, agent)
+    cache_reports.observe_fills(deps, agent, [told(fill, "failed", problem="the store is away", transient=True)])
     (row,) = listed(deps)
     assert (row.state, row.problem) == (CachedState.FILLING, "the store is away")
-    caches.observe_fills(deps, agent, [told(fill, "filling", done_bytes=5)])
+    cache_reports.observe_fills(deps, agent, [told(fill, "filling", done_bytes=5)])
     assert listed(deps)[0].problem is None
 
 
@@ -143,10 +143,10 @@ def test_agents_of_other_sites_change_nothing(deps: Deps) -> None:
     agent, other = an_agent(deps), an_agent(deps, "elsewhere")
     a_volume(deps, agent)
     ask(deps, sized(deps, GB))
-    _, (fill,) = caches.desired_for(deps, agent)
-    assert caches.desired_for(deps, other) == ([], [])
-    caches.observe_fills(deps, other, [told(fill, "ready")])
-    caches.observe_volumes(deps, other, [sees(the_volume(deps), problem="mine now")])
+    _, (fill,) = desired_fills.desired_for(deps, agent)
+    assert desired_fills.desired_for(deps, other) == ([], [])
+    cache_reports.observe_fills(deps, other, [told(fill, "ready")])
+    cache_reports.observe_volumes(deps, other, [sees(the_volume(deps), problem="mine now")])
     assert listed(deps)[0].state is CachedState.FILLING
     assert the_volume(deps).problem is None
 
@@ -157,8 +157,8 @@ def test_one_agent_of_a_site_fills(deps: Deps, clock: FakeClock) -> None:
     second = an_agent(deps)
     a_volume(deps, first)
     ask(deps, sized(deps, GB))
-    assert len(caches.desired_for(deps, first)[1]) == 1
-    volumes, fills = caches.desired_for(deps, second)
+    assert len(desired_fills.desired_for(deps, first)[1]) == 1
+    volumes, fills = desired_fills.desired_for(deps, second)
     assert (len(volumes), fills) == (1, [])
 
 
@@ -185,10 +185,10 @@ def test_a_fill_begins_only_when_what_makes_room_for_it_is_gone(deps: Deps) -> N
     ask(deps, old)
     carry_out(deps, agent)
     ask(deps, new)
-    assert [(fill.want, fill.commit_id) for fill in caches.desired_for(deps, agent)[1]] == [("absent", old.id)]
+    assert [(fill.want, fill.commit_id) for fill in desired_fills.desired_for(deps, agent)[1]] == [("absent", old.id)]
     assert volume_service.get(deps, "nfs").used_bytes == 6 * GB
     carry_out(deps, agent)
-    assert [(fill.want, fill.commit_id) for fill in caches.desired_for(deps, agent)[1]] == [("present", new.id)]
+    assert [(fill.want, fill.commit_id) for fill in desired_fills.desired_for(deps, agent)[1]] == [("present", new.id)]
     assert reasons(deps) == ["makes room for another commit"]
 
 
@@ -283,14 +283,14 @@ def test_a_volume_that_vanished_keeps_what_is_known_and_is_used_again(deps: Deps
     ask(deps, commit)
     carry_out(deps, agent)
     clock.advance(2 * DAY)
-    caches.observe_volumes(deps, agent, [sees(volume, problem="The directory is gone.")])
+    cache_reports.observe_volumes(deps, agent, [sees(volume, problem="The directory is gone.")])
     assert evict.evict_all(deps) == 0
     with pytest.raises(VolumeProblem, match="directory is gone"):
         ask(deps, sized(deps, GB))
     shown = volume_service.get(deps, "nfs")
     assert (shown.problem, shown.connected) == ("The directory is gone.", False)
     assert [row.state for row in listed(deps)] == [CachedState.READY]
-    caches.observe_volumes(deps, agent, [sees(volume, free=90 * GB, commits=[commit])])
+    cache_reports.observe_volumes(deps, agent, [sees(volume, free=90 * GB, commits=[commit])])
     assert volume_service.get(deps, "nfs").problem is None
     assert ask(deps, sized(deps, GB)).started
 
@@ -303,10 +303,10 @@ def test_a_commit_gone_from_a_healthy_volume_is_forgotten_or_filled_again(deps: 
     lease(deps, ask(deps, needed).cached.id)
     carry_out(deps, agent)
     nothing = sees(volume, free=90 * GB, commits=[])
-    caches.observe_volumes(deps, agent, [nothing])  # the report may be older than the rows
+    cache_reports.observe_volumes(deps, agent, [nothing])  # the report may be older than the rows
     assert [row.state for row in listed(deps)] == [CachedState.READY, CachedState.READY]
     clock.advance(60)
-    caches.observe_volumes(deps, agent, [nothing])
+    cache_reports.observe_volumes(deps, agent, [nothing])
     assert [(row.commit_id, row.state) for row in listed(deps)] == [(needed.id, CachedState.FILLING)]
     assert reasons(deps) == ["it was no longer found on the volume"]
 
@@ -315,7 +315,7 @@ def test_without_a_capacity_the_agents_measure_is_taken_once(deps: Deps) -> None
     agent = an_agent(deps)
     volume = a_volume(deps, agent, capacity=None)
     assert (volume.capacity_bytes, volume.reserve_bytes) == (100 * GB, 5 * GB)
-    caches.observe_volumes(deps, agent, [sees(volume, free=50 * GB)])
+    cache_reports.observe_volumes(deps, agent, [sees(volume, free=50 * GB)])
     assert the_volume(deps).capacity_bytes == 100 * GB
 
 
@@ -389,8 +389,8 @@ def test_a_failed_fill_is_tried_anew_for_a_job_after_a_while(deps: Deps, clock: 
     commit = sized(deps, GB)
     job = add_job(deps.db)
     ensure(deps, job.id, commit)
-    _, (fill,) = caches.desired_for(deps, agent)
-    caches.observe_fills(deps, agent, [told(fill, "failed", problem="a name too long for this disk")])
+    _, (fill,) = desired_fills.desired_for(deps, agent)
+    cache_reports.observe_fills(deps, agent, [told(fill, "failed", problem="a name too long for this disk")])
     assert ensure(deps, job.id, commit) == [CachedState.FAILED]
     clock.advance(61)
     assert ensure(deps, job.id, commit) == [CachedState.FILLING]

@@ -14,8 +14,7 @@ from millpond.model.job import Job, Run
 from millpond.model.people import Actor, Project, Role
 from millpond.model.volume import CachedState, Volume
 from millpond.services import agents as agent_service
-from millpond.services import caches as cache_service
-from millpond.services import schedule, submit
+from millpond.services import cache_reports, schedule, submit
 from millpond.services.deps import Deps
 from millpond.settings import Settings
 from millpond.testing.builders_work import AddedAgent, add_agent, add_volume, observed
@@ -59,7 +58,7 @@ class World:
         """The agent has filled everything it was asked to."""
         for fill in self.sync().fills:
             seen = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="ready")
-            cache_service.observe_fills(self.deps, self.agent.agent, [seen])
+            cache_reports.observe_fills(self.deps, self.agent.agent, [seen])
 
     def job(self, job_id: str) -> Job:
         with self.deps.db.read() as tx:

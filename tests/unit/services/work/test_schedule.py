@@ -6,7 +6,7 @@ from millpond.db import datasets, leases, placements
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
 from millpond.model.volume import CachedState
-from millpond.services import agents, caches, jobs, schedule, tokens
+from millpond.services import agents, cache_reports, jobs, schedule, tokens
 from millpond.services.placements import GRACE_SECONDS, MARGIN_SECONDS, VALID_SECONDS, secret_of
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.agent import FillSeen, NodeFacts, PlacementSeen
@@ -108,7 +108,7 @@ def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
     job, _ = world.placed(inputs=["xray"])
     (fill,) = world.sync().fills
     failed = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="failed", problem="the disk broke")
-    caches.observe_fills(world.deps, world.agent.agent, [failed])
+    cache_reports.observe_fills(world.deps, world.agent.agent, [failed])
     world.schedule()
     assert "could not be fetched (the disk broke); it is tried again." in world.job(job.id).reasons[-1]
     world.clock.advance(61)
