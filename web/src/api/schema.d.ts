@@ -1550,12 +1550,30 @@ export interface components {
             subject: string;
         };
         /**
+         * Base
+         * @description A commit of the same project that is published on the same volume: unchanged files may be taken from it.
+         */
+        Base: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset Id */
+            dataset_id: string;
+            /** Tree */
+            tree: string;
+        };
+        /**
          * CacheAdd
-         * @description `dataset` in written form: dataset, project/dataset@ref. Without a volume, the emptiest one is chosen.
+         * @description `dataset` in written form: dataset, project/dataset@ref. A volume, or a compute it shall be near; else the best.
+         *
+         *     `idle_seconds` is the idle time of this cached commit alone.
          */
         CacheAdd: {
             /** Dataset */
             dataset: string;
+            /** Idle Seconds */
+            idle_seconds?: number | null;
+            /** Near */
+            near?: string | null;
             /** Project */
             project?: string | null;
             /** Volume */
@@ -1571,6 +1589,13 @@ export interface components {
         };
         /** CachedCommit */
         CachedCommit: {
+            /**
+             * Allocated Bytes
+             * @default 0
+             */
+            allocated_bytes: number;
+            /** Base */
+            base?: string | null;
             /** Bytes */
             bytes: number;
             /** Commit Id */
@@ -1585,16 +1610,57 @@ export interface components {
             done_files: number;
             /** Expires At */
             expires_at: string | null;
+            /** Fetch Bytes */
+            fetch_bytes?: number | null;
+            /** Fetch Files */
+            fetch_files?: number | null;
             /** Files */
             files: number;
+            /**
+             * Freed Bytes
+             * @default 0
+             */
+            freed_bytes: number;
             /** Id */
             id: string;
+            /**
+             * Idle By
+             * @default volume
+             * @enum {string}
+             */
+            idle_by: "commit" | "dataset" | "volume";
+            /**
+             * Idle Seconds
+             * @default 86400
+             */
+            idle_seconds: number;
+            /**
+             * Kept By
+             * @default []
+             */
+            kept_by: string[];
+            /** @default data */
+            kind: components["schemas"]["DatasetKind"];
             /** Leased By */
             leased_by: components["schemas"]["LeaseHolder"][];
+            /**
+             * Leaving
+             * @default false
+             */
+            leaving: boolean;
+            /**
+             * Measured
+             * @default false
+             */
+            measured: boolean;
             /** Path */
             path: string;
             /** Pinned */
             pinned: boolean;
+            /** Pinned At */
+            pinned_at?: string | null;
+            /** Pinned By */
+            pinned_by?: string | null;
             /** Problem */
             problem: string | null;
             /** Project */
@@ -1612,8 +1678,14 @@ export interface components {
             state: components["schemas"]["CachedState"];
             /** Used At */
             used_at: string;
+            verification?: components["schemas"]["CacheVerification"] | null;
             /** Volume */
             volume: string;
+            /**
+             * Waiting
+             * @default false
+             */
+            waiting: boolean;
         };
         /**
          * CachedOn
@@ -1637,6 +1709,53 @@ export interface components {
          * @enum {string}
          */
         CachedState: "filling" | "ready" | "evicting" | "failed";
+        /**
+         * CacheVerification
+         * @description Every file on the volume held against its digest; what is wrong is fetched anew, in every commit that has it.
+         */
+        CacheVerification: {
+            /** Asked At */
+            asked_at: string;
+            /** Asked By */
+            asked_by: string;
+            /**
+             * Checked Bytes
+             * @default 0
+             */
+            checked_bytes: number;
+            /**
+             * Checked Files
+             * @default 0
+             */
+            checked_files: number;
+            /**
+             * Damaged Files
+             * @default 0
+             */
+            damaged_files: number;
+            /** Ended At */
+            ended_at?: string | null;
+            /**
+             * Healed Files
+             * @default 0
+             */
+            healed_files: number;
+            /** Number */
+            number: number;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "asked" | "running" | "done" | "failed";
+        };
+        /**
+         * Cause
+         * @description Why a cached commit went.
+         * @enum {string}
+         */
+        Cause: "idle" | "watermark" | "room" | "limit" | "cleared" | "deleted" | "lost" | "volume";
         /**
          * Change
          * @description One path that differs. A renamed one stands at its new path.
@@ -1980,10 +2099,17 @@ export interface components {
         /**
          * DesiredFill
          * @description Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
+         *
+         *     Be `verified`: read every byte, and put right what is wrong.
          */
         DesiredFill: {
             /** Attempt */
             attempt: number;
+            /**
+             * Bases
+             * @default []
+             */
+            bases: components["schemas"]["Base"][];
             /** Bytes */
             bytes: number;
             /** Cached Id */
@@ -2008,7 +2134,7 @@ export interface components {
              * Want
              * @enum {string}
              */
-            want: "present" | "absent";
+            want: "present" | "absent" | "verified";
         };
         /** DesiredInput */
         DesiredInput: {
@@ -2077,6 +2203,24 @@ export interface components {
             want: "run" | "stop";
         };
         /**
+         * DesiredPointer
+         * @description `branches/<project>/<dataset>/<branch>` leads to this commit, which is published.
+         */
+        DesiredPointer: {
+            /** Branch */
+            branch: string;
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Dataset Id */
+            dataset_id: string;
+            /** Project */
+            project: string;
+            /** Project Id */
+            project_id: string;
+        };
+        /**
          * DesiredVolume
          * @description `new`: no agent has seen it well yet, so an empty directory may become it; otherwise its mount is missing.
          */
@@ -2089,12 +2233,22 @@ export interface components {
              */
             lake: string;
             /**
+             * Measure
+             * @default []
+             */
+            measure: string[];
+            /**
              * New
              * @default true
              */
             new: boolean;
             /** Path */
             path: string;
+            /**
+             * Pointers
+             * @default []
+             */
+            pointers: components["schemas"]["DesiredPointer"][];
             /**
              * Tended
              * @default false
@@ -2218,12 +2372,20 @@ export interface components {
         Eviction: {
             /** At */
             at: string;
+            /** By */
+            by?: string | null;
             /** Bytes */
             bytes: number;
+            cause?: components["schemas"]["Cause"] | null;
             /** Commit Id */
             commit_id: string;
             /** Dataset */
             dataset: string;
+            /**
+             * Id
+             * @default
+             */
+            id: string;
             /** Reason */
             reason: string;
             /** Volume */
@@ -2243,7 +2405,7 @@ export interface components {
         };
         /**
          * FillSeen
-         * @description Progress or end of one fill or eviction, told until the desired state no longer asks for it.
+         * @description Progress or end of a fill, eviction or verification, told until the desired state no longer asks for it.
          */
         FillSeen: {
             /** Attempt */
@@ -2260,18 +2422,39 @@ export interface components {
              * @default 0
              */
             done_files: number;
+            /**
+             * Linked Bytes
+             * @default 0
+             */
+            linked_bytes: number;
+            /**
+             * Linked Files
+             * @default 0
+             */
+            linked_files: number;
             /** Problem */
             problem?: string | null;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
+            /**
+             * Sent Bytes
+             * @default 0
+             */
+            sent_bytes: number;
             /**
              * State
              * @enum {string}
              */
-            state: "filling" | "ready" | "evicted" | "failed";
+            state: "filling" | "ready" | "evicted" | "verifying" | "verified" | "failed";
             /**
              * Transient
              * @default false
              */
             transient: boolean;
+            verified?: components["schemas"]["Verified"] | null;
         };
         /** GoingCommit */
         GoingCommit: {
@@ -2502,6 +2685,13 @@ export interface components {
         LeaseHolder: {
             /** Job */
             job?: string | null;
+            /** @default job */
+            kind: components["schemas"]["LeaseKind"];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
             /** Since */
             since: string;
             /** Until */
@@ -2509,6 +2699,12 @@ export interface components {
             /** User */
             user?: string | null;
         };
+        /**
+         * LeaseKind
+         * @description Who promises not to evict: a job until it ends, a person until a time, or whoever reads until a time.
+         * @enum {string}
+         */
+        LeaseKind: "job" | "hold" | "read";
         /**
          * Ledger
          * @description Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code.
@@ -3024,6 +3220,18 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
+         * ProjectShares
+         * @description A project's trees on a volume, measured file by file. `commits` are all that were measured.
+         */
+        ProjectShares: {
+            /** Commits */
+            commits: string[];
+            /** Project Id */
+            project_id: string;
+            /** Shares */
+            shares: components["schemas"]["ShareSeen"][];
+        };
+        /**
          * ProjectStats
          * @description Bytes of one project. `logical`: every commit as if it lay alone; `raw`: each blob once, not compressed.
          */
@@ -3250,6 +3458,18 @@ export interface components {
             /** Server Version */
             server_version: string;
             user: components["schemas"]["User"];
+        };
+        /**
+         * ShareSeen
+         * @description What the file system allocates for the files that exactly these commits have in common, by inode.
+         */
+        ShareSeen: {
+            /** Bytes */
+            bytes: number;
+            /** Commits */
+            commits: string[];
+            /** Inodes */
+            inodes: number;
         };
         /** Site */
         Site: {
@@ -3663,6 +3883,55 @@ export interface components {
             /** Verified Packs */
             verified_packs: number;
         };
+        /**
+         * Verified
+         * @description What reading every byte of a cached commit has found, and what became of it.
+         *
+         *     Files that are damaged, missing or have other permissions than they should, and names that do not belong there;
+         *     `healed_files` of them are as they should be now, in every commit that shares them.
+         */
+        Verified: {
+            /**
+             * Checked Bytes
+             * @default 0
+             */
+            checked_bytes: number;
+            /**
+             * Checked Files
+             * @default 0
+             */
+            checked_files: number;
+            /**
+             * Damaged Files
+             * @default 0
+             */
+            damaged_files: number;
+            /**
+             * Examples
+             * @default []
+             */
+            examples: string[];
+            /**
+             * Extra Files
+             * @default 0
+             */
+            extra_files: number;
+            /**
+             * Fetched Bytes
+             * @default 0
+             */
+            fetched_bytes: number;
+            /**
+             * Healed Files
+             * @default 0
+             */
+            healed_files: number;
+            /**
+             * Missing Files
+             * @default 0
+             */
+            missing_files: number;
+        };
         /** Volume */
         Volume: {
             /** Cached Commits */
@@ -3673,6 +3942,28 @@ export interface components {
             connected: boolean;
             /** Created At */
             created_at: string;
+            /** Disk Free Bytes */
+            disk_free_bytes?: number | null;
+            /** Disk Total Bytes */
+            disk_total_bytes?: number | null;
+            /**
+             * Evicting Bytes
+             * @default 0
+             */
+            evicting_bytes: number;
+            /** Features */
+            features?: {
+                [key: string]: unknown;
+            } | null;
+            /** Filler */
+            filler?: string | null;
+            /**
+             * Filling Bytes
+             * @default 0
+             */
+            filling_bytes: number;
+            /** Foreign Bytes */
+            foreign_bytes?: number | null;
             /** Free Bytes */
             free_bytes: number;
             /** High Percent */
@@ -3681,6 +3972,15 @@ export interface components {
             id: string;
             /** Idle Seconds */
             idle_seconds: number;
+            /** Inodes Free */
+            inodes_free?: number | null;
+            /** Inodes Total */
+            inodes_total?: number | null;
+            /**
+             * Limits
+             * @default []
+             */
+            limits: components["schemas"]["VolumeLimit"][];
             /** Low Percent */
             low_percent: number;
             /** Name */
@@ -3695,8 +3995,28 @@ export interface components {
             seen_at: string | null;
             /** Site */
             site: string;
+            /**
+             * Tier
+             * @default standard
+             */
+            tier: string;
+            /**
+             * Tier Price
+             * @default 1
+             */
+            tier_price: number;
+            /**
+             * Tier Throughput
+             * @default 1
+             */
+            tier_throughput: number;
             /** Used Bytes */
             used_bytes: number;
+            /**
+             * Used Inodes
+             * @default 0
+             */
+            used_inodes: number;
         };
         /** VolumeChange */
         VolumeChange: {
@@ -3710,6 +4030,12 @@ export interface components {
             low_percent?: number | null;
             /** Reserve Bytes */
             reserve_bytes?: number | null;
+            /** Tier */
+            tier?: string | null;
+            /** Tier Price */
+            tier_price?: number | null;
+            /** Tier Throughput */
+            tier_throughput?: number | null;
         };
         /**
          * VolumeCreate
@@ -3744,6 +4070,79 @@ export interface components {
              * @default local
              */
             site: string;
+            /**
+             * Tier
+             * @default standard
+             */
+            tier: string;
+            /**
+             * Tier Price
+             * @default 1
+             */
+            tier_price: number;
+            /**
+             * Tier Throughput
+             * @default 1
+             */
+            tier_throughput: number;
+        };
+        /**
+         * VolumeFeatures
+         * @description What the file system of a volume can do, tried out by its agent.
+         */
+        VolumeFeatures: {
+            /**
+             * Case Sensitive
+             * @default true
+             */
+            case_sensitive: boolean;
+            /**
+             * Chmod
+             * @default true
+             */
+            chmod: boolean;
+            /**
+             * Link
+             * @default true
+             */
+            link: boolean;
+            /**
+             * Name Bytes
+             * @default 255
+             */
+            name_bytes: number;
+            /**
+             * Reflink
+             * @default false
+             */
+            reflink: boolean;
+            /**
+             * Squashed
+             * @default false
+             */
+            squashed: boolean;
+            /**
+             * Symlink
+             * @default true
+             */
+            symlink: boolean;
+            /**
+             * Times
+             * @default true
+             */
+            times: boolean;
+        };
+        /**
+         * VolumeLimit
+         * @description What one project may take of a volume, and what it takes.
+         */
+        VolumeLimit: {
+            /** Bytes */
+            bytes: number;
+            /** Project */
+            project: string;
+            /** Used Bytes */
+            used_bytes: number;
         };
         /**
          * VolumeSeen
@@ -3756,10 +4155,20 @@ export interface components {
             disk_free_bytes?: number | null;
             /** Disk Total Bytes */
             disk_total_bytes?: number | null;
+            features?: components["schemas"]["VolumeFeatures"] | null;
             /** Id */
             id: string;
+            /** Inodes Free */
+            inodes_free?: number | null;
+            /** Inodes Total */
+            inodes_total?: number | null;
             /** Problem */
             problem?: string | null;
+            /**
+             * Shares
+             * @default []
+             */
+            shares: components["schemas"]["ProjectShares"][];
         };
         /** Why */
         Why: {
