@@ -11,6 +11,8 @@ _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 1
           "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "pi": 2**50}  # fmt: skip
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?i?)b?\s*", re.IGNORECASE)
 _TIME = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d|w)?\s*", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:(B|bit|b|)(?:/s|ps)?)\s*")
+_LATENCY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|)\s*", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -28,6 +30,23 @@ def parse_seconds(text: str) -> int:
     if not match:
         raise BadRequest(f"{text!r} is not a length of time.", hint="Write it as 90s, 15m, 8h or 1d.")
     return int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
+
+
+def parse_bandwidth(text: str) -> int:
+    """`10Gbit/s`, `10G`, `400Mbps`: bits per second; `1.25GB/s`, with a capital B, is bytes."""
+    match = _BANDWIDTH.fullmatch(text)
+    if not match:
+        raise BadRequest(f"{text!r} is not a bandwidth.", hint="Write it as 10Gbit/s, 400Mbit/s or 1.25GB/s.")
+    factor = 8 if match[3] == "B" else 1
+    return int(Decimal(match[1]) * _UNITS[match[2].lower()] * factor)
+
+
+def parse_milliseconds(text: str) -> float:
+    """`0.5ms`, `20` (both milliseconds), `2s`."""
+    match = _LATENCY.fullmatch(text)
+    if not match:
+        raise BadRequest(f"{text!r} is not a latency.", hint="Write it as 0.5ms or 20ms.")
+    return float(Decimal(match[1]) * (1000 if match[2].lower() == "s" else 1))
 
 
 def parse_gpus(text: str) -> int:
@@ -51,6 +70,19 @@ def format_bytes(count: int) -> str:
         if value < 999.95:
             return f"{value:.1f} {unit}"
     return f"{value / 1000:.1f} PB"
+
+
+def format_rate(bytes_per_second: float) -> str:
+    """`340.0 MB/s`: what a fill brings."""
+    return f"{format_bytes(round(bytes_per_second))}/s"
+
+
+def format_bandwidth(bits_per_second: int) -> str:
+    """`10 Gbit/s`, as links are known by."""
+    for unit, size in (("Tbit/s", 10**12), ("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
+        if bits_per_second >= size:
+            return f"{bits_per_second / size:.4g} {unit}"
+    return f"{bits_per_second} bit/s"
 
 
 def format_tree(files: int, size: int) -> str:

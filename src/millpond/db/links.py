@@ -1,0 +1,85 @@
+"""Links between places, and what was measured over them. An end is a site's id, or `lake`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
+
+from millpond.db.insert import insert_missing
+from millpond.db.tables import bandwidth, fill_rate, link
+from millpond.model.topology import Bandwidth, FillRate, Link, ordered
+
+
+def put(tx: Connection, value: Link) -> None:
+    """The whole of what is said of it; what was said before is replaced."""
+    a_id, b_id = ordered(value.a_id, value.b_id)
+    row = asdict(value) | {"a_id": a_id, "b_id": b_id}
+    insert_missing(tx, link, [row])
+    tx.execute(link.update().where(_between(a_id, b_id)).values(**row))
+
+
+def delete(tx: Connection, a_id: str, b_id: str) -> bool:
+    """Whether there was one."""
+    return tx.execute(link.delete().where(_between(a_id, b_id))).rowcount > 0
+
+
+def delete_of(tx: Connection, site_id: str) -> None:
+    """Of a site that goes, with what was measured from it."""
+    tx.execute(link.delete().where(or_(link.c.a_id == site_id, link.c.b_id == site_id)))
+    tx.execute(bandwidth.delete().where(bandwidth.c.source_id == site_id))
+
+
+def find(tx: Connection, a_id: str, b_id: str) -> Link | None:
+    row = tx.execute(select(link).where(_between(a_id, b_id))).first()
+    return _link(row) if row else None
+
+
+def all_links(tx: Connection) -> Mapping[tuple[str, str], Link]:
+    """By their ends, as `ordered` gives them."""
+    return {(row.a_id, row.b_id): _link(row) for row in tx.execute(select(link).order_by(link.c.a_id, link.c.b_id))}
+
+
+def bandwidths(tx: Connection, volume_id: str | None = None) -> Sequence[Bandwidth]:
+    query = select(bandwidth).order_by(bandwidth.c.volume_id, bandwidth.c.source_id)
+    if volume_id is not None:
+        query = query.where(bandwidth.c.volume_id == volume_id)
+    return [
+        Bandwidth(row.volume_id, row.source_id, row.bytes_per_second, row.fills, row.measured_at)
+        for row in tx.execute(query)
+    ]
+
+
+def bandwidth_of(tx: Connection, volume_id: str, source_id: str) -> Bandwidth | None:
+    return next((one for one in bandwidths(tx, volume_id) if one.source_id == source_id), None)
+
+
+def put_bandwidth(tx: Connection, value: Bandwidth) -> None:
+    insert_missing(tx, bandwidth, [asdict(value)])
+    key = and_(bandwidth.c.volume_id == value.volume_id, bandwidth.c.source_id == value.source_id)
+    tx.execute(bandwidth.update().where(key).values(**asdict(value)))
+
+
+def put_rate(tx: Connection, value: FillRate) -> None:
+    """How far the fill of a cached commit has come, beside its row."""
+    insert_missing(tx, fill_rate, [asdict(value)])
+    tx.execute(fill_rate.update().where(fill_rate.c.cached_id == value.cached_id).values(**asdict(value)))
+
+
+def rates(tx: Connection) -> Mapping[str, FillRate]:
+    """By the id of the cached commit."""
+    return {
+        row.cached_id: FillRate(row.cached_id, row.source_id, row.fetched_bytes, row.seconds)
+        for row in tx.execute(select(fill_rate))
+    }
+
+
+def _between(a_id: str, b_id: str) -> ColumnElement[bool]:
+    first, second = ordered(a_id, b_id)
+    return and_(link.c.a_id == first, link.c.b_id == second)
+
+
+def _link(row: Row[Any]) -> Link:
+    return Link(row.a_id, row.b_id, row.bits_per_second, row.latency_ms, row.price_per_gb, row.set_at)

@@ -1,0 +1,38 @@
+"""Bandwidth from real fills: a moving mean in which small fills count little and tiny ones nothing."""
+
+from __future__ import annotations
+
+# Below this a fill tells of latency, not of bandwidth.
+LEAST_BYTES = 1_000_000
+# A fill of at least this much counts fully.
+FULL_BYTES = 64_000_000
+# Of a fill that counts fully, in the mean.
+WEIGHT = 0.3
+
+
+def updated(before: float | None, fetched_bytes: int, seconds: float) -> float | None:
+    """The mean in bytes per second after one more fill; `before` itself if the fill is too small to tell."""
+    if fetched_bytes < LEAST_BYTES or seconds <= 0:
+        return before
+    seen = fetched_bytes / seconds
+    if before is None:
+        return seen
+    weight = WEIGHT * min(1.0, fetched_bytes / FULL_BYTES)
+    return before + weight * (seen - before)
+
+
+def expected_seconds(missing_bytes: int, bytes_per_second: float | None) -> float | None:
+    """How long it takes to bring so much; None while the bandwidth is not known."""
+    if missing_bytes <= 0:
+        return 0.0
+    return missing_bytes / bytes_per_second if bytes_per_second else None
+
+
+def seconds_left(
+    *, total: int, done: int, seconds: float, fetched_bytes: int, bytes_per_second: float | None
+) -> float | None:
+    """Of a fill under way: by its own speed once that tells something, before that by what earlier fills brought."""
+    missing = max(0, total - done)
+    if seconds > 0 and fetched_bytes >= LEAST_BYTES:
+        return expected_seconds(missing, fetched_bytes / seconds)
+    return expected_seconds(missing, bytes_per_second)

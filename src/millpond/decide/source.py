@@ -1,0 +1,75 @@
+"""Where a fill takes its bytes from: the lake, or a volume of another site that has the commit and is seen as a mount.
+
+Time and money are one number: a unit of money is worth so many seconds of waiting. What is cheapest is taken; the
+lake, which always has everything, is taken when nothing better is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millpond.decide.bandwidth import expected_seconds
+from millpond.model.quantity import format_bytes, format_rate, format_seconds
+from millpond.model.topology import LAKE
+
+# What an hour of waiting may cost: one unit of money.
+SECONDS_PER_UNIT = 3600.0
+_GB = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One place the bytes may come from. `bytes_per_second` is measured, else what its link is said to carry."""
+
+    id: str  # `lake`, or of a volume
+    name: str
+    bytes_per_second: float | None = None
+    price_per_gb: float = 0.0
+    # None when the filling agent can read it; else why not.
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The way taken, and a sentence for each way that was looked at."""
+
+    id: str
+    reasons: tuple[str, ...]
+
+    @property
+    def is_lake(self) -> bool:
+        return self.id == LAKE
+
+
+def choose_source(
+    lake: Way, volumes: Sequence[Way], missing_bytes: int, *, seconds_per_unit: float = SECONDS_PER_UNIT
+) -> Source:
+    """The cheapest in time and money; equal ones in the order lake, then by name."""
+    usable = [way for way in volumes if way.obstacle is None and way.bytes_per_second]
+    ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, seconds_per_unit), way.name))
+    best = ranked[0] if ranked else None
+    takes_lake = best is None or (
+        lake.bytes_per_second is not None
+        and _cost(lake, missing_bytes, seconds_per_unit) <= _cost(best, missing_bytes, seconds_per_unit)
+    )
+    chosen = lake if takes_lake or best is None else best
+    others = [way for way in (lake, *sorted(volumes, key=lambda way: way.name)) if way is not chosen]
+    first = f"fetched from {chosen.name}: {_described(chosen, missing_bytes)}"
+    return Source(chosen.id, (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others)))
+
+
+def _cost(way: Way, missing_bytes: int, seconds_per_unit: float) -> float:
+    seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
+    return seconds + way.price_per_gb * missing_bytes / _GB * seconds_per_unit
+
+
+def _described(way: Way, missing_bytes: int) -> str:
+    if way.obstacle is not None:
+        return way.obstacle
+    if not way.bytes_per_second:
+        return "how fast it is has not been measured yet"
+    seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
+    words = f"{format_bytes(missing_bytes)} in about {format_seconds(seconds)} at {format_rate(way.bytes_per_second)}"
+    price = way.price_per_gb * missing_bytes / _GB
+    return f"{words}, for {price:.2f}" if price else words

@@ -1,0 +1,108 @@
+"""Which volume a commit is cached on when nobody names one, and why: a pure function over all volumes.
+
+Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, one that need
+evict nothing, the least time to fill (within a factor of two nothing is preferred), the better tier for its price,
+the most room, the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+from statistics import median
+
+from millpond.decide.bandwidth import expected_seconds
+from millpond.decide.near import Serves
+from millpond.model.quantity import format_bytes, format_rate, format_seconds
+from millpond.model.volume import CachedState
+
+# Taken for a volume nothing was measured of, where nothing was measured of any other either.
+_UNMEASURED = 100e6
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One volume, as far as the choice needs it."""
+
+    id: str
+    name: str
+    # None: nobody said which compute it shall be near.
+    serves: Serves | None = None
+    problem: str | None = None
+    # Why admission refuses it; None if it fits. `evicts`: how many cached commits would have to go first.
+    refusal: str | None = None
+    evicts: int = 0
+    free_bytes: int = 0
+    state: CachedState | None = None
+    # What must be fetched: all of it, or less beside a cached commit that shares files with it.
+    fetch_bytes: int = 0
+    base: str | None = None
+    bytes_per_second: float | None = None
+    tier: str = "standard"
+    tier_throughput: float = 1.0
+    tier_price: float = 1.0
+
+    @property
+    def is_there(self) -> bool:
+        return self.state in (CachedState.READY, CachedState.FILLING)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Volumes that may take it, the best first, each with why; and why each of the others does not."""
+
+    ranked: tuple[Candidate, ...]
+    reasons: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def best(self) -> Candidate | None:
+        return self.ranked[0] if self.ranked else None
+
+
+def choose_volume(candidates: Sequence[Candidate]) -> Choice:
+    """Equal candidates give equal choices, in whatever order they are given."""
+    ordered = sorted(candidates, key=lambda one: one.name)
+    refused = tuple(f"{one.name}: {reason}" for one in ordered if (reason := obstacle(one)))
+    usable = [one for one in ordered if obstacle(one) is None]
+    usual = median(known) if (known := [c.bytes_per_second for c in usable if c.bytes_per_second]) else _UNMEASURED
+    ranked = tuple(sorted(usable, key=lambda one: _rank(one, usual)))
+    return Choice(ranked, _why(ranked) if ranked else (), refused)
+
+
+def obstacle(one: Candidate) -> str | None:
+    """The first rule that keeps the commit from this volume, in words; None if it may go there."""
+    if one.problem is not None:
+        return one.problem
+    if one.serves is not None and not one.serves.serves:
+        return one.serves.reason
+    return None if one.is_there else one.refusal
+
+
+def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, float, float, int, str]:
+    there = 0 if one.state is CachedState.READY else 1 if one.state is CachedState.FILLING else 2
+    seconds = one.fetch_bytes / (one.bytes_per_second or usual)
+    worth = one.tier_throughput / one.tier_price if one.tier_price else float("inf")
+    return (there, one.evicts > 0, round(log2(max(1.0, seconds))), -worth, -one.tier_throughput, -one.free_bytes,
+            one.name)  # fmt: skip
+
+
+def _why(ranked: Sequence[Candidate]) -> tuple[str, ...]:
+    """What speaks for the first."""
+    best = ranked[0]
+    reasons = [f"{best.name} was chosen of {len(ranked)} volumes" if len(ranked) > 1 else f"{best.name} can take it"]
+    if best.serves is not None:
+        reasons.append(f"near: {best.serves.reason}")
+    if best.is_there:
+        return (*reasons, "it is there already" if best.state is CachedState.READY else "it is on its way there")
+    if best.base is not None:
+        reasons.append(f"{best.base} is cached there, so only {format_bytes(best.fetch_bytes)} must be fetched")
+    reasons.append(f"{format_bytes(best.free_bytes)} are free there")
+    seconds = expected_seconds(best.fetch_bytes, best.bytes_per_second)
+    if seconds is not None and best.bytes_per_second is not None:
+        rate = format_rate(best.bytes_per_second)
+        reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} measured")
+    if (best.tier_throughput, best.tier_price) != (1.0, 1.0):
+        reasons.append(f"tier {best.tier}: {best.tier_throughput:g} × the throughput, {best.tier_price:g} × the price")
+    return tuple(reasons)
