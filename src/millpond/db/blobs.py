@@ -29,6 +29,8 @@ class PageRow:
     last_path: bytes
     # Names of the connections that external entries below it lie behind.
     external: frozenset[str] = frozenset()
+    # How many files and directories it is on a disk; None where nobody has counted.
+    inodes: int | None = None
 
 
 # Without what leaves hold by directory, which is larger than all the rest.
@@ -107,6 +109,7 @@ def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str,
                 first_path=row.first_path,
                 last_path=row.last_path,
                 external=frozenset(row.external.split()),
+                inodes=row.inodes,
             )
     return found
 
@@ -149,6 +152,7 @@ def insert_pages(
             "files": row.files,
             "bytes": row.size,
             "allocated": row.allocated,
+            "inodes": row.inodes,
             "first_path": row.first_path,
             "last_path": row.last_path,
             "external": " ".join(sorted(row.external)),

@@ -1,4 +1,4 @@
-"""Cached commits and the record of evictions. Absent commits have no row."""
+"""Cached commits. Absent ones have no row."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, or_, select
+from sqlalchemy import Connection, Row, Select, and_, select
 
-from millpond.db.tables import cached, commit, dataset, eviction, page, project, site, volume
-from millpond.model.ids import new_id
-from millpond.model.volume import CachedCommit, CachedState
+from millpond.db.tables import cached, commit, dataset, page, project, site, volume
+from millpond.model.dataset import DatasetKind
+from millpond.model.volume import CachedCommit, CachedState, Cause
 
 # Two blocks for each file: the one it does not fill, and a directory of its own.
 _MOST_OVERHEAD = 2 * 4096
@@ -30,21 +30,20 @@ class CachedView:
     project: str
     dataset: str
     tree: str
+    kind: DatasetKind = DatasetKind.DATA
+    dataset_idle_seconds: int | None = None
+    # Its dataset is in the bin, or nothing names its commit any more: nothing new may use it.
+    is_leaving: bool = False
 
     @property
     def written(self) -> str:
         return f"{self.project}/{self.dataset}@{self.cached.commit_id[:8]}"
 
-
-@dataclass(frozen=True, slots=True)
-class EvictionView:
-    id: str
-    volume: str
-    dataset: str
-    commit_id: str
-    bytes: int
-    reason: str
-    at: datetime
+    @property
+    def idle_seconds(self) -> int:
+        """After how long unused it goes: its own word, else its dataset's, else the volume's."""
+        given = (self.cached.idle_seconds, self.dataset_idle_seconds, self.volume_idle_seconds)
+        return next(seconds for seconds in given if seconds is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,10 @@ class CommitSize:
     dataset: str
     files: int
     bytes: int
+    # What the file system will allocate for it, and how many files and directories that is.
     allocated: int
+    inodes: int
+    tree: str = ""
 
     @property
     def written(self) -> str:
@@ -67,12 +69,17 @@ class CommitSize:
 
 def insert(tx: Connection, value: CachedCommit) -> None:
     """IntegrityError when the volume has this commit already: once and only once."""
-    tx.execute(cached.insert().values(**(asdict(value) | {"state": value.state.value})))
+    enums = {"state": value.state.value, "cause": value.cause.value if value.cause else None}
+    tx.execute(cached.insert().values(**(asdict(value) | enums)))
 
 
-def change(tx: Connection, cached_id: str, *, state: CachedState | None = None, **values: Any) -> None:
+def change(
+    tx: Connection, cached_id: str, *, state: CachedState | None = None, cause: Cause | None = None, **values: Any
+) -> None:
     if state is not None:
         values["state"] = state.value
+    if cause is not None:
+        values["cause"] = cause.value
     tx.execute(cached.update().where(cached.c.id == cached_id).values(**values))
 
 
@@ -151,9 +158,12 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
     if row is None:
         return None
     root = and_(page.c.project_id == row.project_id, page.c.id == bytes.fromhex(row.tree))
-    allocated = tx.execute(select(page.c.allocated).where(root)).scalar()
+    sized = tx.execute(select(page.c.allocated, page.c.inodes).where(root)).first()
+    allocated, inodes = sized or (None, None)
     if allocated is None:  # a page that is being checked anew: never less than it will be
         allocated = row.bytes + (row.files + 1) * _MOST_OVERHEAD
+    if inodes is None:  # a directory for each file, and the root
+        inodes = 2 * row.files + 1
     return CommitSize(
         commit_id=row.id,
         project_id=row.project_id,
@@ -163,47 +173,9 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
         files=row.files,
         bytes=row.bytes,
         allocated=allocated,
+        inodes=inodes,
+        tree=row.tree,
     )
-
-
-def record_eviction(tx: Connection, value: CachedCommit, *, reason: str, now: datetime) -> None:
-    tx.execute(
-        eviction.insert().values(
-            id=new_id(),
-            volume_id=value.volume_id,
-            project_id=value.project_id,
-            dataset_id=value.dataset_id,
-            commit_id=value.commit_id,
-            bytes=value.reserved_bytes,
-            reason=reason,
-            at=now,
-        )
-    )
-
-
-def evictions(
-    tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
-) -> Sequence[EvictionView]:
-    """Newest first, behind the (time, id) `before`."""
-    query = (
-        select(
-            eviction, volume.c.name.label("volume"), dataset.c.name.label("dataset"), project.c.name.label("project")
-        )
-        .join(volume, volume.c.id == eviction.c.volume_id)
-        .join(project, project.c.id == eviction.c.project_id)
-        .join(dataset, dataset.c.id == eviction.c.dataset_id)
-        .order_by(eviction.c.at.desc(), eviction.c.id.desc())
-        .limit(limit)
-    )
-    if among is not None:
-        query = query.where(eviction.c.project_id.in_(among))
-    if before is not None:
-        at, key = before
-        query = query.where(or_(eviction.c.at < at, and_(eviction.c.at == at, eviction.c.id < key)))
-    return [
-        EvictionView(r.id, r.volume, f"{r.project}/{r.dataset}", r.commit_id, r.bytes, r.reason, r.at)
-        for r in tx.execute(query)
-    ]
 
 
 def _select() -> Select[Any]:
@@ -217,6 +189,9 @@ def _select() -> Select[Any]:
             site.c.name.label("site"),
             project.c.name.label("project"),
             dataset.c.name.label("dataset"),
+            dataset.c.kind.label("kind"),
+            dataset.c.cache_idle_seconds.label("dataset_idle_seconds"),
+            dataset.c.deleted_at.label("dataset_deleted_at"),
             commit.c.tree.label("tree"),
         )
         .join(volume, volume.c.id == cached.c.volume_id)
@@ -250,6 +225,16 @@ def _view(row: Row[Any]) -> CachedView:
             pinned=row.pinned,
             reason=row.reason,
             problem=row.problem,
+            base_id=row.base_id,
+            reserved_inodes=row.reserved_inodes,
+            fetch_bytes=row.fetch_bytes,
+            fetch_files=row.fetch_files,
+            pinned_by=row.pinned_by,
+            pinned_at=row.pinned_at,
+            verify=row.verify,
+            verification=row.verification,
+            cause=Cause(row.cause) if row.cause else None,
+            cleared_by=row.cleared_by,
         ),
         volume=row.volume,
         volume_path=row.volume_path,
@@ -259,4 +244,7 @@ def _view(row: Row[Any]) -> CachedView:
         project=row.project,
         dataset=row.dataset,
         tree=row.tree,
+        kind=DatasetKind(row.kind),
+        dataset_idle_seconds=row.dataset_idle_seconds,
+        is_leaving=row.dataset_deleted_at is not None,
     )

@@ -27,6 +27,9 @@ def insert(tx: Connection, value: Volume) -> None:
             low_percent=value.low_percent,
             created_at=value.created_at,
             next_attempt=1,
+            tier=value.tier,
+            tier_throughput=value.tier_throughput,
+            tier_price=value.tier_price,
         )
     )
 
@@ -123,4 +126,12 @@ def _volume(row: Row[Any]) -> Volume:
         disk_free_bytes=row.disk_free_bytes,
         problem=row.problem,
         seen_at=row.seen_at,
+        filler_id=row.filler_id,
+        features=row.features,
+        tier=row.tier,
+        tier_throughput=row.tier_throughput,
+        tier_price=row.tier_price,
+        disk_total_bytes=row.disk_total_bytes,
+        inodes_total=row.inodes_total,
+        inodes_free=row.inodes_free,
     )

@@ -119,6 +119,9 @@ class CachedCommit:
     # The number of the verification asked for last, 0 for none, and what came of it.
     verify: int = 0
     verification: Mapping[str, Any] | None = None
+    # While it is on its way out: why, and who wished it.
+    cause: Cause | None = None
+    cleared_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

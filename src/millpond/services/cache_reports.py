@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, volumes
+from millpond.db import caches, evictions, leases, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import CachedState, Cause, Volume
 from millpond.services.admission import refill, start_fills
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
@@ -97,7 +97,7 @@ def _reconcile(
             refill(tx, view, reason="it was gone from the volume and is filled again", now=now)
             changed.append((caches.get(tx, row.id) or view, "filling"))
         else:
-            caches.record_eviction(tx, row, reason="it was no longer found on the volume", now=now)
+            evictions.record(tx, row, reason="it was no longer found on the volume", now=now, cause=Cause.LOST)
             caches.delete(tx, row.id)
             changed.append((view, "gone"))
     return changed
@@ -138,7 +138,7 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
         caches.change(tx, row.id, state=CachedState.FAILED, problem=seen.problem or "The fill failed.")
         return "failed"
     if row.state is CachedState.EVICTING and seen.state == "evicted":
-        caches.record_eviction(tx, row, reason=row.reason, now=now)
+        evictions.record(tx, row, reason=row.reason, now=now)
         caches.delete(tx, row.id)
         return "evicted"
     if row.state not in (CachedState.FILLING, CachedState.EVICTING):

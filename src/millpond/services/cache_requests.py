@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from millpond.db import caches, leases, volumes
-from millpond.db.caches import CachedView, EvictionView
+from millpond.db import evictions as eviction_rows
+from millpond.db.caches import CachedView
+from millpond.db.evictions import EvictionView
 from millpond.db.leases import Holder
 from millpond.decide.admission import usable_bytes
 from millpond.decide.eviction import Evict
@@ -116,7 +118,7 @@ def evictions(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Li
     """What was evicted and why, newest first."""
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
-        found = caches.evictions(tx, among=among, limit=limit + 1, before=_before(cursor))
+        found = eviction_rows.newest(tx, among=among, limit=limit + 1, before=_before(cursor))
     return page_of(found, limit, key=lambda item: [item.at.isoformat(), item.id])
 
 

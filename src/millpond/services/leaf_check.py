@@ -68,16 +68,18 @@ def check_leaf(
 
 
 def row_of(page_id: str, leaf: LeafPage, external: frozenset[str] = frozenset()) -> PageRow:
+    directories = _directories(leaf)
     return PageRow(
         id=page_id,
         level=0,
         entries=len(leaf),
         files=leaf.files,
         size=sum(leaf.sizes),
-        allocated=_allocated(leaf),
+        allocated=_allocated(leaf, directories),
         first_path=leaf.paths[0] if leaf.paths else b"",
         last_path=leaf.paths[-1] if leaf.paths else b"",
         external=external,
+        inodes=len(leaf) + directories,
     )
 
 
@@ -91,17 +93,22 @@ def check_boundaries(leaf: LeafPage, *, is_last: bool) -> None:
             raise BadFormat("A leaf page does not end where it should.")
 
 
-def _allocated(leaf: LeafPage) -> int:
-    """As in docs/design/002: content in blocks, and a block for each directory. A directory that goes on from the
-    page before is counted again, so the sum over pages is never too little."""
+def _directories(leaf: LeafPage) -> int:
+    """How many directories its paths lie in. One that goes on from the page before is counted again, so the sum over
+    pages is never too little."""
     directories: set[bytes] = set()
     for path in leaf.paths:
         parent = path.rpartition(b"/")[0]
         while parent and parent not in directories:
             directories.add(parent)
             parent = parent.rpartition(b"/")[0]
+    return len(directories)
+
+
+def _allocated(leaf: LeafPage, directories: int) -> int:
+    """As in docs/design/002: content in blocks, and a block for each directory."""
     empty = len(leaf) - leaf.files
-    return sum(-(-size // BLOCK) for size in leaf.sizes) * BLOCK + (len(directories) + empty) * BLOCK
+    return sum(-(-size // BLOCK) for size in leaf.sizes) * BLOCK + (directories + empty) * BLOCK
 
 
 def _places(

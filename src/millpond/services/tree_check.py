@@ -250,7 +250,13 @@ def index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
         first_path=rows[0].first_path,
         last_path=rows[-1].last_path,
         external=frozenset().union(*(row.external for row in rows)),
+        inodes=_sum_known([row.inodes for row in rows]),
     )
+
+
+def _sum_known(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def on_own_packs(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> dict[str, frozenset[str]]:

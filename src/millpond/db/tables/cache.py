@@ -116,6 +116,9 @@ cached = Table(
     # The number of the verification asked for last, and what came of it ({"number": 2, "state": "done", …}).
     Column("verify", BigInteger, nullable=False, server_default=text("0")),
     Column("verification", JSON(none_as_null=True), nullable=True),
+    # While it is on its way out: why, in one word, and who wished it.
+    Column("cause", String(10), nullable=True),
+    Column("cleared_by", String(63), nullable=True),
     # Once and only once: one row per commit and volume, whoever asks.
     UniqueConstraint("volume_id", "commit_id"),
 )
@@ -178,4 +181,18 @@ cache_policy = Table(
     Column("problem", Text, nullable=True),
     time_column("tried_at", nullable=True),
     UniqueConstraint("volume_id", "dataset_id", "branch"),
+)
+
+# What a tree has that another one has not, compared once: admission needs it inside a transaction.
+tree_difference = Table(
+    "tree_difference",
+    metadata,
+    Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True),
+    Column("base", String(64), primary_key=True),
+    Column("tree", String(64), primary_key=True),
+    Column("allocated", BigInteger, nullable=False),
+    Column("inodes", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
+    time_column("at", index=True),
 )

@@ -141,6 +141,8 @@ page = Table(
     # What a leaf holds by directory (lake/folders.py): lists of directories read this instead of the leaf.
     # Null for index pages, and for leaves that came before there was this column until somebody lists them.
     Column("folders", LargeBinary, nullable=True),
+    # How many files and directories that is on a disk; null for pages that came before this was counted.
+    Column("inodes", BigInteger, nullable=True),
     sqlite_with_rowid=False,
 )
 

@@ -18,10 +18,12 @@ def upgrade() -> None:
     op.execute("UPDATE lease SET kind = 'hold' WHERE job_id IS NULL")
     op.add_column("eviction", sa.Column("cause", sa.String(length=10), nullable=False, server_default=sa.text("''")))
     op.add_column("eviction", sa.Column("by", sa.String(length=63), nullable=True))
+    op.add_column("page", sa.Column("inodes", sa.BigInteger(), nullable=True))
     create_volume_limit()
     create_volume_share()
     create_refusal()
     create_policy()
+    create_tree_difference()
 
 
 def extend_volume() -> None:
@@ -47,6 +49,8 @@ def extend_cached_commit() -> None:
     op.add_column("cached_commit", sa.Column("pinned_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("cached_commit", sa.Column("verify", sa.BigInteger(), nullable=False, server_default=sa.text("0")))
     op.add_column("cached_commit", sa.Column("verification", sa.JSON(), nullable=True))
+    op.add_column("cached_commit", sa.Column("cause", sa.String(length=10), nullable=True))
+    op.add_column("cached_commit", sa.Column("cleared_by", sa.String(length=63), nullable=True))
 
 
 def create_volume_limit() -> None:
@@ -131,3 +135,22 @@ def create_policy() -> None:
     )
     for column in ("dataset_id", "volume_id"):
         op.create_index(op.f(f"ix_cache_policy_{column}"), "cache_policy", [column], unique=False)
+
+
+def create_tree_difference() -> None:
+    op.create_table(
+        "tree_difference",
+        sa.Column("project_id", sa.String(length=32), nullable=False),
+        sa.Column("base", sa.String(length=64), nullable=False),
+        sa.Column("tree", sa.String(length=64), nullable=False),
+        sa.Column("allocated", sa.BigInteger(), nullable=False),
+        sa.Column("inodes", sa.BigInteger(), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("files", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_tree_difference_project_id_project"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("project_id", "base", "tree", name=op.f("pk_tree_difference")),
+    )
+    op.create_index(op.f("ix_tree_difference_at"), "tree_difference", ["at"], unique=False)
