@@ -39,6 +39,9 @@ class Settings:
     bin_days: int = 30
     # How often what nothing needs is removed from the lake; 0: only when somebody asks (`mill lake collect`).
     collect_seconds: float = 86_400.0
+    # What makes a volume of another site near a compute: a link of at least this bandwidth, and no more latency.
+    near_bits_per_second: int = 10 * 10**9
+    near_latency_ms: float = 5.0
     # Hosts and networks beside the public ones that imports may reach, with commas between them.
     import_hosts: str = ""
     # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.

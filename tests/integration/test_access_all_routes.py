@@ -54,10 +54,22 @@ EXISTING = {
     "token": "token00001",
     "connection": "archive",
     "source": "nightly",
+    "site": "local",
+    "a": "lake",
+    "b": "local",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
-SHARED = {"GET /volumes", "GET /volumes/{volume}", "GET /computes", "GET /home", "GET /datasets/totals", "GET /doctor"}
+SHARED = {
+    "GET /volumes",
+    "GET /volumes/{volume}",
+    "GET /caches/summary",
+    "GET /topology",
+    "GET /computes",
+    "GET /home",
+    "GET /datasets/totals",
+    "GET /doctor",
+}
 
 
 @dataclass(frozen=True)

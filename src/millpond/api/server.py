@@ -40,6 +40,7 @@ from millpond.api.routes import (
     sources,
     tokens,
     uploads,
+    usage,
     users,
     volumes,
 )
@@ -68,6 +69,8 @@ ROUTERS: Sequence[APIRouter] = (
     commits.router,
     uploads.router,
     sites.router,
+    # Before the caches: `summary` is no id of a cached commit.
+    usage.router,
     volumes.router,
     caches.router,
     lake_care.router,

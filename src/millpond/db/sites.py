@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,22 @@ def insert(tx: Connection, value: Site) -> None:
 def find(tx: Connection, name: str) -> Site | None:
     row = tx.execute(select(site).where(site.c.name == name)).first()
     return _site(row) if row else None
+
+
+def by_id(tx: Connection) -> Mapping[str, str]:
+    """The names of all sites."""
+    return {row.id: row.name for row in tx.execute(select(site.c.id, site.c.name).order_by(site.c.name))}
+
+
+def delete(tx: Connection, site_id: str) -> None:
+    tx.execute(site.delete().where(site.c.id == site_id))
+
+
+def standing_at(tx: Connection, site_id: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Names of the volumes and of the computes of a site."""
+    volumes = tx.scalars(select(volume.c.name).where(volume.c.site_id == site_id).order_by(volume.c.name)).all()
+    agents = tx.scalars(select(agent.c.name).where(agent.c.site_id == site_id).order_by(agent.c.name)).all()
+    return volumes, agents
 
 
 def names(tx: Connection) -> Sequence[str]:

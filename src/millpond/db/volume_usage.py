@@ -71,6 +71,12 @@ def forget_samples(tx: Connection, step_seconds: int, *, before: datetime) -> No
     tx.execute(volume_sample.delete().where(volume_sample.c.step_seconds == step_seconds, volume_sample.c.at < before))
 
 
+def filling_ids(tx: Connection) -> Sequence[str]:
+    """Of the cached commits that are on their way."""
+    query = select(cached.c.id).where(cached.c.state == CachedState.FILLING.value).order_by(cached.c.requested_at)
+    return tx.scalars(query.order_by(cached.c.id)).all()
+
+
 def cached_totals(tx: Connection, *, among: Collection[str] | None) -> tuple[int, int]:
     """How many commits are ready on volumes, and their bytes, of these projects."""
     query = select(func.count(), func.coalesce(func.sum(cached.c.bytes), 0))

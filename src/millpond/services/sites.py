@@ -5,12 +5,14 @@ from __future__ import annotations
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from millpond.db import links as link_rows
 from millpond.db import sites
 from millpond.db.sites import SiteCounts
-from millpond.errors import NameTaken
+from millpond.errors import BadName, InUse, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor
+from millpond.model.topology import LAKE
 from millpond.model.volume import Site
 from millpond.services import access, audit
 from millpond.services.deps import Deps
@@ -19,6 +21,8 @@ from millpond.services.listing import Listing, page_of, text_of
 
 def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
     now = deps.clock.now()
+    if name == LAKE:
+        raise BadName("A site cannot be called 'lake': that is where every commit comes from.", hint="Choose another.")
     site = Site(new_id(), check_name(name, "site"), now)
     try:
         with deps.db.write() as tx:
@@ -27,6 +31,31 @@ def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
     except IntegrityError as error:
         raise NameTaken(f"There is a site {name!r} already.", hint="Choose another name.") from error
     return SiteCounts(site, agents=0, volumes=0)
+
+
+def remove(deps: Deps, actor: Actor, name: str) -> None:
+    """Forget a site and its links. InUse, naming them, while volumes or computes are there."""
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        site = find(tx, name)
+        volumes, agents = sites.standing_at(tx, site.id)
+        standing = [*(f"volume {one}" for one in volumes), *(f"compute {one}" for one in agents)]
+        if standing:
+            raise InUse(
+                f"Site {name!r} has {', '.join(standing)}.",
+                hint="Remove its volumes first: `mill volume rm`. A site with a compute stays." if agents
+                else "Remove them first: `mill volume rm`.",
+                depends=standing,
+            )  # fmt: skip
+        link_rows.delete_of(tx, site.id)
+        sites.delete(tx, site.id)
+        audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
+
+
+def get(tx: Connection, name: str) -> SiteCounts:
+    site = find(tx, name)
+    volumes, agents = sites.standing_at(tx, site.id)
+    return SiteCounts(site, agents=len(agents), volumes=len(volumes))
 
 
 def list_all(deps: Deps, *, limit: int, cursor: str | None) -> Listing[SiteCounts]:

@@ -110,6 +110,10 @@ class FillSeen(Request):
     linked_files: int = 0
     linked_bytes: int = 0
     seconds: float = 0.0
+    # The volume of another site that files were copied from, and how much came from there.
+    source: str | None = None
+    copied_files: int = 0
+    copied_bytes: int = 0
     verified: Verified | None = None
     problem: str | None = None
     # A problem that may go by itself (store away, disk full): the agent goes on trying.

@@ -1,0 +1,31 @@
+"""How full volumes were, how their caches were used, and what is on its way now."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from millpond.api.access import DepsOf, SignedIn
+from millpond.services import volume_usage
+from millpond.wire.base import Time
+from millpond.wire.topology import CachesSummary, VolumeUsage
+
+router = APIRouter(tags=["usage"])
+
+
+@router.get("/volumes/{volume}/usage")
+def get_volume_usage(
+    volume: str,
+    actor: SignedIn,
+    deps: DepsOf,
+    since: Annotated[Time | None, Query(alias="from", description="24 hours before `to` without it.")] = None,
+    until: Annotated[Time | None, Query(alias="to", description="Now, without it.")] = None,
+) -> VolumeUsage:
+    """By the minute within the last day, otherwise by the hour, for 90 days."""
+    return volume_usage.usage(deps, actor, volume, since, until)
+
+
+@router.get("/caches/summary")
+def get_caches_summary(actor: SignedIn, deps: DepsOf) -> CachesSummary:
+    return volume_usage.summary(deps, actor)

@@ -1,0 +1,67 @@
+"""What the cache is worth, counted where it happens: hits, misses, fills and the bandwidth they show.
+
+Inside the caller's write transaction. Counts are kept by volume, project and hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import links, volume_usage, volumes
+from millpond.db.caches import CachedView
+from millpond.decide.bandwidth import expected_seconds, updated
+from millpond.model.job import Job
+from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
+from millpond.model.volume import CachedCommit, CachedState
+from millpond.wire.agent import FillSeen
+
+
+def count_hit(tx: Connection, row: CachedCommit, now: datetime) -> None:
+    """It was there, or on its way, when somebody asked for it: its bytes are not fetched again."""
+    known = links.bandwidth_of(tx, row.volume_id, LAKE)
+    seconds = expected_seconds(row.bytes, known.bytes_per_second if known else None)
+    _add(tx, row, now, CacheUses(hits=1, saved_bytes=row.bytes, saved_seconds=seconds or 0.0))
+
+
+def count_miss(tx: Connection, row: CachedCommit, now: datetime) -> None:
+    """It has to be fetched."""
+    _add(tx, row, now, CacheUses(misses=1))
+
+
+def count_placed(tx: Connection, job: Job, found: Sequence[CachedView], now: datetime) -> None:
+    """A job was placed beside its data. What was asked for since it was queued was brought for it: no hit."""
+    for view in found:
+        row = view.cached
+        if row.state in (CachedState.READY, CachedState.FILLING) and row.requested_at < job.queued_at:
+            count_hit(tx, row, now)
+
+
+def note_progress(tx: Connection, row: CachedCommit, seen: FillSeen) -> FillRate:
+    """Keep what the fill has brought so far, and where most of it came from."""
+    source_id, fetched = LAKE, seen.sent_bytes
+    if seen.source is not None and seen.copied_bytes > seen.sent_bytes:
+        volume = volumes.get(tx, seen.source)
+        source_id, fetched = (volume.site_id if volume else LAKE), seen.copied_bytes
+    rate = FillRate(row.id, source_id, fetched, seen.seconds)
+    links.put_rate(tx, rate)
+    return rate
+
+
+def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) -> None:
+    """A fill is whole: count it, and let it tell the bandwidth, unless it is too small for that."""
+    rate = note_progress(tx, row, seen)
+    _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
+    before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
+    after = updated(before.bytes_per_second if before else None, rate.fetched_bytes, rate.seconds)
+    if after is None or (before is not None and after == before.bytes_per_second):
+        return
+    fills = before.fills + 1 if before else 1
+    links.put_bandwidth(tx, Bandwidth(row.volume_id, rate.source_id, after, fills, now))
+
+
+def _add(tx: Connection, row: CachedCommit, now: datetime, value: CacheUses) -> None:
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    volume_usage.add_uses(tx, row.volume_id, row.project_id, hour, value)

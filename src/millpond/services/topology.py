@@ -1,0 +1,100 @@
+"""Everything the drawing of the topology shows: sites, links, volumes, computes, and which volume serves whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, caches, links, sites, volume_usage, volumes
+from millpond.model.volume import Volume
+from millpond.services import computes, geography
+from millpond.services import links as link_service
+from millpond.services import sites as site_service
+from millpond.services.computes import ComputeView
+from millpond.services.deps import Deps
+from millpond.services.geography import Geography
+from millpond.services.volume_usage import all_volumes, bandwidth_shapes
+from millpond.wire import cache as cache_wire
+from millpond.wire import topology as wire
+
+_ALL = 1000
+
+
+def topology(deps: Deps) -> wire.Topology:
+    now = deps.clock.now()
+    shown = all_volumes(deps)
+    with deps.db.read() as tx:
+        places = geography.of_now(tx, deps)
+        found = volumes.all_of(tx)
+        rates = _rates(tx)
+        return wire.Topology(
+            near_bits_per_second=places.rule.bits_per_second,
+            near_latency_ms=places.rule.latency_ms,
+            sites=[_site(item) for item in sites.page(tx, limit=_ALL)],
+            links=link_service.shapes(tx, places),
+            volumes=[_volume(tx, volume, rates[volume.id]) for volume in shown],
+            computes=[_compute(view, found, places) for view in computes.views(tx, agents.all_agents(tx), now)],
+        )
+
+
+def site(deps: Deps, name: str) -> wire.SiteDetail:
+    with deps.db.read() as tx:
+        found = site_service.get(tx, name)
+        stands = sites.standing_at(tx, found.site.id)
+        ways = link_service.shapes(tx, geography.of_now(tx, deps))
+    return wire.SiteDetail(
+        site=_site(found),
+        links=[link for link in ways if name in (link.a, link.b)],
+        volumes=list(stands[0]),
+        computes=list(stands[1]),
+    )
+
+
+def _rates(tx: Connection) -> dict[str, list[float]]:
+    """Of the fills under way, by volume; 0 for one whose throughput is not known yet."""
+    known = links.rates(tx)
+    found: dict[str, list[float]] = defaultdict(list)
+    for view in caches.of_ids(tx, volume_usage.filling_ids(tx)):
+        rate = known.get(view.cached.id)
+        found[view.cached.volume_id].append(rate.fetched_bytes / rate.seconds if rate and rate.seconds > 0 else 0.0)
+    return found
+
+
+def _site(item: sites.SiteCounts) -> cache_wire.Site:
+    found = item.site
+    return cache_wire.Site(
+        id=found.id, name=found.name, created_at=found.created_at, agents=item.agents, volumes=item.volumes
+    )
+
+
+def _volume(tx: Connection, volume: cache_wire.Volume, rates: list[float]) -> wire.TopologyVolume:
+    return wire.TopologyVolume(
+        volume=volume,
+        bandwidth=bandwidth_shapes(tx, volume.id),
+        fills=len(rates),
+        fill_bytes_per_second=sum(rates) or None,
+    )
+
+
+def _compute(view: ComputeView, found: Sequence[Volume], places: Geography) -> wire.TopologyCompute:
+    return wire.TopologyCompute(
+        name=view.agent.name,
+        site=view.agent.site,
+        driver=view.agent.driver,
+        connected=view.connected,
+        cpus=sum(use.node.cpus for use in view.nodes),
+        memory_bytes=sum(use.node.memory_bytes for use in view.nodes),
+        gpus=sum(use.node.gpus for use in view.nodes),
+        gpu_used_hundredths=sum(use.gpu_used_hundredths for use in view.nodes),
+        jobs=sum(use.running for use in view.nodes),
+        volumes=[_near(view, volume, places) for volume in found],
+    )
+
+
+def _near(view: ComputeView, volume: Volume, places: Geography) -> wire.NearVolume:
+    served = places.serves(view.agent, volume)
+    return wire.NearVolume(
+        volume=volume.name, near=served.near, seen=served.seen, serves=served.serves, reason=served.reason
+    )
