@@ -104,6 +104,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/caches/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Caches Summary */
+        get: operations["get_caches_summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/computes": {
         parameters: {
             query?: never;
@@ -293,6 +310,47 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Links
+         * @description Those somebody spoke of and those something was measured over, all of them at once.
+         */
+        get: operations["list_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/{a}/{b}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Link
+         * @description An end is the name of a site, or `lake`.
+         */
+        put: operations["put_link"];
+        post?: never;
+        /** Remove Link */
+        delete: operations["remove_link"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1396,6 +1454,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sites/{site}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Site */
+        get: operations["get_site"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Site
+         * @description Refused while volumes or computes are there; its links go with it.
+         */
+        delete: operations["remove_site"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1429,6 +1508,23 @@ export interface paths {
         post?: never;
         /** Delete Token */
         delete: operations["delete_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/topology": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Topology */
+        get: operations["get_topology"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1515,6 +1611,26 @@ export interface paths {
         head?: never;
         /** Change Volume */
         patch: operations["change_volume"];
+        trace?: never;
+    };
+    "/api/v1/volumes/{volume}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Volume Usage
+         * @description By the minute within the last day, otherwise by the hour, for 90 days.
+         */
+        get: operations["get_volume_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
 }
@@ -1709,6 +1825,56 @@ export interface components {
          * @enum {string}
          */
         CachedState: "filling" | "ready" | "evicting" | "failed";
+        /**
+         * CachesSummary
+         * @description The header of the page of caches: volumes are everybody's, what is cached only of projects one may see.
+         */
+        CachesSummary: {
+            /** Cached Bytes */
+            cached_bytes: number;
+            /** Cached Commits */
+            cached_commits: number;
+            /** Capacity Bytes */
+            capacity_bytes: number;
+            /** Fills */
+            fills: components["schemas"]["RunningFill"][];
+            /** Foreign Bytes */
+            foreign_bytes: number;
+            /** Free Bytes */
+            free_bytes: number;
+            /** Reserved Bytes */
+            reserved_bytes: number;
+            today: components["schemas"]["CacheUses"];
+            total: components["schemas"]["CacheUses"];
+            /** Used Bytes */
+            used_bytes: number;
+            /** Volumes */
+            volumes: number;
+            /** Volumes Connected */
+            volumes_connected: number;
+        };
+        /**
+         * CacheUses
+         * @description A hit: the commit was there or on its way when it was asked for, so its bytes were not fetched again.
+         */
+        CacheUses: {
+            /** Fill Seconds */
+            fill_seconds: number;
+            /** Filled Bytes */
+            filled_bytes: number;
+            /** Fills */
+            fills: number;
+            /** Hit Rate */
+            hit_rate: number | null;
+            /** Hits */
+            hits: number;
+            /** Misses */
+            misses: number;
+            /** Saved Bytes */
+            saved_bytes: number;
+            /** Saved Seconds */
+            saved_seconds: number;
+        };
         /**
          * CacheVerification
          * @description Every file on the volume held against its digest; what is wrong is fetched anew, in every commit that has it.
@@ -2413,6 +2579,16 @@ export interface components {
             /** Cached Id */
             cached_id: string;
             /**
+             * Copied Bytes
+             * @default 0
+             */
+            copied_bytes: number;
+            /**
+             * Copied Files
+             * @default 0
+             */
+            copied_files: number;
+            /**
              * Done Bytes
              * @default 0
              */
@@ -2444,6 +2620,8 @@ export interface components {
              * @default 0
              */
             sent_bytes: number;
+            /** Source */
+            source?: string | null;
             /**
              * State
              * @enum {string}
@@ -2488,6 +2666,27 @@ export interface components {
             recent_jobs: components["schemas"]["Job"][];
             /** Volume Bytes */
             volume_bytes: number;
+        };
+        /** HourOfUse */
+        HourOfUse: {
+            /** At */
+            at: string;
+            /** Fill Seconds */
+            fill_seconds: number;
+            /** Filled Bytes */
+            filled_bytes: number;
+            /** Fills */
+            fills: number;
+            /** Hit Rate */
+            hit_rate: number | null;
+            /** Hits */
+            hits: number;
+            /** Misses */
+            misses: number;
+            /** Saved Bytes */
+            saved_bytes: number;
+            /** Saved Seconds */
+            saved_seconds: number;
         };
         /**
          * Import
@@ -2724,6 +2923,44 @@ export interface components {
             total: number;
         };
         /**
+         * Link
+         * @description The way between two places, the same in both directions. An end is the name of a site, or `lake`.
+         */
+        Link: {
+            /** A */
+            a: string;
+            /** B */
+            b: string;
+            /** Bits Per Second */
+            bits_per_second: number | null;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /** Measured At */
+            measured_at: string | null;
+            /** Measured Bytes Per Second */
+            measured_bytes_per_second: number | null;
+            /** Near */
+            near: boolean;
+            /** Price Per Gb */
+            price_per_gb: number | null;
+            /** Reason */
+            reason: string;
+            /** Set At */
+            set_at: string | null;
+        };
+        /**
+         * LinkPut
+         * @description The whole of what is said of a link: what is left out is not known any more.
+         */
+        LinkPut: {
+            /** Bits Per Second */
+            bits_per_second?: number | null;
+            /** Latency Ms */
+            latency_ms?: number | null;
+            /** Price Per Gb */
+            price_per_gb?: number | null;
+        };
+        /**
          * LogAnswer
          * @description How far the server has the log; the agent goes on from there.
          */
@@ -2786,6 +3023,22 @@ export interface components {
             step: number;
             /** Value */
             value: number | null;
+        };
+        /**
+         * NearVolume
+         * @description What a volume is to a compute. Jobs there use it if it is near and its agent sees it well: `serves`.
+         */
+        NearVolume: {
+            /** Near */
+            near: boolean;
+            /** Reason */
+            reason: string;
+            /** Seen */
+            seen: boolean;
+            /** Serves */
+            serves: boolean;
+            /** Volume */
+            volume: string;
         };
         /**
          * NewToken
@@ -2990,6 +3243,13 @@ export interface components {
         Page_Job_: {
             /** Items */
             items: components["schemas"]["Job"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Link] */
+        Page_Link_: {
+            /** Items */
+            items: components["schemas"]["Link"][];
             /** Next */
             next?: string | null;
         };
@@ -3421,6 +3681,40 @@ export interface components {
             };
         };
         /**
+         * RunningFill
+         * @description A fill under way. `seconds_left` is null while neither its own speed nor that of earlier fills is known.
+         */
+        RunningFill: {
+            /** Bytes */
+            bytes: number;
+            /** Bytes Per Second */
+            bytes_per_second: number | null;
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Done Bytes */
+            done_bytes: number;
+            /** Done Files */
+            done_files: number;
+            /** Files */
+            files: number;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem: string | null;
+            /** Project */
+            project: string;
+            /** Seconds Left */
+            seconds_left: number | null;
+            /** Source */
+            source: string;
+            /** Volume */
+            volume: string;
+            /** Waiting */
+            waiting: boolean;
+        };
+        /**
          * RunState
          * @enum {string}
          */
@@ -3488,6 +3782,16 @@ export interface components {
         SiteCreate: {
             /** Name */
             name: string;
+        };
+        /** SiteDetail */
+        SiteDetail: {
+            /** Computes */
+            computes: string[];
+            /** Links */
+            links: components["schemas"]["Link"][];
+            site: components["schemas"]["Site"];
+            /** Volumes */
+            volumes: string[];
         };
         /**
          * Skipped
@@ -3679,6 +3983,57 @@ export interface components {
             expires_seconds: number | null;
             /** Name */
             name: string;
+        };
+        /**
+         * Topology
+         * @description Everything the drawing shows. `near_…`: what makes a link near, as this server is set.
+         */
+        Topology: {
+            /** Computes */
+            computes: components["schemas"]["TopologyCompute"][];
+            /** Links */
+            links: components["schemas"]["Link"][];
+            /** Near Bits Per Second */
+            near_bits_per_second: number;
+            /** Near Latency Ms */
+            near_latency_ms: number;
+            /** Sites */
+            sites: components["schemas"]["Site"][];
+            /** Volumes */
+            volumes: components["schemas"]["TopologyVolume"][];
+        };
+        /** TopologyCompute */
+        TopologyCompute: {
+            /** Connected */
+            connected: boolean;
+            /** Cpus */
+            cpus: number;
+            /** Driver */
+            driver: string;
+            /** Gpu Used Hundredths */
+            gpu_used_hundredths: number;
+            /** Gpus */
+            gpus: number;
+            /** Jobs */
+            jobs: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Name */
+            name: string;
+            /** Site */
+            site: string;
+            /** Volumes */
+            volumes: components["schemas"]["NearVolume"][];
+        };
+        /** TopologyVolume */
+        TopologyVolume: {
+            /** Bandwidth */
+            bandwidth: components["schemas"]["VolumeBandwidth"][];
+            /** Fill Bytes Per Second */
+            fill_bytes_per_second: number | null;
+            /** Fills */
+            fills: number;
+            volume: components["schemas"]["Volume"];
         };
         /**
          * TreeEntry
@@ -4018,6 +4373,20 @@ export interface components {
              */
             used_inodes: number;
         };
+        /**
+         * VolumeBandwidth
+         * @description What fills of a volume brought: from `lake`, or from volumes at the site named.
+         */
+        VolumeBandwidth: {
+            /** Bytes Per Second */
+            bytes_per_second: number;
+            /** Fills */
+            fills: number;
+            /** Measured At */
+            measured_at: string;
+            /** Source */
+            source: string;
+        };
         /** VolumeChange */
         VolumeChange: {
             /** Capacity Bytes */
@@ -4144,6 +4513,21 @@ export interface components {
             /** Used Bytes */
             used_bytes: number;
         };
+        /** VolumeSample */
+        VolumeSample: {
+            /** At */
+            at: string;
+            /** Capacity Bytes */
+            capacity_bytes: number;
+            /** Foreign Bytes */
+            foreign_bytes: number;
+            /** Free Bytes */
+            free_bytes: number;
+            /** Reserved Bytes */
+            reserved_bytes: number;
+            /** Used Bytes */
+            used_bytes: number;
+        };
         /**
          * VolumeSeen
          * @description What the agent found at a volume's path; `problem` is a sentence for people, None when all is well.
@@ -4169,6 +4553,23 @@ export interface components {
              * @default []
              */
             shares: components["schemas"]["ProjectShares"][];
+        };
+        /**
+         * VolumeUsage
+         * @description How full a volume was, oldest first, every `step_seconds`; and how it was used, hour by hour.
+         */
+        VolumeUsage: {
+            /** Bandwidth */
+            bandwidth: components["schemas"]["VolumeBandwidth"][];
+            /** Hours */
+            hours: components["schemas"]["HourOfUse"][];
+            /** Samples */
+            samples: components["schemas"]["VolumeSample"][];
+            /** Step Seconds */
+            step_seconds: number;
+            total: components["schemas"]["CacheUses"];
+            /** Volume */
+            volume: string;
         };
         /** Why */
         Why: {
@@ -4431,6 +4832,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CachedCommit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_caches_summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachesSummary"];
                 };
             };
             /** @description A problem */
@@ -4759,6 +5189,101 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LakeStats"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_links: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Link_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                a: string;
+                b: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                a: string;
+                b: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {
@@ -7365,6 +7890,66 @@ export interface operations {
             };
         };
     };
+    get_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SiteDetail"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_tokens: {
         parameters: {
             query?: {
@@ -7449,6 +8034,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_topology: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Topology"];
+                };
             };
             /** @description A problem */
             default: {
@@ -7775,6 +8389,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Volume"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_volume_usage: {
+        parameters: {
+            query?: {
+                /** @description 24 hours before `to` without it. */
+                from?: string | null;
+                /** @description Now, without it. */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                volume: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeUsage"];
                 };
             };
             /** @description A problem */
