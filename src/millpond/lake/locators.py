@@ -54,8 +54,9 @@ def decode_locator(data: Buffer) -> dict[bytes, BlobPlace]:
     pack, offset, stored, raw = (struct.unpack_from(f"<{blobs}I", view, at + n * 4 * blobs) for n in range(4))
     if pack and max(pack) >= packs:
         raise BadFormat("A locator names a pack that it does not list.")
-    rows = zip(digests, pack, offset, stored, raw, view[at + 16 * blobs :], strict=True)
-    return {d: BlobPlace(d, ids[p], o, s, r, e) for d, p, o, s, r, e in rows}
+    packs_of = map(ids.__getitem__, pack)
+    places = map(BlobPlace, digests, packs_of, offset, stored, raw, view[at + 16 * blobs :])
+    return dict(zip(digests, places, strict=True))
 
 
 def pack_locator(places: Iterable[BlobPlace]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from millpond.model.dataset import BlobPlace
 
@@ -11,6 +12,7 @@ from millpond.model.dataset import BlobPlace
 GAP_MOST = 256 << 10
 # Bounds memory: each thread holds one segment at a time.
 SEGMENT_MOST = 16 << 20
+_WHERE = attrgetter("pack_id", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +28,16 @@ class Segment:
 def segments(places: Iterable[BlobPlace]) -> Iterator[Segment]:
     """Cover all `places`; a blob is never cut."""
     pending: list[BlobPlace] = []
-    end = 0
-    for place in sorted(places, key=lambda place: (place.pack_id, place.offset)):
-        if pending and not _joins(pending[0], end, place):
-            yield Segment(pending[0].pack_id, pending[0].offset, end, pending)
-            pending = []
-        pending.append(place)
-        end = max(end, place.offset + place.stored) if len(pending) > 1 else place.offset + place.stored
+    pack, start, end = "", 0, 0
+    for place in sorted(places, key=_WHERE):
+        _, pack_id, offset, stored, _, _ = place
+        place_end = offset + stored
+        if pack_id == pack and offset - end <= GAP_MOST and place_end - start <= SEGMENT_MOST:
+            pending.append(place)
+            end = max(end, place_end)
+            continue
+        if pending:
+            yield Segment(pack, start, end, pending)
+        pending, pack, start, end = [place], pack_id, offset, place_end
     if pending:
-        yield Segment(pending[0].pack_id, pending[0].offset, end, pending)
-
-
-def _joins(first: BlobPlace, end: int, place: BlobPlace) -> bool:
-    return (
-        place.pack_id == first.pack_id
-        and place.offset - end <= GAP_MOST
-        and place.offset + place.stored - first.offset <= SEGMENT_MOST
-    )
+        yield Segment(pack, start, end, pending)

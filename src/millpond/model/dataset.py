@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class DatasetKind(Enum):
@@ -81,9 +81,8 @@ class PackState(Enum):
     DELETING = "deleting"
 
 
-@dataclass(frozen=True, slots=True)
-class BlobPlace:
-    """Where one blob lies."""
+class BlobPlace(NamedTuple):
+    """Where one blob lies. A tuple: they are made, sorted and taken apart by the hundred thousand."""
 
     digest: bytes
     pack_id: str
