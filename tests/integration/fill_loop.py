@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from millpond.blobs.location import open_store
+from millpond.cache.attempt import begin_attempt
 from millpond.cache.evict import evict
-from millpond.cache.fill import FillOrder, begin_attempt, fill
+from millpond.cache.fill import fill
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.testing.lake import DirectLake
 
@@ -20,9 +21,8 @@ def main(lake: str, root: str, tree: str, attempt: int) -> None:
     source = DirectLake(open_store(lake))
     print("started", flush=True)
     for place, other in itertools.cycle([PLACES, PLACES[::-1]]):
-        begin_attempt(volume, attempt)
-        fill(volume, FillOrder(place=place, attempt=attempt, tree=tree), source)
-        evict(volume, other, attempt=attempt + 1)
+        fill(begin_attempt(volume, place, attempt), tree, source)
+        evict(begin_attempt(volume, other, attempt + 1))
         attempt += 2
 
 

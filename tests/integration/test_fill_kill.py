@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from millpond.blobs.location import open_store
-from millpond.cache.evict import empty_trash, set_aside_attempts
-from millpond.cache.fill import FillOrder, begin_attempt, fill
+from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.cache.fill import fill
 from millpond.cache.volume import CacheVolume, adopt
 from millpond.lake.push import push_directory
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
@@ -35,8 +35,7 @@ def kill_and_look(tmp_path: Path, times: int, seed: int) -> None:
     volume = CacheVolume(root=tmp_path / "volume", id="v1")
     volume.root.mkdir()
     adopt(volume, "lake")
-    begin_attempt(volume, 1)
-    fill(volume, FillOrder(place=PLACES[1], attempt=1, tree=tree), lake)
+    fill(begin_attempt(volume, PLACES[1], 1), tree, lake)
     chance = random.Random(seed)
     for number in range(times):
         run_and_kill(location, volume, tree, 1000 + number * 1000, chance.uniform(0.0, 0.6))
@@ -49,8 +48,7 @@ def kill_and_look(tmp_path: Path, times: int, seed: int) -> None:
             assert place in PLACES
             assert read_things(volume.commit(place)) == things
     for attempt, place in enumerate(PLACES, start=10**6):
-        begin_attempt(volume, attempt)
-        fill(volume, FillOrder(place=place, attempt=attempt, tree=tree), lake)
+        fill(begin_attempt(volume, place, attempt), tree, lake)
         assert read_things(volume.commit(place)) == things
 
 

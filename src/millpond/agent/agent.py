@@ -153,7 +153,7 @@ class Agent:
         unchanged = desired.revision == self._revision
         self._revision = desired.revision
         self._volumes.reconcile(desired.volumes)
-        self._fills.reconcile(desired.fills, desired.volumes)
+        self._fills.reconcile(desired.fills, desired.volumes, asked)
         self._placements.reconcile(desired.placements, asked)
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)

@@ -4,63 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import Literal
 
 from millpond.agent.backoff import Backoff, may_pass
+from millpond.agent.keeper import boot_time
 from millpond.agent.threads import in_thread
+from millpond.agent.tidying import Tidying
 from millpond.agent.volumes import Volumes, sentence
-from millpond.cache.evict import empty_trash, evict, set_aside_attempts
-from millpond.cache.fill import FillCancelled, FillOrder, begin_attempt, fill
+from millpond.agent.work import Work
+from millpond.cache.attempt import Attempt, begin_attempt
+from millpond.cache.evict import evict
+from millpond.cache.fill import FillCancelled, fill
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import MillError, VolumeProblem
-from millpond.lake.transfer import Downloader, Moved
+from millpond.lake.transfer import Downloader
 from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen
 
 log = logging.getLogger(__name__)
 
 FILLS_AT_ONCE = 2
-PROGRESS_SECONDS = 0.5
-# What cannot be removed yet is tried again after so long.
-TRASH_SECONDS = 30.0
-
-
-class Work:
-    """One wish of the server, being carried out."""
-
-    def __init__(self, desired: DesiredFill) -> None:
-        self.desired = desired
-        self.cancelled = threading.Event()
-        self._woken = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-        self.seen = FillSeen(cached_id=desired.cached_id, attempt=desired.attempt, state="filling")
-
-    @property
-    def key(self) -> tuple[int, str]:
-        return self.desired.attempt, self.desired.want
-
-    @property
-    def place(self) -> CommitPlace:
-        wanted = self.desired
-        return CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
-
-    def cancel(self) -> None:
-        self.cancelled.set()
-        self._woken.set()
-
-    async def rest(self, seconds: float) -> None:
-        """Wait, but no longer than it is wanted."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
-
-    @property
-    def is_going_on(self) -> bool:
-        return self.task is not None and not self.task.done()
+# How old the server's last word may be when something is begun. It appoints another agent after 45 seconds of silence
+# (services/presence.py): whoever begins within this time is still the one, and is seen by the next.
+WORD_SECONDS = 30.0
 
 
 class Fills:
@@ -77,12 +45,12 @@ class Fills:
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
-        # Attempts of one volume are begun and set aside in turns; evictions and the trash likewise.
-        self._beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tidying: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tidiers: dict[str, asyncio.Task[None]] = {}
+        self._tidying = Tidying(volumes, self._wanted_attempts)
+        self._heard = float("-inf")
 
-    def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume]) -> None:
+    def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume], heard: float) -> None:
+        """`heard` is the boot time at which the request was sent that this answers."""
+        self._heard = heard
         wanted = {one.cached_id: one for one in desired}
         for cached_id in list(self._works):
             now = wanted.get(cached_id)
@@ -90,8 +58,9 @@ class Fills:
                 self._cancel(self._works.pop(cached_id))
         for cached_id, one in wanted.items():
             if cached_id not in self._works:
-                self._works[cached_id] = self._begin(Work(one))
-        self._tend({volume.id for volume in volumes if volume.tended})
+                self._works[cached_id] = self._begin(Work(one, self._changed))
+        self._ending = [work for work in self._ending if work.is_going_on]
+        self._tidying.tend({volume.id for volume in volumes if volume.tended})
 
     def seen(self) -> list[FillSeen]:
         return [work.seen for work in self._works.values()]
@@ -104,8 +73,7 @@ class Fills:
     def end(self) -> None:
         for work in self._works.values():
             work.cancel()
-        for task in self._tidiers.values():
-            task.cancel()
+        self._tidying.end()
 
     # One work
 
@@ -145,105 +113,62 @@ class Fills:
         except MillError as error:
             transient = may_pass(error) or isinstance(error, VolumeProblem)
             log.warning("fill failed: attempt=%d transient=%s %s", work.desired.attempt, transient, error.message)
-            self._tell(work, "failed", problem=sentence(error), transient=transient)
+            work.tell("failed", problem=sentence(error), transient=transient)
             return not transient
         except Exception:
             log.exception("fill failed: attempt=%d", work.desired.attempt)
-            self._tell(work, "failed", problem="The agent met an error it does not know; its log tells more.")
+            work.tell("failed", problem="The agent met an error it does not know; its log tells more.")
         return True
 
     async def _fill(self, work: Work, volume: CacheVolume) -> None:
-        order = FillOrder(place=work.place, attempt=work.desired.attempt, tree=work.desired.tree)
+        wanted = work.desired
         async with self._slots:
-            async with self._beginning[volume.id]:
-                await in_thread(partial(begin_attempt, volume, order.attempt))
-            progress = self._progress_of(work, asyncio.get_running_loop())
-            with self._source_of(work.desired) as source:
-                await in_thread(partial(fill, volume, order, source, progress=progress))
+            started = time.monotonic()
+            attempt = await self._begin_attempt(work, volume)
+            progress = work.progress(asyncio.get_running_loop())
+            with self._source_of(wanted) as source:
+                filled = await in_thread(
+                    partial(fill, attempt, wanted.tree, source, bases=_bases(wanted), progress=progress)
+                )
         await self._volumes.look(volume.id)
-        log.info("filled: volume=%s commit=%s", volume.id, order.place.commit_id)
-        self._tell(work, "ready", done_bytes=work.desired.bytes, done_files=work.desired.files)
+        log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)
+        work.tell(
+            "ready",
+            done_bytes=wanted.bytes,
+            done_files=wanted.files,
+            sent_bytes=filled.sent_bytes,
+            linked_files=filled.local_files,
+            linked_bytes=filled.local_bytes,
+            seconds=time.monotonic() - started,
+        )
 
     async def _evict(self, work: Work, volume: CacheVolume) -> None:
-        async with self._tidying[volume.id]:
-            await in_thread(partial(evict, volume, work.place, attempt=work.desired.attempt))
+        async with self._tidying.removing[volume.id]:
+            attempt = await self._begin_attempt(work, volume)
+            await in_thread(partial(evict, attempt))
         await self._volumes.look(volume.id)
         log.info("evicted: volume=%s commit=%s", volume.id, work.place.commit_id)
-        self._tell(work, "evicted")
+        work.tell("evicted")
 
-    def _progress_of(self, work: Work, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
-        told = time.monotonic()
+    async def _begin_attempt(self, work: Work, volume: CacheVolume) -> Attempt:
+        """FillCancelled when the server has not been heard of for so long that another agent may be at work.
 
-        def progress(moved: Moved) -> None:
-            nonlocal told
-            if work.cancelled.is_set():
-                raise FillCancelled
-            if time.monotonic() >= told + PROGRESS_SECONDS:
-                told = time.monotonic()
-                loop.call_soon_threadsafe(partial(_advance, work, moved))
+        Asked after the attempt's directory is there: a process that was stopped before that notices it here, and one
+        that is stopped later finds its directory moved away.
+        """
+        async with self._tidying.beginning[volume.id]:
+            attempt = await in_thread(partial(begin_attempt, volume, work.place, work.desired.attempt))
+        if work.cancelled.is_set() or boot_time() > self._heard + WORD_SECONDS:
+            await in_thread(attempt.remove)
+            if not work.cancelled.is_set():
+                raise MillError("The server has not been heard of for a while.")
+            raise FillCancelled
+        return attempt
 
-        return progress
-
-    def _tell(
-        self,
-        work: Work,
-        state: Literal["filling", "ready", "evicted", "failed"],
-        *,
-        done_bytes: int = 0,
-        done_files: int = 0,
-        problem: str | None = None,
-        transient: bool = False,
-    ) -> None:
-        work.seen = FillSeen(
-            cached_id=work.desired.cached_id,
-            attempt=work.desired.attempt,
-            state=state,
-            done_bytes=done_bytes,
-            done_files=done_files,
-            problem=problem,
-            transient=transient,
-        )
-        self._changed()
-
-    # What earlier attempts left behind
-
-    def _tend(self, tended: set[str]) -> None:
-        """One tidier per volume this agent tends; woken by every change of what is wanted."""
-        self._ending = [work for work in self._ending if work.is_going_on]
-        for gone in self._tidiers.keys() - tended:
-            self._tidiers.pop(gone).cancel()
-        for volume_id in tended:
-            task = self._tidiers.get(volume_id)
-            if task is None or task.done():
-                self._tidiers[volume_id] = asyncio.create_task(self._tidy(volume_id), name=f"tidy {volume_id}")
-
-    async def _tidy(self, volume_id: str) -> None:
-        """Until nothing is left of attempts nobody wants; ends then, and begins again when something changes."""
-        while True:
-            volume = self._volumes.healthy(volume_id)
-            try:
-                if volume is not None and await self._tidy_once(volume):
-                    return
-            except MillError as error:
-                log.warning("tidying failed: volume=%s %s", volume_id, error.message)
-            await asyncio.sleep(TRASH_SECONDS if volume else 0.1)
-
-    async def _tidy_once(self, volume: CacheVolume) -> bool:
-        async with self._beginning[volume.id]:
-            works = [*self._works.values(), *(work for work in self._ending if work.is_going_on)]
-            wanted = {work.desired.attempt for work in works if work.desired.want == "present"}
-            await in_thread(partial(set_aside_attempts, volume, wanted=wanted))
-        async with self._tidying[volume.id]:
-            return await in_thread(partial(empty_trash, volume))
+    def _wanted_attempts(self) -> set[int]:
+        works = [*self._works.values(), *(work for work in self._ending if work.is_going_on)]
+        return {work.desired.attempt for work in works}
 
 
-def _advance(work: Work, moved: Moved) -> None:
-    """Progress is told with the next exchange, which comes soon while something is filled; it needs no waking."""
-    if work.is_going_on and work.seen.state != "ready":
-        work.seen = FillSeen(
-            cached_id=work.desired.cached_id,
-            attempt=work.desired.attempt,
-            state="filling",
-            done_bytes=moved.bytes,
-            done_files=moved.files,
-        )
+def _bases(wanted: DesiredFill) -> list[tuple[CommitPlace, str]]:
+    return [(CommitPlace(wanted.project_id, base.dataset_id, base.commit_id), base.tree) for base in wanted.bases]

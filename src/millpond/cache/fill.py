@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.evict import move_into, remove_tree
-from millpond.cache.volume import CacheVolume, CommitPlace, check, explained, sync_directory
+from millpond.cache.attempt import Attempt
+from millpond.cache.kept_pages import KeptPages
+from millpond.cache.local import BaseTree, LocalFiles
+from millpond.cache.volume import CommitPlace, appears, check, explained, sync_directory
 from millpond.errors import MillError, StoreUnavailable
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Downloader, Progress
@@ -20,61 +23,58 @@ class FillCancelled(MillError):
 
 
 @dataclass(frozen=True, slots=True)
-class FillOrder:
-    """What to fill: a tree of the lake, its place on the volume, and the number that fences this attempt."""
+class Filled:
+    """What it took: bytes that came over the network, and files the volume had already."""
 
-    place: CommitPlace
-    attempt: int
-    tree: str
-
-
-def begin_attempt(volume: CacheVolume, attempt: int) -> Path:
-    """An empty directory for this attempt; what an interrupted run of it left goes to the trash."""
-    with explained(volume):
-        path = volume.attempt(attempt)
-        if path.exists():
-            volume.trash.mkdir(parents=True, exist_ok=True)
-            move_into(volume.trash, path)
-        path.mkdir(parents=True)
-        return path
+    sent_bytes: int = 0
+    local_files: int = 0
+    local_bytes: int = 0
 
 
-def fill(volume: CacheVolume, order: FillOrder, source: Downloader, *, progress: Progress | None = None) -> None:
+def fill(
+    attempt: Attempt,
+    tree: str,
+    source: Downloader,
+    *,
+    bases: Sequence[tuple[CommitPlace, str]] = (),
+    progress: Progress | None = None,
+) -> Filled:
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
-    Call `begin_attempt` first. `progress` may raise FillCancelled to end it. Filling what is published already does
-    nothing. Raises VolumeProblem and DiskFull for what the volume refuses, StoreUnavailable while the lake is away,
-    Corrupt for bytes that are not what the tree names. However it ends, nothing of the attempt is left.
+    `bases` are commits of the same project published on the volume, with their trees: unchanged files are taken from
+    there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it. Filling what is
+    published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses, StoreUnavailable
+    while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing is left, unless
+    only the lake was away: then the next one goes on from there.
     """
-    check(volume)
-    attempt = volume.attempt(order.attempt)
-    with explained(volume):
-        try:
-            if not volume.commit(order.place).is_dir():
-                options = FetchOptions(read_only=True)
-                fetch_tree(source, order.tree, attempt / "tree", options=options, progress=progress)
-                publish(volume, order)
-        except (ConnectionError, TimeoutError) as error:
-            raise StoreUnavailable(f"The lake does not answer: {error}.") from error
-        finally:
-            # After a full disk above all: what is there of the tree must not stand in its own way.
-            remove_tree(attempt)
+    check(attempt.volume)
+    try:
+        with explained(attempt.volume):
+            filled = _make(attempt, tree, source, bases, progress)
+    except StoreUnavailable:
+        raise
+    except BaseException:
+        # After a full disk above all: what is there of the tree must not stand in its own way.
+        attempt.remove()
+        raise
+    attempt.remove()
+    return filled
 
 
-def publish(volume: CacheVolume, order: FillOrder) -> None:
+def publish(attempt: Attempt) -> None:
     """Make the attempt's tree durable, then visible, by one rename. Publishing what is published is success."""
-    with explained(volume):
-        tree = volume.attempt(order.attempt) / "tree"
-        target = volume.commit(order.place)
-        sync_file_system(tree)
+    with explained(attempt.volume):
+        target = attempt.volume.commit(attempt.place)
+        sync_file_system(attempt.tree)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            tree.rename(target)
+            attempt.tree.rename(target)
         except OSError as error:
-            # On NFS a rename may be answered twice: what counts is whether the tree is there.
-            if error.errno not in (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY) or not target.is_dir():
+            # On NFS a rename that succeeded may be answered by what its repetition met: what counts is whether the
+            # tree is there. It is also there if this attempt was overtaken, and then it is another's, and whole.
+            if error.errno not in (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY) or not appears(target):
                 raise
-        for directory in (target.parent, target.parent.parent, volume.commits):
+        for directory in (target.parent, target.parent.parent, attempt.volume.commits):
             sync_directory(directory)
 
 
@@ -87,6 +87,27 @@ def sync_file_system(path: Path) -> None:
             raise OSError(number, os.strerror(number), str(path))
     finally:
         os.close(descriptor)
+
+
+def _make(
+    attempt: Attempt,
+    tree: str,
+    source: Downloader,
+    bases: Sequence[tuple[CommitPlace, str]],
+    progress: Progress | None,
+) -> Filled:
+    if attempt.volume.commit(attempt.place).is_dir():
+        return Filled()
+    trees = [BaseTree(attempt.volume.commit(place), tree) for place, tree in bases]
+    try:
+        kept = KeptPages(source)
+        with LocalFiles(kept, tree, trees, attempt.older) as local:
+            options = FetchOptions(read_only=True, local=None if local.is_empty else local)
+            fetched = fetch_tree(kept, tree, attempt.tree, options=options, progress=progress)
+    except (ConnectionError, TimeoutError) as error:
+        raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+    publish(attempt)
+    return Filled(fetched.moved.sent, fetched.local_files, fetched.local_bytes)
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

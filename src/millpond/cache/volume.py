@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,8 +32,12 @@ class CommitPlace:
 
 @dataclass(frozen=True, slots=True)
 class Space:
+    """What the file system has and what is free of it. Inodes are None where it has no limit on them."""
+
     total_bytes: int
     free_bytes: int
+    total_inodes: int | None = None
+    free_inodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,6 @@ class CacheVolume:
     def commits(self) -> Path:
         return self.root / "commits"
 
-    def attempt(self, number: int) -> Path:
-        return self.attempts / str(number)
-
     def commit(self, place: CommitPlace) -> Path:
         return self.commits / place.project_id / place.dataset_id / place.commit_id
 
@@ -75,7 +77,8 @@ class CacheVolume:
 
     def space(self) -> Space:
         found = os.statvfs(self.root)
-        return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+        total, free = found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+        return Space(total, free, found.f_files, found.f_favail) if found.f_files else Space(total, free)
 
     @property
     def _own(self) -> Path:
@@ -154,6 +157,16 @@ def write_durable(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_directory(path.parent)
+
+
+def appears(path: Path, *, within: float = 3.0) -> bool:
+    """Whether something is at `path`. On NFS a name that another host has made may be seen a little later."""
+    deadline = time.monotonic() + within
+    while not path.is_dir():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def sync_directory(path: Path) -> None:

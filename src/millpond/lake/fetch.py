@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -41,23 +41,27 @@ class FetchOptions:
     """`read_only` writes files as a cache holds them; `only` chooses paths.
 
     `paths` are all that is wanted, sorted: pages that hold none of them are not read.
-    `link_from` may name a finished file of the same content and mode, to be linked instead of fetched.
+    `local` may make a file of the target without the lake, and says whether it has. It is asked for each, in order.
     `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
-    link_from: Callable[[Entry], Path | None] | None = None
+    local: Callable[[Entry, Target], bool] | None = None
     processes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """`external` are the entries that came from outside the lake, each with the plain entry of what came."""
+    """`external` are the entries that came from outside the lake, each with the plain entry of what came.
+
+    `local_files` were made without the lake.
+    """
 
     moved: Moved
-    linked: int
+    local_files: int = 0
+    local_bytes: int = 0
     external: Sequence[tuple[Entry, Entry]] = ()
 
 
@@ -91,7 +95,7 @@ def fetch_tree(
             fetch.window(window)
         fetch.finish()
         into.finish()
-    return Fetched(meter.finish(), fetch.linked, tuple(fetch.external))
+    return Fetched(meter.finish(), fetch.local_files, fetch.local_bytes, tuple(fetch.external))
 
 
 def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
@@ -129,7 +133,7 @@ class _Fetch:
         *,
         crew_for: int,
     ) -> None:
-        self.linked = 0
+        self.local_files = self.local_bytes = 0
         self.external: list[tuple[Entry, Entry]] = []
         self._source = source
         self._into = into
@@ -147,17 +151,15 @@ class _Fetch:
 
     def window(self, leaves: list[str]) -> None:
         """Fetch the entries of a few leaves. Some of it may still be under way when this returns."""
-        pages = self._chosen_pages(leaves)
         places: dict[bytes, BlobPlace] = {}
-        for found in self._readers.map(self._source.locator, pages):
-            places.update(found)
         uses: _Uses = defaultdict(list)
         large: list[Entry] = []
         external: list[Entry] = []
-        for entry in self._entries(pages.values()):
-            self._into.make_parents(entry.path)
-            if self._is_done(entry):
-                continue
+        wanted = {page_id: self._left(page) for page_id, page in self._chosen_pages(leaves).items()}
+        # The locators of pages of which nothing is left to fetch are not needed.
+        for found in self._readers.map(self._source.locator, [page_id for page_id, left in wanted.items() if left]):
+            places.update(found)
+        for entry in chain.from_iterable(wanted.values()):
             if entry.content == Content.EXTERNAL:
                 external.append(entry)
             else:
@@ -183,13 +185,16 @@ class _Fetch:
         found = zip(leaves, pages, strict=True)
         return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
 
-    def _entries(self, pages: Iterable[LeafPage]) -> Iterator[Entry]:
-        """The entries to write, in order."""
+    def _left(self, page: LeafPage) -> list[Entry]:
+        """The entries of a leaf that must be fetched, in order; whatever else it names is made."""
         only = self._options.only
-        for page in pages:
-            for entry in page.entries():
-                if only is None or only(entry.path):
-                    yield entry
+        left: list[Entry] = []
+        for entry in page.entries():
+            if only is None or only(entry.path):
+                self._into.make_parents(entry.path)
+                if not self._is_done(entry):
+                    left.append(entry)
+        return left
 
     def _is_done(self, entry: Entry) -> bool:
         """Make what needs no content from the lake."""
@@ -197,14 +202,15 @@ class _Fetch:
             self._into.make_directory(entry.path)
             self._meter.add(files=1)
             return True
+        local = self._options.local
+        if local is not None and entry.kind.is_file and local(entry, self._into):
+            self.local_files += 1
+            self.local_bytes += entry.size
+            self._meter.add(files=1, bytes=entry.size)
+            return True
         if entry.content == Content.NOTHING:
             self._into.write_file(entry.path, entry.kind, b"")
             self._meter.add(files=1)
-            return True
-        existing = self._options.link_from(entry) if self._options.link_from and entry.kind.is_file else None
-        if existing is not None and self._into.link_file(entry.path, existing):
-            self.linked += 1
-            self._meter.add(files=1, bytes=entry.size)
             return True
         return False
 

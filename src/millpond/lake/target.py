@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,9 @@ _WORK_MODE = 0o600
 _DIRECTORY_MODE = 0o755
 _HAS_DIR_FD = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
 # Errors of a hard link that mean: copy instead.
-_NO_LINK = {errno.EMLINK, errno.EXDEV, errno.EPERM, errno.ENOENT, errno.EOPNOTSUPP, errno.EACCES}
+_NO_LINK = {
+    errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EACCES, errno.ENOENT, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS,
+}  # fmt: skip
 
 
 class Target:
@@ -119,16 +121,33 @@ class Target:
                 times = (CACHED_MTIME_NS, CACHED_MTIME_NS)
                 os.utime(self._place(path), ns=times, dir_fd=self._descriptor, follow_symlinks=False)
 
-    def link_file(self, path: bytes, existing: Path) -> bool:
-        """Make `path` another name of `existing`; False where the file system does not allow it."""
+    def link_file(self, path: bytes, existing: bytes, directory: int) -> bool:
+        """Make `path` another name of `existing`, below the open `directory`; False where that is not possible."""
         with _translated(path):
             try:
-                os.link(existing, self._place(path), dst_dir_fd=self._descriptor, follow_symlinks=False)
+                os.link(
+                    existing, self._place(path), src_dir_fd=directory, dst_dir_fd=self._descriptor,
+                    follow_symlinks=False,
+                )  # fmt: skip
             except OSError as error:
                 if error.errno in _NO_LINK:
                     return False
                 raise
         return True
+
+    def make_file(self, path: bytes, kind: Kind, write: Callable[[int], None]) -> None:
+        """Make a file whose content `write` gives it, through its descriptor. If that fails there is no file."""
+        mode = self._mode(kind)
+        with _translated(path):
+            descriptor = os.open(self._place(path), _CREATE, mode, dir_fd=self._descriptor)
+            try:
+                write(descriptor)
+                self._finish(descriptor, mode)
+            except BaseException:
+                os.unlink(self._place(path), dir_fd=self._descriptor)
+                raise
+            finally:
+                os.close(descriptor)
 
     def begin_file(self, path: bytes, size: int) -> None:
         """Make a file to be written in parts."""
@@ -173,7 +192,7 @@ class Target:
 
     def _finish(self, descriptor: int, mode: int, *, exact: bool = True) -> None:
         if hasattr(os, "fchmod") and not (exact and mode in self.exact_modes):
-            os.fchmod(descriptor, mode)
+            _set_mode(descriptor, mode)
         if self.read_only and os.utime in os.supports_fd:
             os.utime(descriptor, ns=(CACHED_MTIME_NS, CACHED_MTIME_NS))
 
@@ -187,6 +206,15 @@ class Target:
             os.close(descriptor)
             os.unlink(probe, dir_fd=self._descriptor)
         return exact
+
+
+def _set_mode(descriptor: int, mode: int) -> None:
+    """Some file servers refuse to change permissions; what matters is whether the file has them."""
+    try:
+        os.fchmod(descriptor, mode)
+    except PermissionError:
+        if os.fstat(descriptor).st_mode & 0o7777 != mode:
+            raise
 
 
 def _write_all(descriptor: int, data: memoryview) -> None:

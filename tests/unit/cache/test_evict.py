@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millpond.cache.evict import empty_trash, evict, remove_tree, set_aside_attempts
+import pytest
+
+from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.cache.evict import evict
+from millpond.cache.remove import remove_tree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
+from millpond.errors import VolumeProblem
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
 
@@ -30,23 +35,23 @@ def a_tree(root: Path) -> Path:
 def test_an_evicted_commit_is_gone_with_its_bytes(tmp_path: Path) -> None:
     volume = a_volume(tmp_path)
     a_tree(volume.commit(PLACE))
-    assert evict(volume, PLACE, attempt=7)
+    assert evict(begin_attempt(volume, PLACE, 7))
     assert volume.published() == []
-    assert os.listdir(volume.trash) == []
+    assert os.listdir(volume.attempts) == []
 
 
 def test_evicting_what_is_not_there_is_success(tmp_path: Path) -> None:
     volume = a_volume(tmp_path)
-    assert evict(volume, PLACE, attempt=7)
-    assert evict(volume, PLACE, attempt=7)
+    assert evict(begin_attempt(volume, PLACE, 7))
+    assert evict(begin_attempt(volume, PLACE, 7))
 
 
 def test_an_interrupted_eviction_is_finished_by_the_next(tmp_path: Path) -> None:
     volume = a_volume(tmp_path)
-    a_tree(volume.trash / f"7-{PLACE.commit_id}")
+    a_tree(begin_attempt(volume, PLACE, 7).tree)
     a_tree(volume.commit(PLACE))
-    assert evict(volume, PLACE, attempt=7)
-    assert os.listdir(volume.trash) == []
+    assert evict(begin_attempt(volume, PLACE, 7))
+    assert os.listdir(volume.attempts) == []
 
 
 def test_links_are_removed_and_never_followed(tmp_path: Path) -> None:
@@ -84,11 +89,25 @@ def test_depth_does_not_matter(tmp_path: Path) -> None:
 
 def test_attempts_that_are_not_wanted_go(tmp_path: Path) -> None:
     volume = a_volume(tmp_path)
-    for number in (3, 4, 11):
-        a_tree(volume.attempt(number) / "tree")
+    kept = [
+        a_tree(begin_attempt(volume, CommitPlace("project", "dataset", f"{number}" * 32), number).tree)
+        for number in (3, 4, 11)
+    ][1]
+    (volume.attempts / "7").mkdir()  # as earlier versions named them
     set_aside_attempts(volume, wanted={4})
-    assert os.listdir(volume.attempts) == ["4"]
-    assert len(os.listdir(volume.trash)) == 2
+    assert os.listdir(volume.attempts) == [kept.parent.name]
+    assert len(os.listdir(volume.trash)) == 3
     assert empty_trash(volume)
     assert os.listdir(volume.trash) == []
-    assert (volume.attempt(4) / "tree" / "a" / "b" / "file").exists()
+    assert (kept / "a" / "b" / "file").exists()
+
+
+def test_an_eviction_that_was_overtaken_evicts_nothing(tmp_path: Path) -> None:
+    """A process that was stopped before its rename wakes up when the commit has been evicted and filled anew."""
+    volume = a_volume(tmp_path)
+    stopped = begin_attempt(volume, PLACE, 7)
+    assert evict(begin_attempt(volume, PLACE, 8))
+    a_tree(volume.commit(PLACE))
+    with pytest.raises(VolumeProblem):
+        evict(stopped)
+    assert (volume.commit(PLACE) / "a" / "b" / "file").exists()

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from millpond.cache.attempt import begin_attempt
 from millpond.cache.evict import evict
-from millpond.cache.fill import FillCancelled, FillOrder, begin_attempt, fill
+from millpond.cache.fill import FillCancelled, fill
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Corrupt, DiskFull, StoreUnavailable, VolumeProblem
 from millpond.lake.push import push_directory
@@ -43,17 +44,16 @@ def lake() -> DirectLake:
 
 
 @pytest.fixture
-def order(lake: DirectLake, tmp_path: Path) -> FillOrder:
+def tree(lake: DirectLake, tmp_path: Path) -> str:
     write_things(tmp_path / "source", THINGS)
     root = push_directory(tmp_path / "source", lake).tree.root
     lake.accept(root)
-    return FillOrder(place=PLACE, attempt=5, tree=root)
+    return root
 
 
-def test_a_filled_commit_is_the_tree(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+def test_a_filled_commit_is_the_tree(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
     told: list[Moved] = []
-    begin_attempt(volume, 5)
-    fill(volume, order, lake, progress=told.append)
+    fill(begin_attempt(volume, PLACE, 5), tree, lake, progress=told.append)
     published = volume.commit(PLACE)
     assert read_things(published) == THINGS
     assert volume.published() == [PLACE]
@@ -65,74 +65,63 @@ def test_a_filled_commit_is_the_tree(volume: CacheVolume, lake: DirectLake, orde
     assert published.stat().st_mtime == 1_000_000_000
 
 
-def test_filling_again_moves_nothing(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
-    begin_attempt(volume, 5)
-    fill(volume, order, lake)
+def test_filling_again_moves_nothing(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
+    fill(begin_attempt(volume, PLACE, 5), tree, lake)
     lake.ranges.clear()
-    begin_attempt(volume, 5)
-    fill(volume, order, lake)
+    fill(begin_attempt(volume, PLACE, 5), tree, lake)
     assert lake.ranges == []
 
 
-def test_what_an_interrupted_attempt_left_is_thrown_away(
-    volume: CacheVolume, lake: DirectLake, order: FillOrder
-) -> None:
-    (volume.attempt(5) / "tree" / "half").mkdir(parents=True)
-    begin_attempt(volume, 5)
-    fill(volume, order, lake)
+def test_what_an_interrupted_attempt_left_is_thrown_away(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
+    (begin_attempt(volume, PLACE, 5).tree / "half").mkdir(parents=True)
+    fill(begin_attempt(volume, PLACE, 5), tree, lake)
     assert read_things(volume.commit(PLACE)) == THINGS
 
 
-def test_a_cancelled_fill_publishes_nothing(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+def test_a_cancelled_fill_publishes_nothing(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
     def cancel(moved: Moved) -> None:
         raise FillCancelled
 
-    begin_attempt(volume, 5)
     with pytest.raises(FillCancelled):
-        fill(volume, order, lake, progress=cancel)
+        fill(begin_attempt(volume, PLACE, 5), tree, lake, progress=cancel)
     assert volume.published() == []
 
 
-def test_damaged_bytes_are_never_published(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
+def test_damaged_bytes_are_never_published(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
     class Damaged(DirectLake):
         def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
             return bytes(len(super().pack_range(pack_id, start, end)))
 
     damaged = Damaged(lake.store)
-    begin_attempt(volume, 5)
     with pytest.raises(Corrupt):
-        fill(volume, order, damaged)
+        fill(begin_attempt(volume, PLACE, 5), tree, damaged)
     assert volume.published() == []
 
 
-def test_a_lake_that_is_away_is_not_a_problem_of_the_volume(
-    volume: CacheVolume, lake: DirectLake, order: FillOrder
-) -> None:
+def test_a_lake_that_is_away_is_not_a_problem_of_the_volume(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
     class Away(DirectLake):
         def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
             raise ConnectionResetError("reset by peer")
 
-    begin_attempt(volume, 5)
     with pytest.raises(StoreUnavailable):
-        fill(volume, order, Away(lake.store))
+        fill(begin_attempt(volume, PLACE, 5), tree, Away(lake.store))
 
 
 def test_a_volume_that_was_replaced_is_not_written_to(
-    volume: CacheVolume, lake: DirectLake, order: FillOrder, tmp_path: Path
+    volume: CacheVolume, lake: DirectLake, tree: str, tmp_path: Path
 ) -> None:
-    begin_attempt(volume, 5)
+    attempt = begin_attempt(volume, PLACE, 5)
     volume.root.rename(tmp_path / "taken-away")
     volume.root.mkdir()
     with pytest.raises(VolumeProblem):
-        fill(volume, order, lake)
+        fill(attempt, tree, lake)
     assert os.listdir(volume.root) == []
 
 
-def test_a_reader_keeps_an_evicted_file_open(volume: CacheVolume, lake: DirectLake, order: FillOrder) -> None:
-    begin_attempt(volume, 5)
-    fill(volume, order, lake)
+def test_a_reader_keeps_an_evicted_file_open(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
+    fill(begin_attempt(volume, PLACE, 5), tree, lake)
     with open(volume.commit(PLACE) / "a/b/c.txt", "rb") as reader:
-        assert evict(volume, PLACE, attempt=6)
+        assert evict(begin_attempt(volume, PLACE, 6))
         assert reader.read() == b"text"
     assert volume.published() == []
 
@@ -148,19 +137,18 @@ def small_file_system(tmp_path: Path) -> Iterator[Path]:
         os.system(f"umount {tmp_path}")
 
 
-def test_a_full_disk_is_told_and_leaves_nothing_published(lake: DirectLake, order: FillOrder, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing_published(lake: DirectLake, tree: str, tmp_path: Path) -> None:
     root = tmp_path / "small"
     root.mkdir()
     with small_file_system(root):
         volume = CacheVolume(root=root, id="v2")
         adopt(volume, "lake")
-        begin_attempt(volume, 5)
         with pytest.raises(DiskFull):
-            fill(volume, order, lake)
+            fill(begin_attempt(volume, PLACE, 5), tree, lake)
         assert volume.published() == []
 
 
-def test_a_read_only_volume_is_told(lake: DirectLake, order: FillOrder, tmp_path: Path) -> None:
+def test_a_read_only_volume_is_told(lake: DirectLake, tree: str, tmp_path: Path) -> None:
     root = tmp_path / "small"
     root.mkdir()
     with small_file_system(root):
@@ -168,4 +156,4 @@ def test_a_read_only_volume_is_told(lake: DirectLake, order: FillOrder, tmp_path
         adopt(volume, "lake")
         os.system(f"mount -o remount,ro {root}")
         with pytest.raises(VolumeProblem, match="read-only"):
-            fill(volume, order, lake)
+            fill(begin_attempt(volume, PLACE, 5), tree, lake)

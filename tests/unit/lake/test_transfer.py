@@ -19,6 +19,7 @@ from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.pages import encode_index, encode_leaf, pack_page
 from millpond.lake.push import Pushed, PushOptions, push_directory
 from millpond.lake.reader import TreeReader
+from millpond.lake.target import Target
 from millpond.lake.transfer import Moved, Slot
 from millpond.model.tree import Content, Entry, Kind
 from millpond.testing.lake import DirectLake, Thing, read_things, things, write_things
@@ -217,29 +218,33 @@ def test_expired_slots_are_renewed(tmp_path: Path) -> None:
     assert lake.expired == {True, False}
 
 
-def test_unchanged_files_are_linked(source: Path, tmp_path: Path) -> None:
+def test_what_is_there_is_not_fetched(source: Path, tmp_path: Path) -> None:
     lake = DirectLake()
     root = push(lake, source).tree.root
     options = FetchOptions(read_only=True)
     fetch_tree(lake, root, tmp_path / "v1", options=options)
     lake.ranges.clear()
+    directory = os.open(tmp_path / "v1", os.O_RDONLY)
 
-    def link_from(entry: Entry) -> Path | None:
-        return tmp_path / "v1" / os.fsdecode(entry.path) if entry.path.startswith(b"many/") else None
+    def local(entry: Entry, into: Target) -> bool:
+        return entry.path.startswith(b"many/") and into.link_file(entry.path, entry.path, directory)
 
-    fetched = fetch_tree(lake, root, tmp_path / "v2", options=FetchOptions(read_only=True, link_from=link_from))
-    assert fetched.linked == 300
+    fetched = fetch_tree(lake, root, tmp_path / "v2", options=FetchOptions(read_only=True, local=local))
+    os.close(directory)
+    assert fetched.local_files == 300
     assert (tmp_path / "v1/many/0001").samefile(tmp_path / "v2/many/0001")
     assert read_things(tmp_path / "v2") == read_things(source)
 
 
-def test_a_link_that_cannot_be_made_is_fetched(tmp_path: Path) -> None:
+def test_what_cannot_be_linked_is_fetched(tmp_path: Path) -> None:
     write_things(tmp_path / "source", [Thing(b"a", b"content")])
     lake = DirectLake()
     root = push(lake, tmp_path / "source").tree.root
-    gone = FetchOptions(link_from=lambda entry: tmp_path / "no-such-file")
+    directory = os.open(tmp_path, os.O_RDONLY)
+    gone = FetchOptions(local=lambda entry, into: into.link_file(entry.path, b"no-such-file", directory))
     fetched = fetch_tree(lake, root, tmp_path / "target", options=gone)
-    assert (fetched.linked, (tmp_path / "target/a").read_bytes()) == (0, b"content")
+    os.close(directory)
+    assert (fetched.local_files, (tmp_path / "target/a").read_bytes()) == (0, b"content")
 
 
 def test_only_chosen_paths_are_fetched(source: Path, tmp_path: Path) -> None:

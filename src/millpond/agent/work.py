@@ -1,0 +1,81 @@
+"""One wish of the server about a cached commit, being carried out, and what there is to tell of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from millpond.cache.fill import FillCancelled
+from millpond.cache.volume import CommitPlace
+from millpond.lake.transfer import Moved
+from millpond.wire.agent import DesiredFill, FillSeen
+
+PROGRESS_SECONDS = 0.5
+_UNDER_WAY = {"present": "filling", "absent": "filling", "verified": "verifying"}
+
+
+class Work:
+    """`changed` is called when there is news that the server should have at once."""
+
+    def __init__(self, desired: DesiredFill, changed: Callable[[], None]) -> None:
+        self.desired = desired
+        self.cancelled = threading.Event()
+        self.task: asyncio.Task[None] | None = None
+        self._changed = changed
+        self._woken = asyncio.Event()
+        self.seen = self._told(_UNDER_WAY[desired.want])
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.desired.attempt, self.desired.want
+
+    @property
+    def place(self) -> CommitPlace:
+        wanted = self.desired
+        return CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
+
+    @property
+    def is_going_on(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+        self._woken.set()
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, but no longer than it is wanted."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), seconds)
+
+    def tell(self, state: str, **found: Any) -> None:
+        self.seen = self._told(state, **found)
+        self._changed()
+
+    def progress(self, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
+        """To be called by the thread that does the work: it notes how far it is, and ends it when it is not wanted."""
+        told = time.monotonic()
+
+        def progress(moved: Moved) -> None:
+            nonlocal told
+            if self.cancelled.is_set():
+                raise FillCancelled
+            if time.monotonic() >= told + PROGRESS_SECONDS:
+                told = time.monotonic()
+                loop.call_soon_threadsafe(partial(self._advance, moved))
+
+        return progress
+
+    def _advance(self, moved: Moved) -> None:
+        """Progress is told with the next exchange, which comes soon while something goes on; it needs no waking."""
+        state = _UNDER_WAY[self.desired.want]
+        if self.is_going_on and self.seen.state in (state, "failed"):
+            self.seen = self._told(state, done_bytes=moved.bytes, done_files=moved.files, sent_bytes=moved.sent)
+
+    def _told(self, state: str, **found: Any) -> FillSeen:
+        about = {"cached_id": self.desired.cached_id, "attempt": self.desired.attempt, "state": state}
+        return FillSeen.model_validate({**about, **found})

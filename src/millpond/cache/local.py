@@ -1,0 +1,219 @@
+"""Files that need not be fetched, because the volume has them: of published commits, or of interrupted attempts.
+
+Those of a published commit were checked before it was published, so a look at size, time and permissions is enough:
+whatever was written to since has another time. Those of an attempt are read and held against their digest.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from millpond.errors import Corrupt, MillError
+from millpond.lake.diff import diff_trees
+from millpond.lake.reader import PageSource
+from millpond.lake.streaming import entry_of_stream
+from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.model.tree import Content, Entry, Kind, TreeChange
+
+# Differences looked through for files that have only moved, before anything is written: some 50 MB of memory.
+_MOVED_MOST = 100_000
+_BLOCK = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FICLONE = 0x40049409
+_NO_CLONE = {
+    errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.EBADF, errno.EISDIR,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTree:
+    """A published commit and the tree that it holds."""
+
+    path: Path
+    tree: str
+
+
+class LocalFiles:
+    """Makes files of the tree `root` from `bases` and from the `older` trees of attempts at it.
+
+    To be called with the entries of the tree in the order of their paths. Leave the block to close what is open.
+    """
+
+    def __init__(self, source: PageSource, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
+        self._stack = ExitStack()
+        self._older = [fd for path in older if (fd := self._open(path)) is not None]
+        self._bases = [
+            _Base(directory, diff_trees(source, base.tree, root))
+            for base in bases
+            if (directory := self._open(base.path)) is not None
+        ]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._older and not self._bases
+
+    def __call__(self, entry: Entry, into: Target) -> bool:
+        """Whether the file was made. It was not if the volume does not have it, or not as it should be."""
+        for base in self._bases:
+            path = base.path_of(entry)
+            if (
+                path is not None
+                and _looks_right(base.directory, path, entry)
+                and _take(base.directory, path, entry, into)
+            ):
+                return True
+        return any(
+            _looks_right(directory, entry.path, entry)
+            and is_content(directory, entry.path, entry)
+            and _take(directory, entry.path, entry, into)
+            for directory in self._older
+        )
+
+    def __enter__(self) -> LocalFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _open(self, path: Path) -> int | None:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None  # it was evicted meanwhile: everything is fetched
+        self._stack.callback(os.close, descriptor)
+        return descriptor
+
+
+class _Base:
+    """Where a base has the content of an entry: at the same path, or where it was before it was moved."""
+
+    def __init__(self, directory: int, changes: Iterator[TreeChange]) -> None:
+        self.directory = directory
+        self._later = changes
+        self._changed: deque[bytes] = deque()
+        self._moved: dict[tuple[bytes, Kind], bytes] = {}
+        for change in changes:
+            self._changed.append(change.path)
+            if change.before is not None and change.before.kind.is_file and change.before.size:
+                self._moved[change.before.digest, change.before.kind] = change.path
+            if len(self._changed) >= _MOVED_MOST:
+                break
+
+    def path_of(self, entry: Entry) -> bytes | None:
+        return self._moved.get((entry.digest, entry.kind)) if self._is_changed(entry.path) else entry.path
+
+    def _is_changed(self, path: bytes) -> bool:
+        """Whether this path differs between the two trees. Paths are asked for in order."""
+        while True:
+            if not self._changed:
+                self._changed.extend(change.path for change in (next(self._later, None),) if change is not None)
+            if not self._changed or self._changed[0] > path:
+                return False
+            if self._changed[0] == path:
+                return True
+            self._changed.popleft()
+
+
+def is_content(directory: int, path: bytes, entry: Entry) -> bool:
+    """Whether the file below the open `directory` has, byte for byte, the content that the entry names.
+
+    An external entry names no content: no file is known to have it.
+    """
+    if entry.content == Content.EXTERNAL:
+        return False
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=directory)
+    except OSError:
+        return False
+    try:
+        read = entry_of_stream(path, entry.size, _blocks(descriptor), lambda digest, data: None)
+    except (Corrupt, OSError):  # fewer bytes or more, or some that the disk cannot read
+        return False
+    finally:
+        os.close(descriptor)
+    return read.digest == entry.digest
+
+
+def mode_of(kind: Kind) -> int:
+    """The permissions of a cached file."""
+    return 0o555 if kind == Kind.EXECUTABLE else 0o444
+
+
+def _looks_right(directory: int, path: bytes, entry: Entry) -> bool:
+    """Whether a file is there, finished and untouched since: the last thing that whoever made it did was its time."""
+    try:
+        found = os.stat(path, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return False
+    return (
+        found.st_size == entry.size
+        and found.st_mtime_ns == CACHED_MTIME_NS
+        and found.st_mode == stat.S_IFREG | mode_of(entry.kind)
+    )
+
+
+def _take(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
+    """Link the file; where that is not possible, copy it."""
+    return into.link_file(entry.path, path, directory) or _copy(directory, path, entry, into)
+
+
+def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=directory)
+    except OSError:
+        return False
+    try:
+        if _clone(descriptor, entry, into):
+            return True
+        # Every byte passes through here anyway, so it is checked; external entries name no digest to check against.
+        if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
+            return False
+        into.make_file(entry.path, entry.kind, lambda target: _copy_bytes(descriptor, target))
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _clone(descriptor: int, entry: Entry, into: Target) -> bool:
+    """A copy that shares its blocks, where the file system can do that."""
+    refused: list[int] = []
+
+    def write(target: int) -> None:
+        try:
+            fcntl.ioctl(target, _FICLONE, descriptor)
+        except OSError as error:
+            refused.append(error.errno or 0)
+            raise
+
+    try:
+        into.make_file(entry.path, entry.kind, write)
+    except MillError:
+        if refused and refused[0] in _NO_CLONE:
+            return False
+        raise
+    return True
+
+
+def _copy_bytes(source: int, target: int) -> None:
+    for block in _blocks(source):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(target, view) :]
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    offset = 0
+    while block := os.pread(descriptor, _BLOCK, offset):
+        offset += len(block)
+        yield block
