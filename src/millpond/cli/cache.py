@@ -11,6 +11,7 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
+from millpond.cli.usage import add_summary_command
 from millpond.client.caches import add_cached, clear_cached, get_cached, list_cached, list_evictions, pin_cached
 from millpond.client.datasets import get_commit
 from millpond.errors import MillError, NotFound, VolumeProblem
@@ -20,6 +21,7 @@ from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheAdd, CachedCommit
 
 app = typer.Typer()
+add_summary_command(app)
 
 POLL_SECONDS = 0.3
 

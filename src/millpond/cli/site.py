@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.link import link_text
 from millpond.cli.session import Session
 from millpond.client.caches import create_site, list_sites
+from millpond.client.topology import get_site, remove_site
 
 app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="The site's name.")]
 
 
 @command(app, "list")
@@ -20,7 +24,7 @@ def list_all(mill: Session) -> None:
         list_sites(mill.api),
         [
             ("SITE", lambda s: s.name),
-            ("AGENTS", lambda s: s.agents),
+            ("COMPUTES", lambda s: s.agents),
             ("VOLUMES", lambda s: s.volumes),
             ("CREATED", lambda s: s.created_at),
         ],
@@ -29,8 +33,34 @@ def list_all(mill: Session) -> None:
 
 
 @command(app, "add")
-def add(mill: Session, name: Annotated[str, typer.Argument(help="The site's name.")]) -> None:
+def add(mill: Session, name: Name) -> None:
     """Add a site."""
     site = create_site(mill.api, name)
-    mill.out.note(f"Site {site.name} added.")
+    mill.out.note(f"Site {site.name} added. Say how it is linked: mill link set {site.name} lake --bandwidth 10Gbit/s")
     mill.out.shape(site, [("site", site.name)])
+
+
+@command(app, "show")
+def show(mill: Session, name: Name) -> None:
+    """Show one site: what stands there, and the links that lead away from it."""
+    found = get_site(mill.api, name)
+    mill.out.shape(
+        found,
+        [
+            ("site", found.site.name),
+            ("computes", found.computes),
+            ("volumes", found.volumes),
+            *(("link", f"{link.b if link.a == name else link.a}: {link_text(link)}") for link in found.links),
+            ("created", found.site.created_at),
+        ],
+    )
+
+
+@command(app, "remove")
+def remove(
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Remove a site and its links. Refused while volumes or computes are there."""
+    mill.confirm(f"Remove the site {name}?", yes=yes)
+    remove_site(mill.api, name)
+    mill.out.note(f"Site {name} removed.")

@@ -18,6 +18,7 @@ from millpond.cli.secret import read_secret
 from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.memory import return_large_buffers
+from millpond.model.quantity import parse_bandwidth, parse_milliseconds
 from millpond.model.volume import DAY
 from millpond.services.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
@@ -78,6 +79,17 @@ def up(
             help="Hosts and networks that imports may reach although they are not public: files.lab,10.1.0.0/16.",
         ),
     ] = "",
+    near: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEED",
+            envvar="MILL_NEAR",
+            help="Volumes of other sites serve a compute if the link between them carries at least this much.",
+        ),
+    ] = "10Gbit/s",
+    near_latency: Annotated[
+        str, typer.Option(metavar="TIME", envvar="MILL_NEAR_LATENCY", help="… and takes no longer than this.")
+    ] = "5ms",
     secret_key_file: Annotated[
         Path | None,
         typer.Option(
@@ -105,6 +117,8 @@ def up(
         gpus=gpus,
         collect_seconds=DAY if collect else 0,
         import_hosts=checked_import_hosts(import_hosts),
+        near_bits_per_second=parse_bandwidth(near),
+        near_latency_ms=parse_milliseconds(near_latency),
         secret_key_file=secret_key_file,
     )
     password = admin_password(admin_password_file)

@@ -10,12 +10,14 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
+from millpond.cli.usage import add_usage_command
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
 from millpond.model.quantity import parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate
 
 app = typer.Typer()
+add_usage_command(app)
 
 # How long a forced removal, and a new volume, waits for the agent; and how often it is asked.
 CLEAR_SECONDS = 60.0

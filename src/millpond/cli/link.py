@@ -1,0 +1,104 @@
+"""`mill link`: the ways between sites, and from the lake: how fast, how far, at which price."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.session import Session
+from millpond.client.topology import list_links, put_link, remove_link
+from millpond.errors import BadRequest
+from millpond.model.quantity import format_bandwidth, format_rate, parse_bandwidth, parse_milliseconds
+from millpond.wire.topology import Link, LinkPut
+
+app = typer.Typer()
+
+End = Annotated[str, typer.Argument(metavar="SITE", help="A site, or `lake`.")]
+
+
+@command(app, "set")
+def put(
+    mill: Session,
+    a: End,
+    b: End,
+    bandwidth: Annotated[
+        str | None, typer.Option(metavar="SPEED", help="What it carries, like 10Gbit/s or 400Mbit/s.")
+    ] = None,
+    latency: Annotated[str | None, typer.Option(metavar="TIME", help="How long a packet takes, like 0.5ms.")] = None,
+    price: Annotated[
+        float | None, typer.Option("--price-per-gb", min=0, help="What a gigabyte over it costs, like 0.09.")
+    ] = None,
+) -> None:
+    """Say what the way between two places is. What is left out is forgotten.
+
+    A volume serves computes at its own site, and at sites linked to it by at least 10 Gbit/s (the server's `--near`)
+    where it is mounted at the same path.
+    """
+    if bandwidth is None and latency is None and price is None:
+        raise BadRequest("Nothing was said of the link.", hint=f"Like: mill link set {a} {b} --bandwidth 10Gbit/s")
+    said = LinkPut(
+        bits_per_second=parse_bandwidth(bandwidth) if bandwidth else None,
+        latency_ms=parse_milliseconds(latency) if latency else None,
+        price_per_gb=price,
+    )
+    link = put_link(mill.api, a, b, said)
+    mill.out.note(f"Link {link.a} – {link.b}: {link_text(link)}.")
+    mill.out.shape(
+        link,
+        [
+            ("between", f"{link.a}, {link.b}"),
+            ("bandwidth", _declared(link)),
+            ("latency", None if link.latency_ms is None else f"{link.latency_ms:g} ms"),
+            ("price per GB", link.price_per_gb),
+            ("measured", _measured(link)),
+            ("near", link.near),
+            ("why", link.reason),
+        ],
+    )
+
+
+@command(app, "list")
+def list_all(mill: Session) -> None:
+    """List links, with what was said of them and what fills brought over them."""
+    mill.out.items(
+        list_links(mill.api),
+        [
+            ("FROM", lambda link: link.a),
+            ("TO", lambda link: link.b),
+            ("BANDWIDTH", _declared),
+            ("LATENCY MS", lambda link: link.latency_ms),
+            ("PRICE PER GB", lambda link: link.price_per_gb),
+            ("MEASURED", _measured),
+            ("NEAR", lambda link: link.near),
+            ("WHY", lambda link: link.reason),
+        ],
+        empty="No links are known. Say what one is: mill link set SITE SITE --bandwidth 10Gbit/s",
+    )
+
+
+@command(app, "remove")
+def remove(mill: Session, a: End, b: End) -> None:
+    """Forget what was said of a link."""
+    remove_link(mill.api, a, b)
+    mill.out.note(f"Link {a} – {b} removed.")
+
+
+def link_text(link: Link) -> str:
+    """`10 Gbit/s, 0.5 ms, 0.09 per GB, 940.0 MB/s measured, near`."""
+    said = [_declared(link)]
+    said += [f"{link.latency_ms:g} ms"] if link.latency_ms is not None else []
+    said += [f"{link.price_per_gb:g} per GB"] if link.price_per_gb is not None else []
+    measured = _measured(link)
+    said += [f"{measured} measured"] if measured else []
+    said += ["near"] if link.near else []
+    return ", ".join(part for part in said if part)
+
+
+def _declared(link: Link) -> str | None:
+    return None if link.bits_per_second is None else format_bandwidth(link.bits_per_second)
+
+
+def _measured(link: Link) -> str | None:
+    return None if link.measured_bytes_per_second is None else format_rate(link.measured_bytes_per_second)

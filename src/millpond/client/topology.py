@@ -1,0 +1,50 @@
+"""Sites, links, the topology, and the use of caches over time, over the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from millpond.client.http import Api, segment
+from millpond.wire.topology import CachesSummary, Link, LinkPut, SiteDetail, Topology, VolumeUsage
+
+
+def get_site(api: Api, name: str) -> SiteDetail:
+    return api.get(f"/sites/{segment(name)}", SiteDetail)
+
+
+def remove_site(api: Api, name: str) -> None:
+    api.request("DELETE", f"/sites/{segment(name)}")
+
+
+def list_links(api: Api) -> Iterator[Link]:
+    return api.items("/links", Link)
+
+
+def put_link(api: Api, a: str, b: str, said: LinkPut) -> Link:
+    """What is left out of `said` is not known any more."""
+    return api.send("PUT", _link(a, b), Link, said, idempotent=True)
+
+
+def remove_link(api: Api, a: str, b: str) -> None:
+    api.request("DELETE", _link(a, b))
+
+
+def get_topology(api: Api) -> Topology:
+    return api.get("/topology", Topology)
+
+
+def get_volume_usage(
+    api: Api, name: str, *, since: datetime | None = None, until: datetime | None = None
+) -> VolumeUsage:
+    """How full it was and how it was used; of the last 24 hours unless told otherwise."""
+    given = {"from": since.isoformat() if since else None, "to": until.isoformat() if until else None}
+    return api.get(f"/volumes/{segment(name)}/usage", VolumeUsage, **given)
+
+
+def get_caches_summary(api: Api) -> CachesSummary:
+    return api.get("/caches/summary", CachesSummary)
+
+
+def _link(a: str, b: str) -> str:
+    return f"/links/{segment(a)}/{segment(b)}"
