@@ -38,7 +38,7 @@ ENTRIES = (
     Entry("volume", "millpond.cli.volume", "Directories that hold cached commits.", _PLACES),
     Entry("site", "millpond.cli.site", "Places that hold volumes and computes.", _PLACES),
     Entry("link", "millpond.cli.link", "The ways between sites, and from the lake.", _PLACES),
-    Entry("topology", "millpond.cli.topology", "Show which storage is near which compute.", _PLACES, verb=True),
+    Entry("topology", "millpond.cli.topology", "Show sites with their volumes and computes, and the links between them.", _PLACES, verb=True),
     Entry("compute", "millpond.cli.compute", "What jobs run on.", _PLACES),
     Entry("project", "millpond.cli.project", "Teams' spaces and who is in them.", _PEOPLE),
     Entry("user", "millpond.cli.user", "People and service accounts.", _PEOPLE),

@@ -16,7 +16,10 @@ app = typer.Typer()
 
 @command(app, "topology")
 def topology(mill: Session) -> None:
-    """Show sites with their volumes and computes, the links between them, and which volume serves which compute."""
+    """Show sites with their volumes and computes, and the links between them.
+
+    And which volume serves which compute, with the reason.
+    """
     found = get_topology(mill.api)
     if mill.out.as_json:
         mill.out.json(found.model_dump(mode="json"))
