@@ -68,7 +68,10 @@ export function aVolume(part: Partial<Volume> = {}): Volume {
     capacity_bytes: 1000,
     reserve_bytes: 100,
     used_bytes: 300,
+    filling_bytes: 0,
+    evicting_bytes: 0,
     free_bytes: 600,
+    used_inodes: 0,
     idle_seconds: 86_400,
     high_percent: 90,
     low_percent: 75,
@@ -77,6 +80,10 @@ export function aVolume(part: Partial<Volume> = {}): Volume {
     problem: null,
     created_at: TIME,
     seen_at: TIME,
+    tier: "standard",
+    tier_throughput: 1,
+    tier_price: 1,
+    limits: [],
     ...part,
   };
 }
