@@ -60,6 +60,15 @@ class CacheVolume:
         return self._own / "trash"
 
     @property
+    def probing(self) -> Path:
+        return self._own / "probing"
+
+    @property
+    def branches(self) -> Path:
+        """Links for people that lead to commits by the names of branches."""
+        return self.root / "branches"
+
+    @property
     def commits(self) -> Path:
         return self.root / "commits"
 

@@ -1,0 +1,125 @@
+"""What the file system of a volume can do, tried out in a directory of its own: mounts promise much."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.cache.remove import remove_tree
+from millpond.cache.volume import CacheVolume, explained
+from millpond.errors import VolumeProblem
+
+_FICLONE = 0x40049409
+_TIME_NS = 1_000_000_000 * 10**9
+# What a missing ability answers with; anything else is a problem of the volume and not of its kind.
+_CANNOT = frozenset(
+    {
+        errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.ENOTTY, errno.EINVAL,
+        errno.EXDEV, errno.EMLINK, errno.ENAMETOOLONG, errno.EBADF,
+    }
+)  # fmt: skip
+_NAME_LENGTHS = (255, 143, 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """See `VolumeFeatures` of the agent protocol."""
+
+    link: bool
+    reflink: bool
+    symlink: bool
+    chmod: bool
+    times: bool
+    case_sensitive: bool
+    name_bytes: int
+    squashed: bool
+
+
+def probe(volume: CacheVolume) -> Features:
+    """Try everything out. VolumeProblem where directories cannot be renamed: nothing could be published there."""
+    with explained(volume):
+        directory = volume.probing / secrets.token_hex(8)
+        directory.mkdir(parents=True)
+        try:
+            return _probe(volume, directory)
+        finally:
+            remove_tree(directory)
+
+
+def _probe(volume: CacheVolume, directory: Path) -> Features:
+    file = directory / "file"
+    file.write_bytes(b"probe")
+    if not _can(lambda: _renames(directory)):
+        raise VolumeProblem(
+            f"Directories cannot be renamed on {volume.root}.", hint="Give the volume another kind of file system."
+        )
+    return Features(
+        link=_can(lambda: _links(file, directory / "link")),
+        reflink=_can(lambda: _clones(file, directory / "clone")),
+        symlink=_can(lambda: _makes_symlinks(directory / "symlink")),
+        chmod=_can(lambda: _changes_mode(file)),
+        times=_can(lambda: _sets_time(file)),
+        case_sensitive=not (directory / "FILE").exists(),
+        name_bytes=_longest_name(directory),
+        squashed=file.stat().st_uid != os.geteuid(),
+    )
+
+
+def _can(tried: Callable[[], bool]) -> bool:
+    try:
+        return tried()
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
+        return False
+
+
+def _renames(directory: Path) -> bool:
+    before, after = directory / "before", directory / "after"
+    (before / "below").mkdir(parents=True)
+    with suppress(FileNotFoundError):  # on NFS, the answer to a repetition
+        before.rename(after)
+    return (after / "below").is_dir()
+
+
+def _links(file: Path, link: Path) -> bool:
+    link.hardlink_to(file)
+    return link.samefile(file)
+
+
+def _makes_symlinks(link: Path) -> bool:
+    link.symlink_to("nowhere")
+    return link.is_symlink()
+
+
+def _clones(file: Path, clone: Path) -> bool:
+    with file.open("rb") as source, clone.open("wb") as target:
+        fcntl.ioctl(target, _FICLONE, source.fileno())
+    return clone.read_bytes() == b"probe"
+
+
+def _changes_mode(file: Path) -> bool:
+    seen = []
+    for mode in (0o444, 0o555, 0o644):
+        file.chmod(mode)
+        seen.append(file.stat().st_mode & 0o7777 == mode)
+    return all(seen)
+
+
+def _sets_time(file: Path) -> bool:
+    os.utime(file, ns=(_TIME_NS, _TIME_NS))
+    return file.stat().st_mtime_ns == _TIME_NS
+
+
+def _longest_name(directory: Path) -> int:
+    def makes(length: int) -> bool:
+        (directory / ("n" * length)).touch(exist_ok=False)
+        return True
+
+    return next((length for length in _NAME_LENGTHS if _can(lambda length=length: makes(length))), 0)  # type: ignore[misc]

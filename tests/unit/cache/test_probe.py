@@ -1,0 +1,18 @@
+"""What a file system can do is tried out, and nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from millpond.cache.probe import probe
+from millpond.cache.volume import CacheVolume, adopt
+
+
+def test_an_ordinary_disk_can_do_all_that_is_needed(tmp_path: Path) -> None:
+    volume = CacheVolume(root=tmp_path, id="v1")
+    adopt(volume, "lake")
+    found = probe(volume)
+    assert found.link and found.symlink and found.chmod and found.times and found.case_sensitive
+    assert (found.name_bytes, found.squashed) == (255, False)
+    assert os.listdir(volume.probing) == []
