@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from millpond.decide.placement import Held, NodeView, QueuedJob, SiteView, Snapshot, plan_starts
+from millpond.decide.placement import Held, NearView, NodeView, QueuedJob, Snapshot, plan_starts
 from millpond.model.job import Resources
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
@@ -21,7 +21,7 @@ class Scenario:
     starts: Mapping[str, str] = field(default_factory=dict)
     # job → a part of each of its reasons
     waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    sites: tuple[SiteView, ...] = ()
+    near: Mapping[str, NearView] = field(default_factory=dict)
     blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -29,8 +29,9 @@ def gpus(hundredths: int, *indices: int) -> Held:
     return Held(Resources(gpu_hundredths=hundredths), indices)
 
 
-def volume_at(name: str, *cached: str) -> SiteView:
-    return SiteView(f"site-{name}", name, volumes=1, cached=frozenset(cached))
+def near(compute: str, *cached: str) -> dict[str, NearView]:
+    """One volume near this compute, with these commits."""
+    return {f"agent-{compute}": NearView(volumes=1, cached=frozenset(cached))}
 
 
 SCENARIOS = [
@@ -119,22 +120,22 @@ SCENARIOS = [
         (a_node("east"), a_node("west")),
         (a_queued_job("a", needs={"c1": 5 * GB}),),
         {"a": "west"},
-        sites=(volume_at("east"), volume_at("west", "c1")),
+        near=near("east") | near("west", "c1"),
     ),
     Scenario(
         "data is a preference: where it lies is full, so it is brought elsewhere",
         (a_node("east"), a_node("west", cpus=1, held=(Held(Resources(cpu=1)),))),
         (a_queued_job("a", cpu=1, needs={"c1": 5 * GB}),),
         {"a": "east"},
-        sites=(volume_at("east"), volume_at("west", "c1")),
+        near=near("east") | near("west", "c1"),
     ),
     Scenario(
         "data needs a volume",
         (a_node(),),
         (a_queued_job("a", needs={"c1": GB}), a_queued_job("b")),
         {"b": "local"},
-        {"a": ("Site local has no working volume",)},
-        sites=(SiteView("site-local", "local"),),
+        {"a": ("No working volume is near local",)},
+        near={"agent-local": NearView()},
     ),
     Scenario(
         "no room for its data: the job waits, the next one starts",
@@ -142,8 +143,8 @@ SCENARIOS = [
         (a_queued_job("a", cpu=1, needs={"c1": GB}), a_queued_job("b", cpu=1)),
         {"b": "local"},
         {"a": ("There is no room.",)},
-        sites=(volume_at("local"),),
-        blocked={("a", "site-local"): "There is no room."},
+        near=near("local"),
+        blocked={("a", "agent-local"): "There is no room."},
     ),
     Scenario(
         "an image needs containers",
@@ -180,8 +181,7 @@ SCENARIOS = [
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_plan(scenario: Scenario) -> None:
-    sites = {site.id: site for site in scenario.sites}
-    plan = plan_starts(Snapshot(scenario.nodes, scenario.jobs, sites, scenario.blocked))
+    plan = plan_starts(Snapshot(scenario.nodes, scenario.jobs, scenario.near, scenario.blocked))
     written = {
         start.job_id: f"{start.node}:{','.join(map(str, start.gpu_indices))}" if start.gpu_indices else start.node
         for start in plan.starts

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.agent.threads import in_thread
-from millpond.cache.volume import CacheVolume, adopt, check
+from millpond.cache.volume import CacheVolume, adopt, check, recognise
 from millpond.errors import MillError
 from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeSeen
 
@@ -34,7 +34,7 @@ class Volumes:
             self._watches.pop(gone).end()
         for volume in desired:
             known = self._watches.get(volume.id)
-            if known is None or known.volume.root != Path(volume.path):
+            if known is None or (known.volume.root, known.visited) != (Path(volume.path), volume.visited):
                 if known is not None:
                     known.end()
                 self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed)
@@ -64,6 +64,8 @@ class VolumeWatch:
         self.seen: VolumeSeen | None = None
         self._changed = changed
         self._lake = desired.lake
+        # It belongs to another site, whose agents look after it.
+        self.visited = desired.visited
         # Once seen well, an empty directory at its path is a missing mount and never again a new volume.
         self._met = state_dir / f"volume-{desired.id}"
         self._may_adopt = desired.new and not self._met.exists()
@@ -91,6 +93,17 @@ class VolumeWatch:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _look(self) -> VolumeSeen:
+        return self._visit() if self.visited else self._look_after()
+
+    def _visit(self) -> VolumeSeen:
+        """Whether it is mounted here, and the right one; what lies there is for others to tell."""
+        try:
+            recognise(self.volume)
+        except (MillError, OSError) as error:
+            return VolumeSeen(id=self.volume.id, problem=sentence(error))
+        return VolumeSeen(id=self.volume.id)
+
+    def _look_after(self) -> VolumeSeen:
         try:
             if self._may_adopt:
                 adopt(self.volume, self._lake)

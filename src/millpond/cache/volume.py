@@ -101,6 +101,12 @@ def check(volume: CacheVolume) -> None:
         _probe(volume)
 
 
+def recognise(volume: CacheVolume) -> None:
+    """Raise VolumeProblem unless this is the volume it should be. Writes nothing: it may be mounted read-only."""
+    with explained(volume):
+        _check_identity(volume)
+
+
 def adopt(volume: CacheVolume, lake_id: str) -> None:
     """Make a directory that no volume has used yet into `volume`, by its identity file.
 

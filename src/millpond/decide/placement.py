@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from millpond.decide.bandwidth import expected_seconds
 from millpond.model.job import Resources
-from millpond.model.quantity import format_bytes, format_gpus
+from millpond.model.quantity import format_bytes, format_gpus, format_seconds
 
 WHOLE = 100  # hundredths of one GPU
 # Jobs that reserve nothing still cost processes: the one limit on how many of them a node gets.
@@ -45,17 +46,20 @@ class NodeView:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteView:
-    id: str
-    name: str
-    # Volumes that work, and the commits that are on one of them or on their way.
+class NearView:
+    """The volumes that serve a compute: how many work, and the commits that are on one of them or on their way.
+
+    `bytes_per_second` is the best measured bandwidth from the lake to one of them.
+    """
+
     volumes: int = 0
     cached: frozenset[str] = frozenset()
+    bytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A commit that must lie on a volume of the site before the job can begin."""
+    """A commit that must lie on a volume near the compute before the job can begin."""
 
     commit_id: str
     bytes: int
@@ -71,11 +75,14 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`jobs` in the order they were queued. `blocked`: why a job's data cannot be brought to a site, by both ids."""
+    """`jobs` in the order they were queued; `near` by the compute's agent.
+
+    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and agent.
+    """
 
     nodes: tuple[NodeView, ...]
     jobs: tuple[QueuedJob, ...] = ()
-    sites: Mapping[str, SiteView] = field(default_factory=dict)
+    near: Mapping[str, NearView] = field(default_factory=dict)
     blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -224,11 +231,10 @@ def _obstacle(job: QueuedJob, room: _Room, snapshot: Snapshot) -> str | None:
     too_small = _too_small(node, job.resources)
     if too_small:
         return too_small
-    site = snapshot.sites.get(node.site_id)
-    if job.needs and (site is None or not site.volumes):
-        name = site.name if site else node.site_id
-        return f"Site {name} has no working volume for the job's data; see `mill volume list`."
-    return snapshot.blocked.get((job.id, node.site_id)) or room.lacks(job.resources)
+    near = snapshot.near.get(node.agent_id)
+    if job.needs and (near is None or not near.volumes):
+        return f"No working volume is near {node.agent} for the job's data; see `mill topology`."
+    return snapshot.blocked.get((job.id, node.agent_id)) or room.lacks(job.resources)
 
 
 def _too_small(node: NodeView, resources: Resources) -> str | None:
@@ -266,13 +272,17 @@ def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
     if not job.needs:
         return f"Placed on {node.written}."
     missing = _missing_bytes(job, node, snapshot)
-    data = f"{format_bytes(missing)} of its data must be fetched" if missing else "its data is there or on its way"
-    return f"Placed on {node.written}: {data}."
+    if not missing:
+        return f"Placed on {node.written}: its data is there or on its way."
+    near = snapshot.near.get(node.agent_id)
+    seconds = expected_seconds(missing, near.bytes_per_second if near else None)
+    about = f", about {format_seconds(seconds)} by what was measured" if seconds is not None else ""
+    return f"Placed on {node.written}: {format_bytes(missing)} of its data must be fetched{about}."
 
 
 def _missing_bytes(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> int:
-    site = snapshot.sites.get(node.site_id)
-    cached = site.cached if site else frozenset()
+    near = snapshot.near.get(node.agent_id)
+    cached = near.cached if near else frozenset()
     return sum(need.bytes for need in job.needs if need.commit_id not in cached)
 
 

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, evictions, leases, volumes
+from millpond.db import caches, evictions, leases, sights, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
+from millpond.model.topology import Sight
 from millpond.model.volume import CachedState, Cause, Volume
 from millpond.services.admission import refill, start_fills
+from millpond.services.cache_uses import note_filled, note_progress
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.wire.agent import CommitSeen, FillSeen, VolumeSeen
@@ -51,8 +53,11 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
     now = deps.clock.now()
     with deps.db.write() as tx:
         volume = volumes.lock(tx, seen.id)
-        if volume is None or volume.site_id != agent.site_id:
+        if volume is None:
             return []
+        sights.put(tx, Sight(agent.id, volume.id, seen.problem, now))
+        if volume.site_id != agent.site_id:
+            return []  # a visitor's look says whether it serves there, and nothing of the volume itself
         measured = _measured(volume, seen)
         volumes.change(tx, volume.id, seen_at=now, problem=seen.problem, **measured)
         changed: list[tuple[CachedView, str]] = []
@@ -133,6 +138,7 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
             tx, row.id, state=CachedState.READY, ready_at=now, used_at=now, problem=None,
             done_bytes=row.bytes, done_files=row.files,
         )  # fmt: skip
+        note_filled(tx, row, seen, now)
         return "ready"
     if row.state is CachedState.FILLING and seen.state == "failed" and not seen.transient:
         caches.change(tx, row.id, state=CachedState.FAILED, problem=seen.problem or "The fill failed.")
@@ -147,4 +153,6 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
     if (seen.problem, *done) == (row.problem, row.done_bytes, row.done_files):
         return None
     caches.change(tx, row.id, problem=seen.problem, done_bytes=done[0], done_files=done[1])
+    if row.state is CachedState.FILLING:
+        note_progress(tx, row, seen)
     return "progress"

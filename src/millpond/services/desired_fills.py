@@ -8,12 +8,16 @@ from millpond.db import caches, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
 from millpond.model.volume import CachedState, Volume
+from millpond.services import fill_sources
 from millpond.services.deps import Deps
+from millpond.services.fill_sources import Ways
 from millpond.wire.agent import DesiredFill, DesiredVolume
 
 
 def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[DesiredFill]]:
     """All volumes of the agent's site, and what is to be filled and evicted on those that are well.
+
+    Behind them those of linked sites, only to be looked at: mounted here as well, they serve jobs and fills.
 
     One agent of a site, the oldest, carries out fills: the others see volumes only. A fill that was admitted
     against an eviction is not told before those bytes are gone.
@@ -22,9 +26,10 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
         found = volumes.all_of(tx, agent.site_id)
         fills: list[DesiredFill] = []
         tended = sites.filling_agent(tx, agent.site_id) == agent.id
+        ways = fill_sources.load(tx, deps, agent)
         if tended:
             for volume in found:
-                fills.extend(_desired_on(tx, volume))
+                fills.extend(_desired_on(tx, volume, ways))
         row = server.get(tx)
     lake = (row.lake_id if row else None) or ""
     # A volume whose disk was never measured has not been seen well by any agent.
@@ -32,10 +37,11 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
         DesiredVolume(id=volume.id, path=volume.path, new=volume.disk_free_bytes is None, lake=lake, tended=tended)
         for volume in found
     ]
+    wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
     return wanted, fills
 
 
-def _desired_on(tx: Connection, volume: Volume) -> list[DesiredFill]:
+def _desired_on(tx: Connection, volume: Volume, ways: Ways) -> list[DesiredFill]:
     if volume.problem is not None:
         return []
     found: list[DesiredFill] = []
@@ -43,11 +49,12 @@ def _desired_on(tx: Connection, volume: Volume) -> list[DesiredFill]:
         if view.cached.state is CachedState.EVICTING:
             found.append(_desired(view, present=False))
         elif view.cached.state is CachedState.FILLING and view.cached.attempt > 0:
-            found.append(_desired(view, present=True))
+            source = fill_sources.source_of(tx, ways, view)
+            found.append(_desired(view, present=True, source=source.id if source and not source.is_lake else None))
     return found
 
 
-def _desired(view: CachedView, *, present: bool) -> DesiredFill:
+def _desired(view: CachedView, *, present: bool, source: str | None = None) -> DesiredFill:
     row = view.cached
     return DesiredFill(
         cached_id=row.id,
@@ -62,4 +69,5 @@ def _desired(view: CachedView, *, present: bool) -> DesiredFill:
         bytes=row.bytes,
         attempt=row.attempt,
         want="present" if present else "absent",
+        source=source,
     )

@@ -1,4 +1,4 @@
-"""Bringing a job's data beside its compute: on one volume of the site, leased while the job has a placement."""
+"""Bringing a job's data beside its compute: on one volume near it, leased while the job has a placement."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from millpond.model.quantity import format_bytes
 from millpond.model.volume import CachedState, Volume
 from millpond.services import caches, job_changes, snapshot
 from millpond.services.deps import Deps
+from millpond.services.geography import rule_of
 from millpond.services.snapshot import commits_of
 
 logger = getLogger(__name__)
@@ -44,7 +45,7 @@ def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime)
             )
         except WAITS as error:
             refusal = refusal or error
-    raise refusal or VolumeProblem("The site has no working volume.")
+    raise refusal or VolumeProblem("No working volume is near the compute.")
 
 
 def why_waiting(error: MillError) -> str:
@@ -64,13 +65,13 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     if not commits_of(job):
         return
     with deps.db.read() as tx:
-        world = snapshot.load(tx, now, [job])
+        world = snapshot.load(tx, now, [job], rule_of(deps.settings))
     node = likely_node(world.snapshot.jobs[0], world.snapshot)
     if node is None:
         return
     try:
         with deps.db.write() as tx:
-            found = bring(tx, job, world.volumes.get(node.site_id, ()), now)
+            found = bring(tx, job, world.volumes.get(node.agent_id, ()), now)
             caches.release_for_job(tx, job.id, now=now)
     except (*WAITS, NotFound) as error:
         # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
@@ -124,8 +125,9 @@ def _why_failed(view: CachedView) -> str:
 
 
 def _most_there_first(tx: Connection, candidates: Sequence[Volume], commits: Sequence[str]) -> list[Volume]:
+    """Equal ones stay in the order given."""
     there = {volume.id: 0 for volume in candidates}
     for view in rows.of_commits(tx, commits):
         if view.cached.volume_id in there and view.cached.state in (CachedState.READY, CachedState.FILLING):
             there[view.cached.volume_id] += 1 + view.cached.bytes
-    return sorted(candidates, key=lambda volume: (-there[volume.id], volume.name))
+    return sorted(candidates, key=lambda volume: -there[volume.id])

@@ -19,7 +19,7 @@ from millpond.model.ids import new_id
 from millpond.model.job import Agent, Job, JobState, Placement, PlacementState
 from millpond.model.people import Token, TokenKind
 from millpond.model.volume import Volume
-from millpond.services import job_changes, job_data, snapshot
+from millpond.services import cache_uses, job_changes, job_data, snapshot
 from millpond.services.deps import Deps
 from millpond.services.tokens import PREFIX, hash_secret
 
@@ -53,6 +53,7 @@ def start(
     if job is None or job.state is not JobState.QUEUED or not _is_free(tx, chosen, job, now):
         return None, ()
     found = job_data.bring(tx, job, volumes, now)
+    cache_uses.count_placed(tx, job, found, now)
     placement = _new_placement(chosen, now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))

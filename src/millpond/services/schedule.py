@@ -14,6 +14,7 @@ from millpond.errors import NotFound
 from millpond.model.job import Job, JobState
 from millpond.services import caches, job_changes, job_data, placements, snapshot
 from millpond.services.deps import Deps
+from millpond.services.geography import rule_of
 from millpond.services.snapshot import World
 
 logger = getLogger(__name__)
@@ -33,7 +34,7 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
     blocked: dict[tuple[str, str], str] = {}
     while True:
         with deps.db.read() as tx:
-            world = snapshot.load(tx, now, jobs.queued(tx))
+            world = snapshot.load(tx, now, jobs.queued(tx), rule_of(deps.settings))
         plan = plan_starts(replace(world.snapshot, blocked=blocked))
         refused = _apply(deps, world, plan, now)
         if not refused:
@@ -43,16 +44,16 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
 
 
 def _apply(deps: Deps, world: World, plan: Plan, now: datetime) -> Mapping[tuple[str, str], str]:
-    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and site."""
+    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and agent."""
     refused: dict[tuple[str, str], str] = {}
     changed: list[Job | None] = []
     for chosen in plan.starts:
         agent = world.agents[chosen.agent_id]
         try:
             with deps.db.write() as tx:
-                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.site_id, ()), now)
+                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), now)
         except job_data.WAITS as error:
-            refused[chosen.job_id, agent.site_id] = job_data.why_waiting(error)
+            refused[chosen.job_id, agent.id] = job_data.why_waiting(error)
             continue
         except NotFound as error:
             changed.append(_fail(deps, chosen.job_id, f"Its data is gone: {error.message}", now))

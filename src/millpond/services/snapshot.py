@@ -6,16 +6,19 @@ Other modules ask it the same questions (what fits, which volumes work), so that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, jobs, placements, volumes
-from millpond.decide.placement import Held, Need, NodeView, QueuedJob, SiteView, Snapshot
+from millpond.db import agents, caches, jobs, links, placements, volumes
+from millpond.decide.near import Rule
+from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
 from millpond.model.job import Agent, Job
+from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
+from millpond.services import geography
 from millpond.services.presence import is_connected
 
 # The label by which an agent says that its driver runs container images.
@@ -28,23 +31,24 @@ class World:
 
     snapshot: Snapshot
     agents: Mapping[str, Agent]
-    volumes: Mapping[str, Sequence[Volume]]  # those that work, by site id
+    volumes: Mapping[str, Sequence[Volume]]  # those that work and serve a compute, by its agent's id
     jobs: Mapping[str, Job]
 
 
-def load(tx: Connection, now: datetime, waiting: Sequence[Job]) -> World:
-    """One moment: call it in one transaction."""
+def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> World:
+    """One moment: call it in one transaction. `rule` says which volumes of other sites are near."""
     needed = {commit for job in waiting for commit in commits_of(job)}
     sizes = jobs.commit_sizes(tx, needed)
-    usable = working_volumes(tx)
+    known = {agent.id: agent for agent in agents.all_agents(tx)}
+    serving = serving_volumes(tx, known.values(), rule, now)
     return World(
         snapshot=Snapshot(
             nodes=node_views(tx, now),
             jobs=tuple(_queued(job, sizes) for job in waiting),
-            sites=_sites(tx, usable, needed),
+            near=_near(tx, serving, needed),
         ),
-        agents={agent.id: agent for agent in agents.all_agents(tx)},
-        volumes=usable,
+        agents=known,
+        volumes=serving,
         jobs={job.id: job for job in waiting},
     )
 
@@ -77,25 +81,34 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
     )
 
 
-def working_volumes(tx: Connection) -> Mapping[str, Sequence[Volume]]:
-    found: dict[str, list[Volume]] = defaultdict(list)
-    for volume in volumes.all_of(tx):
-        if volume.problem is None and volume.seen_at is not None and volume.capacity_bytes:
-            found[volume.site_id].append(volume)
-    return found
+def serving_volumes(
+    tx: Connection, found: Iterable[Agent], rule: Rule, now: datetime
+) -> Mapping[str, Sequence[Volume]]:
+    """For each agent the volumes that work, are near and are seen by it; those of its own site first, then by name."""
+    places = geography.load(tx, rule, now)
+    working = [v for v in volumes.all_of(tx) if v.problem is None and v.seen_at is not None and v.capacity_bytes]
+    return {
+        agent.id: sorted(
+            (volume for volume in working if places.serves(agent, volume).serves),
+            key=lambda volume: (volume.site_id != agent.site_id, volume.name),
+        )
+        for agent in found
+    }
 
 
-def _sites(tx: Connection, usable: Mapping[str, Sequence[Volume]], needed: Collection[str]) -> Mapping[str, SiteView]:
-    site_of = {volume.id: volume.site_id for found in usable.values() for volume in found}
+def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Collection[str]) -> Mapping[str, NearView]:
     cached: dict[str, set[str]] = defaultdict(set)
     for view in caches.of_commits(tx, needed):
-        row = view.cached
-        if row.volume_id in site_of and row.state in (CachedState.READY, CachedState.FILLING):
-            cached[site_of[row.volume_id]].add(row.commit_id)
-    names = {agent.site_id: agent.site for agent in agents.all_agents(tx)}
+        if view.cached.state in (CachedState.READY, CachedState.FILLING):
+            cached[view.cached.volume_id].add(view.cached.commit_id)
+    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
     return {
-        site_id: SiteView(site_id, name, len(usable.get(site_id, ())), frozenset(cached[site_id]))
-        for site_id, name in names.items()
+        agent_id: NearView(
+            volumes=len(found),
+            cached=frozenset().union(*(cached[volume.id] for volume in found)),
+            bytes_per_second=max((lake[volume.id] for volume in found if volume.id in lake), default=None),
+        )
+        for agent_id, found in serving.items()
     }
 
 

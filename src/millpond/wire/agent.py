@@ -161,10 +161,20 @@ class DesiredVolume(Response):
     lake: str = ""
     # This agent, and no other, fills, evicts and tidies up there.
     tended: bool = False
-    # Ids of the projects whose shares the server lacks; told to the agent that tends the volume.
-    measure: list[str] = []
+    # It belongs to another site: look whether it is mounted here, and write nothing.
+    visited: bool = False
+    # What the server lacks the shares of; told to the agent that tends the volume.
+    measure: list[DesiredMeasure] = []
     # Where the names of branches lead that people use on the volume.
     pointers: list[DesiredPointer] = []
+
+
+class DesiredMeasure(Response):
+    """Measure these commits of a project: all of its published ones, so that what they share is known."""
+
+    project_id: str
+    # Pairs of a dataset's and a commit's id.
+    commits: list[tuple[str, str]]
 
 
 class DesiredPointer(Response):
@@ -206,6 +216,9 @@ class DesiredFill(Response):
     want: Literal["present", "absent", "verified"]
     # The best first. Any of them may be gone by now: then everything is fetched.
     bases: list[Base] = []
+    # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or
+    # wrong there comes from the lake.
+    source: str | None = None
 
 
 class DesiredInput(Response):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from millpond.db import datasets, leases, placements
+from millpond.decide.near import Rule
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
 from millpond.model.volume import CachedState
@@ -193,7 +194,7 @@ def test_two_plans_from_one_snapshot_start_a_job_once(world: World) -> None:
     job = world.submit("train", cpu=4)
     other = world.submit("other", cpu=4)
     with world.deps.db.read() as tx:
-        stale = schedule.snapshot.load(tx, world.clock.now(), [job, other])
+        stale = schedule.snapshot.load(tx, world.clock.now(), [job, other], Rule())
     first = schedule.plan_starts(stale.snapshot)
     assert [start.job_id for start in first.starts] == [job.id]
     world.schedule()
@@ -205,7 +206,7 @@ def test_two_plans_from_one_snapshot_start_a_job_once(world: World) -> None:
 def test_a_plan_made_on_an_old_snapshot_takes_no_room_twice(world: World) -> None:
     job, other = world.submit("train", cpu=4), world.submit("other", cpu=4)
     with world.deps.db.read() as tx:
-        stale = schedule.snapshot.load(tx, world.clock.now(), [other])
+        stale = schedule.snapshot.load(tx, world.clock.now(), [other], Rule())
     second = schedule.plan_starts(stale.snapshot)
     world.schedule()
     schedule._apply(world.deps, stale, second, world.clock.now())
