@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.decide.admission import Admit, Refuse, Space, admit, fills_to_start, usable_bytes, used_bytes
-from millpond.decide.eviction import Held
+from millpond.decide.admission import Admit, Asked, Refuse, Space, Usable, admit, fills_to_start, usable_room
+from millpond.decide.stock import Held, Room, Stock, used_room
 from millpond.model.volume import CachedState
 from millpond.testing.clock import NOON
 
@@ -69,7 +69,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
 def test_admission(case: Case) -> None:
-    answer = admit(case.space, case.there, "x", case.needed)
+    answer = admit(case.space, Stock(case.there), Asked("x", Room(case.needed)))
     if case.evicted is None:
         assert isinstance(answer, Refuse)
         assert answer.blockers == case.blockers
@@ -80,16 +80,16 @@ def test_admission(case: Case) -> None:
 
 
 def test_a_refusal_says_how_much_could_be_given() -> None:
-    answer = admit(SPACE, [held("a", 60, pinned=True), held("b", 10)], "x", 50)
+    answer = admit(SPACE, Stock([held("a", 60, pinned=True), held("b", 10)]), Asked("x", Room(50)))
     assert isinstance(answer, Refuse)
     assert answer.reasons == ("x takes 50 B", "nfs can give 40 B of its 100 B")
 
 
 def test_a_fill_waits_until_the_bytes_it_was_promised_are_gone() -> None:
     leaving, coming = held("a", 60, state=EVICTING), held("b", 80, state=FILLING, attempt=0)
-    assert fills_to_start(100, [leaving, coming]) == ()
-    assert used_bytes([leaving, coming]) == 60
-    assert fills_to_start(100, [coming]) == ("b",)
+    assert fills_to_start(Usable(100), Stock([leaving, coming])) == ()
+    assert used_room(Stock([leaving, coming])).bytes == 60
+    assert fills_to_start(Usable(100), Stock([coming])) == ("b",)
 
 
 def test_no_fill_overtakes_another() -> None:
@@ -97,12 +97,12 @@ def test_no_fill_overtakes_another() -> None:
     leaving = held("x", 50, state=EVICTING)
     first = held("a", 60, state=FILLING, attempt=0, requested_at=NOON - timedelta(seconds=1))
     second = held("b", 20, state=FILLING, attempt=0)
-    assert fills_to_start(100, [second, leaving, first]) == ()
-    assert fills_to_start(100, [second, first]) == ("a", "b")
+    assert fills_to_start(Usable(100), Stock([second, leaving, first])) == ()
+    assert fills_to_start(Usable(100), Stock([second, first])) == ("a", "b")
 
 
 def test_usable_is_what_the_disk_really_has() -> None:
-    assert usable_bytes(SPACE, []) == 100
-    assert usable_bytes(replace(SPACE, disk_free_bytes=1000), []) == 100
-    assert usable_bytes(replace(SPACE, disk_free_bytes=30), [held("a", 40)]) == 60
-    assert usable_bytes(replace(SPACE, disk_free_bytes=0), []) == 0
+    assert usable_room(SPACE, Stock([])).bytes == 100
+    assert usable_room(replace(SPACE, disk_free_bytes=1000), Stock([])).bytes == 100
+    assert usable_room(replace(SPACE, disk_free_bytes=30), Stock([held("a", 40)])).bytes == 60
+    assert usable_room(replace(SPACE, disk_free_bytes=0), Stock([])).bytes == 0

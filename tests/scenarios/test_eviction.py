@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.decide.eviction import Held, Limits, plan_evictions
+from millpond.decide.eviction import Limits, plan_evictions
+from millpond.decide.stock import Held, Stock
 from millpond.model.volume import DAY, CachedState
 from millpond.testing.clock import NOON
 
@@ -74,6 +75,6 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
 def test_eviction(case: Case) -> None:
-    plan = plan_evictions(case.limits, case.there, NOON)
+    plan = plan_evictions(case.limits, Stock(case.there), NOON)
     assert tuple((evict.id, evict.reason) for evict in plan) == case.gone
-    assert plan == plan_evictions(case.limits, tuple(reversed(case.there)), NOON)
+    assert plan == plan_evictions(case.limits, Stock(tuple(reversed(case.there))), NOON)

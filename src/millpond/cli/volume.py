@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -151,7 +151,7 @@ def _remove(mill: Session, name: str, *, force: bool) -> None:
 
 def _limits(
     capacity: str | None, reserve: str | None, idle: str | None, high: int | None, low: int | None
-) -> dict[str, int]:
+) -> dict[str, Any]:
     given = {
         "capacity_bytes": None if capacity is None else parse_bytes(capacity),
         "reserve_bytes": None if reserve is None else parse_bytes(reserve),

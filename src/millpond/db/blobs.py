@@ -31,6 +31,8 @@ class PageRow:
     external: frozenset[str] = frozenset()
     # How many files and directories it is on a disk; None where nobody has counted.
     inodes: int | None = None
+    # What of `allocated` is directories.
+    directory_bytes: int | None = None
 
 
 # Without what leaves hold by directory, which is larger than all the rest.
@@ -110,6 +112,7 @@ def pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> dict[str,
                 last_path=row.last_path,
                 external=frozenset(row.external.split()),
                 inodes=row.inodes,
+                directory_bytes=row.directory_bytes,
             )
     return found
 
@@ -153,6 +156,7 @@ def insert_pages(
             "bytes": row.size,
             "allocated": row.allocated,
             "inodes": row.inodes,
+            "directory_bytes": row.directory_bytes,
             "first_path": row.first_path,
             "last_path": row.last_path,
             "external": " ".join(sorted(row.external)),

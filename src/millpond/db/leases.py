@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, or_, select
 
 from millpond.db.tables import cached, job, lease, project, user
 from millpond.model.ids import new_id
+from millpond.model.volume import LeaseKind
 
 # Whether somebody may know of things in a project (None: of no project).
 Sees = Callable[[str | None], bool]
@@ -27,10 +28,13 @@ class Holder:
     since: datetime
     until: datetime | None
 
-    def shown(self, sees: Sees) -> str:
-        """The holder as it may be named to someone who sees these projects."""
+    kind: LeaseKind = LeaseKind.JOB
+    reason: str = ""
+
+    def shown(self, sees: Sees, *, known: bool = True) -> str:
+        """The holder as it may be named to someone who sees these projects; `known`: and what is held."""
         if self.job is None:
-            return str(self.user)
+            return str(self.user) if known else "somebody"
         return f"job {self.job}" if sees(self.project_id) else "a job of another project"
 
 
@@ -73,6 +77,8 @@ def _holders(tx: Connection, now: datetime, condition: ColumnElement[bool]) -> M
             lease.c.cached_id,
             lease.c.created_at,
             lease.c.expires_at,
+            lease.c.kind,
+            lease.c.reason,
             job.c.name.label("job"),
             job.c.project_id,
             project.c.name.label("project"),
@@ -88,5 +94,14 @@ def _holders(tx: Connection, now: datetime, condition: ColumnElement[bool]) -> M
     found: dict[str, list[Holder]] = defaultdict(list)
     for row in tx.execute(query):
         written = f"{row.project}/{row.job}" if row.job else None
-        found[row.cached_id].append(Holder(row.project_id, written, row.user, row.created_at, row.expires_at))
+        holder = Holder(
+            project_id=row.project_id,
+            job=written,
+            user=row.user,
+            since=row.created_at,
+            until=row.expires_at,
+            kind=LeaseKind(row.kind),
+            reason=row.reason,
+        )
+        found[row.cached_id].append(holder)
     return found

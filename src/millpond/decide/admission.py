@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from millpond.decide.eviction import Evict, Held, least_recently_used
+from millpond.decide.account import Account
+from millpond.decide.eviction import Evict
+from millpond.decide.stock import Held, Room, Stock, evictable, needed_bases, on_disk, rooms, shares_of, used_room
 from millpond.model.quantity import format_bytes
-from millpond.model.volume import CachedState
+from millpond.model.volume import CachedState, Cause
+
+# How many of those in the way are named.
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A volume's numbers. `disk_free_bytes` is what its agent measured, None before it looked."""
+    """A volume's numbers. What its agent measured is None before it looked; inodes are where there is no limit."""
 
     name: str
     capacity_bytes: int
     reserve_bytes: int
     disk_free_bytes: int | None = None
+    disk_total_bytes: int | None = None
+    inodes_total: int | None = None
+    inodes_free: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A commit to be filled: what the file system will allocate for it, beside `base_id` where it links from that."""
+
+    name: str
+    needed: Room
+    project_id: str = ""
+    base_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,78 +49,129 @@ class Admit:
 @dataclass(frozen=True, slots=True)
 class Refuse:
     reasons: tuple[str, ...]
-    # What stands in the way, one sentence each.
+    # What stands in the way, one sentence each, the largest first.
     blockers: tuple[str, ...]
 
 
-def usable_bytes(space: Space, held: Sequence[Held]) -> int:
-    """What cached commits may take: capacity, or less where foreign files fill the disk, without the reserve."""
-    limit = space.capacity_bytes
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """What cached commits may take. Inodes are None where there is no limit."""
+
+    bytes: int
+    inodes: int | None = None
+
+    def holds(self, room: Room) -> bool:
+        return room.bytes <= self.bytes and (self.inodes is None or room.inodes <= self.inodes)
+
+
+def usable_room(space: Space, stock: Stock) -> Usable:
+    """Capacity, or less where foreign files fill the disk, without the reserve; of inodes the same share is kept."""
+    limit, there = space.capacity_bytes, on_disk(stock)
     if space.disk_free_bytes is not None:
-        limit = min(limit, _on_disk(held) + space.disk_free_bytes)
-    return max(0, limit - space.reserve_bytes)
+        limit = min(limit, there.bytes + space.disk_free_bytes)
+    inodes = None
+    if space.inodes_free is not None and space.inodes_total:
+        kept = space.inodes_total * space.reserve_bytes // max(1, space.capacity_bytes)
+        inodes = max(0, there.inodes + space.inodes_free - kept)
+    return Usable(max(0, limit - space.reserve_bytes), inodes)
 
 
-def admit(space: Space, held: Sequence[Held], name: str, needed: int) -> Admit | Refuse:
-    """`held` are the volume's commits without the one asked for. What is leaving already counts as gone."""
-    usable = usable_bytes(space, held)
-    free = usable - sum(h.reserved_bytes for h in held if h.state in (CachedState.READY, CachedState.FILLING))
-    size = f"{name} takes {format_bytes(needed)}"
-    if needed <= free:
+def foreign_bytes(space: Space, stock: Stock) -> int | None:
+    """What other files take on the volume's disk: measured use without ours. None before anybody measured."""
+    if space.disk_total_bytes is None or space.disk_free_bytes is None:
+        return None
+    return max(0, space.disk_total_bytes - space.disk_free_bytes - on_disk(stock).bytes)
+
+
+def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
+    """`stock` is without the commit asked for. What is leaving already counts as gone; a base never goes."""
+    account, usable = Account(stock), usable_room(space, stock)
+    candidates = evictable(stock, besides=[asked.base_id] if asked.base_id else [])
+    limit = stock.limits.get(asked.project_id)
+
+    def is_within_limit() -> bool:
+        return limit is None or account.used_by[asked.project_id].bytes + asked.needed.bytes <= limit
+
+    def is_enough() -> bool:
+        return usable.holds(account.used + asked.needed)
+
+    size = f"{asked.name} takes {format_bytes(asked.needed.bytes)}"
+    free = max(0, usable.bytes - account.used.bytes)
+    own = [one for one in candidates if one.project_id == asked.project_id]
+    evict = [_evict(one, Cause.LIMIT) for one in account.make_room(own, is_within_limit)]
+    if not is_within_limit():
+        return Refuse((size, _limited(space, account, asked, limit or 0)), _blockers(stock, asked, asked.project_id))
+    gone = {one.id for one in evict}
+    rest = (one for one in candidates if one.id not in gone)
+    evict += [_evict(one, Cause.ROOM) for one in account.make_room(rest, is_enough)]
+    if not is_enough():
+        return Refuse((size, _most(space, usable, account.used, asked.needed)), _blockers(stock, asked))
+    if not evict:
         return Admit((), (f"{size}; {format_bytes(free)} of {space.name} are free",))
-    # Those who see what is evicted may not see what comes: its name stays out of the reason.
-    reason = "makes room for another commit"
-    evict: list[Evict] = []
-    for candidate in least_recently_used(held):
-        evict.append(Evict(candidate.id, reason))
-        free += candidate.reserved_bytes
-        if needed <= free:
-            reasons = (size, f"{len(evict)} unused cached commits make room on {space.name}")
-            return Admit(tuple(evict), reasons)
-    return Refuse((size, _most(space, usable, free)), tuple(_blocker(h) for h in held if not h.may_go and _counts(h)))
+    commits = "cached commit makes" if len(evict) == 1 else "cached commits make"
+    return Admit(tuple(evict), (size, f"{len(evict)} unused {commits} room on {space.name}"))
 
 
-def fills_to_start(usable: int, held: Sequence[Held]) -> tuple[str, ...]:
+def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
     """The waiting fills that may write now, in the order they were asked for.
 
     One that was admitted against an eviction waits until those bytes are gone, and none overtakes another: so what
     has been begun never has to stop.
     """
-    used = used_bytes(held)
+    used = used_room(stock)
     started: list[str] = []
-    for fill in sorted((h for h in held if h.is_waiting), key=lambda h: (h.requested_at, h.id)):
-        used += fill.reserved_bytes
-        if used > usable:
+    for fill in sorted((one for one in stock.held if one.is_waiting), key=lambda one: (one.requested_at, one.id)):
+        used += Room(fill.reserved_bytes, fill.reserved_inodes)
+        if not usable.holds(used):
             break
         started.append(fill.id)
     return tuple(started)
 
 
-def used_bytes(held: Sequence[Held]) -> int:
-    """What is on the volume or may be written there now; fills that wait are not."""
-    return sum(h.reserved_bytes for h in held if h.state is not CachedState.FAILED and not h.is_waiting)
+def why_stays(held: Held, bases: Collection[str]) -> str | None:
+    """What keeps a cached commit where it is, in words; None if it may go. `bases` are those that fills link from."""
+    if held.leased_by:
+        return f"in use by {', '.join(held.leased_by)}"
+    if held.pinned:
+        return f"pinned by {held.pinned_by}" if held.pinned_by else "pinned"
+    if held.kept_for:
+        return f"kept here as the newest commit of {held.kept_for}"
+    if held.state is CachedState.FILLING:
+        return "being filled"
+    return "needed by a fill that links from it" if held.id in bases else None
 
 
-def _on_disk(held: Sequence[Held]) -> int:
-    whole = sum(h.reserved_bytes for h in held if h.state in (CachedState.READY, CachedState.EVICTING))
-    return whole + sum(min(h.done_bytes, h.reserved_bytes) for h in held if h.state is CachedState.FILLING)
+def _evict(held: Held, cause: Cause) -> Evict:
+    # Those who see what is evicted may not see what comes: its name stays out of the reason.
+    within = " within its project's limit" if cause is Cause.LIMIT else ""
+    return Evict(held.id, f"makes room for another commit{within}", cause)
 
 
-def _counts(held: Held) -> bool:
-    return held.state in (CachedState.READY, CachedState.FILLING)
+def _limited(space: Space, account: Account, asked: Asked, limit: int) -> str:
+    used = format_bytes(account.used_by[asked.project_id].bytes)
+    return f"its project may take {format_bytes(limit)} of {space.name}, and {used} of that cannot go"
 
 
-def _most(space: Space, usable: int, free: int) -> str:
-    text = f"{space.name} can give {format_bytes(max(0, free))} of its {format_bytes(usable)}"
-    if usable < space.capacity_bytes - space.reserve_bytes:
+def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
+    if used.bytes + needed.bytes <= usable.bytes and usable.inodes is not None:
+        more = max(0, usable.inodes - used.inodes)
+        return f"it is {needed.inodes:,} files and directories, and {space.name} can take {more:,} more (inodes)"
+    free = format_bytes(max(0, usable.bytes - used.bytes))
+    text = f"{space.name} can give {free} of its {format_bytes(usable.bytes)}"
+    if usable.bytes < space.capacity_bytes - space.reserve_bytes:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"
     return text
 
 
-def _blocker(held: Held) -> str:
-    size = format_bytes(held.reserved_bytes)
-    if held.leased_by:
-        return f"{held.name} ({size}) is in use by {', '.join(held.leased_by)}"
-    if held.pinned:
-        return f"{held.name} ({size}) is pinned"
-    return f"{held.name} ({size}) is being filled"
+def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tuple[str, ...]:
+    """What cannot go and takes room; of one project only, where its limit is what stands in the way."""
+    taken, bases = rooms(shares_of(stock)), needed_bases(stock)
+    found: list[tuple[int, str, str]] = []
+    for one in stock.held:
+        reason = why_stays(one, bases)
+        if reason and one.state in (CachedState.READY, CachedState.FILLING) and project_id in (None, one.project_id):
+            size = taken[one.id].bytes
+            found.append((-size, one.name, f"{one.name} ({format_bytes(size)}) is {reason}"))
+    named = [text for _, _, text in sorted(found)]
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return (*named[:_NAMED], *more)

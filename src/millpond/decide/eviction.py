@@ -1,69 +1,49 @@
-"""What leaves a volume: idle commits, and the least recently used above the high watermark. Pure, with reasons."""
+"""What leaves a volume: idle commits, and the least recently used above a limit or watermark. Pure, with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from millpond.model.quantity import format_seconds
-from millpond.model.volume import CachedState
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One cached commit of a volume, as decisions see it."""
-
-    id: str
-    name: str  # project/dataset@commit, for reasons
-    state: CachedState
-    # 0 while a fill waits for room: no agent knows of it yet, and nothing of it is on the disk.
-    attempt: int
-    reserved_bytes: int
-    done_bytes: int
-    requested_at: datetime
-    used_at: datetime
-    idle_seconds: int | None = None
-    pinned: bool = False
-    leased_by: tuple[str, ...] = ()
-
-    @property
-    def may_go(self) -> bool:
-        """Only what is whole and nobody needs; fills are stopped by people, not by this."""
-        return self.state is CachedState.READY and not self.pinned and not self.leased_by
-
-    @property
-    def is_waiting(self) -> bool:
-        return self.state is CachedState.FILLING and self.attempt == 0
+from millpond.decide.account import Account
+from millpond.decide.stock import Held, Room, Stock, evictable
+from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.volume import Cause
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A volume's numbers. `usable_bytes` is what cached commits may take: the reserve is already off."""
+    """A volume's numbers. What is usable is what cached commits may take: the reserve is already off.
+
+    `usable_inodes` is None where the file system has no limit of them.
+    """
 
     usable_bytes: int
     idle_seconds: int
     high_percent: int
     low_percent: int
+    usable_inodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Evict:
     id: str
     reason: str
+    cause: Cause = Cause.CLEARED
+    by: str | None = None
 
 
-def least_recently_used(held: Iterable[Held]) -> list[Held]:
-    """What may go, in the order it goes. Ties are broken by id, so that two plans are equal."""
-    return sorted((h for h in held if h.may_go), key=lambda h: (h.used_at, h.id))
-
-
-def plan_evictions(limits: Limits, held: Sequence[Held], now: datetime) -> tuple[Evict, ...]:
-    """Idle commits first; then, above the high watermark, the least recently used down to the low one."""
-    idle = [_idle(limits, h, now) for h in least_recently_used(held)]
-    plan = [evict for evict in idle if evict]
-    gone = {evict.id for evict in plan}
-    plan.extend(_above_watermark(limits, [h for h in held if h.id not in gone]))
+def plan_evictions(limits: Limits, stock: Stock, now: datetime) -> tuple[Evict, ...]:
+    """Idle commits first; then what a project has above its limit; then, above the high watermark, down to the low."""
+    account = Account(stock)
+    candidates = evictable(stock)
+    plan = [evict for one in candidates if (evict := _idle(limits, one, now))]
+    for evict in plan:
+        account.let_go(evict.id)
+    for step in (_above_limits, _above_watermark):
+        gone = {evict.id for evict in plan}
+        plan.extend(step(limits, stock, account, [one for one in candidates if one.id not in gone]))
     return tuple(plan)
 
 
@@ -76,20 +56,42 @@ def _idle(limits: Limits, held: Held, now: datetime) -> Evict | None:
     idle = (now - held.used_at).total_seconds()
     if idle < limit:
         return None
-    return Evict(held.id, f"unused for {format_seconds(idle)}; the idle time is {format_seconds(limit)}")
+    reason = f"unused for {format_seconds(idle)}; the idle time is {format_seconds(limit)}"
+    return Evict(held.id, reason, Cause.IDLE)
 
 
-def _above_watermark(limits: Limits, held: Sequence[Held]) -> list[Evict]:
-    taken = sum(h.reserved_bytes for h in held if h.state in (CachedState.READY, CachedState.FILLING))
-    if taken * 100 <= limits.usable_bytes * limits.high_percent:
-        return []
-    full = taken * 100 // limits.usable_bytes if limits.usable_bytes else 100
-    reason = f"the volume is {full} % full, above its high watermark of {limits.high_percent} %"
+def _above_limits(limits: Limits, stock: Stock, account: Account, candidates: Sequence[Held]) -> list[Evict]:
     plan: list[Evict] = []
-    # The newest stays: evicting what was asked for last would only bring it back.
-    for candidate in least_recently_used(held)[:-1]:
-        if taken * 100 <= limits.usable_bytes * limits.low_percent:
-            break
-        plan.append(Evict(candidate.id, reason))
-        taken -= candidate.reserved_bytes
+    for project_id, limit in sorted(stock.limits.items()):
+
+        def is_within(project_id: str = project_id, limit: int = limit) -> bool:
+            return account.used_by[project_id].bytes <= limit
+
+        used = format_bytes(account.used_by[project_id].bytes)
+        gone = account.make_room((one for one in candidates if one.project_id == project_id), is_within)
+        reason = f"its project takes {used}, above its limit of {format_bytes(limit)} there"
+        plan += [Evict(one.id, reason, Cause.LIMIT) for one in gone]
     return plan
+
+
+def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates: Sequence[Held]) -> list[Evict]:
+    if _is_below(limits, account.used, limits.high_percent):
+        return []
+    reason = f"the volume is {_full(limits, account.used)}, above its high watermark of {limits.high_percent} %"
+    # The newest stays: evicting what was asked for last would only bring it back.
+    gone = account.make_room(candidates[:-1], lambda: _is_below(limits, account.used, limits.low_percent))
+    return [Evict(one.id, reason, Cause.WATERMARK) for one in gone]
+
+
+def _is_below(limits: Limits, used: Room, percent: int) -> bool:
+    few_files = limits.usable_inodes is None or used.inodes * 100 <= limits.usable_inodes * percent
+    return few_files and used.bytes * 100 <= limits.usable_bytes * percent
+
+
+def _full(limits: Limits, used: Room) -> str:
+    percent = used.bytes * 100 // limits.usable_bytes if limits.usable_bytes else 100
+    if limits.usable_inodes is not None:
+        files = used.inodes * 100 // limits.usable_inodes if limits.usable_inodes else 100
+        if files > percent:
+            return f"{files} % full of files"
+    return f"{percent} % full"

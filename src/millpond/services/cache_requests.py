@@ -13,17 +13,19 @@ from millpond.db import evictions as eviction_rows
 from millpond.db.caches import CachedView
 from millpond.db.evictions import EvictionView
 from millpond.db.leases import Holder
-from millpond.decide.admission import usable_bytes
+from millpond.decide.admission import usable_room
 from millpond.decide.eviction import Evict
+from millpond.decide.stock import used_room
 from millpond.errors import BadRequest, Forbidden, InUse, VolumeProblem
 from millpond.model.people import Actor, Role
 from millpond.model.volume import CachedState, Volume
 from millpond.services import access, audit, datasets, listing, refs
-from millpond.services.admission import Begun, begin_fill, check_usable, held_on, mark_evictions, space_of
+from millpond.services.admission import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected
+from millpond.services.stock import space_of, stock_of
 from millpond.wire import cache as wire
 
 
@@ -147,8 +149,8 @@ def _chosen(tx: Connection, name: str | None, commit_id: str, now: datetime) -> 
 
 
 def _free(tx: Connection, volume: Volume, now: datetime) -> int:
-    held = held_on(tx, volume.id, now)
-    return usable_bytes(space_of(volume), held) - sum(h.reserved_bytes for h in held)
+    stock = stock_of(tx, volume.id, now)
+    return usable_room(space_of(volume), stock).bytes - used_room(stock).bytes
 
 
 def _find(tx: Connection, actor: Actor, cached_id: str, needed: Role) -> CachedView:

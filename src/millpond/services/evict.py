@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView
-from millpond.decide.admission import usable_bytes
-from millpond.decide.eviction import Evict, Limits, plan_evictions
-from millpond.model.volume import CachedState, Volume
-from millpond.services.admission import held_on, mark_evictions, space_of
+from millpond.decide.eviction import Evict, plan_evictions
+from millpond.model.volume import CachedState, Cause, Volume
+from millpond.services.admission import mark_evictions
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
+from millpond.services.stock import limits_of, stock_of
 
 logger = getLogger(__name__)
 
@@ -48,14 +48,8 @@ def _evict_on(deps: Deps, volume_id: str) -> int:
         volume = volumes.lock(tx, volume_id)
         if volume is None or volume.problem is not None or volume.capacity_bytes == 0:
             return 0  # nothing can be removed there now
-        held = held_on(tx, volume.id, now)
-        limits = Limits(
-            usable_bytes=usable_bytes(space_of(volume), held),
-            idle_seconds=volume.idle_seconds,
-            high_percent=volume.high_percent,
-            low_percent=volume.low_percent,
-        )
-        marked = mark_evictions(tx, volume, plan_evictions(limits, held, now))
+        stock = stock_of(tx, volume.id, now)
+        marked = mark_evictions(tx, volume, plan_evictions(limits_of(volume, stock), stock, now))
     _tell(deps, marked)
     return len(marked)
 
@@ -63,7 +57,7 @@ def _evict_on(deps: Deps, volume_id: str) -> int:
 def _mark_deleted(deps: Deps, tx: Connection, volume: Volume) -> list[CachedView]:
     held = leases.holders_on(tx, volume.id, deps.clock.now())
     plan = [
-        Evict(view.cached.id, DELETED)
+        Evict(view.cached.id, DELETED, Cause.DELETED)
         for view in caches.of_deleted_datasets(tx, volume_id=volume.id)
         if not held.get(view.cached.id) and view.cached.state is not CachedState.EVICTING
     ]

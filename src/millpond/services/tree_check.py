@@ -6,8 +6,10 @@ file of a million costs a few pages.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from millpond.db import blobs, promised, uploads
@@ -17,6 +19,7 @@ from millpond.lake.folders import encode_folders
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
+from millpond.model.tree import Content
 from millpond.services import verify
 from millpond.services.deps import Deps
 from millpond.services.leaf_check import (
@@ -97,6 +100,7 @@ class _Walk:
     missing_pages: list[str] = field(default_factory=list)
     missing_blobs: list[str] = field(default_factory=list)
     pool: ThreadPoolExecutor = field(init=False)
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.source = ProjectPages(self.deps.store, self.deps.pages, self.project_id)
@@ -169,7 +173,10 @@ class _Walk:
         check_boundaries(page, is_last=is_last)
         if page.paths:
             self.ends[page_id] = ends_of(page)
-        return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.also)
+        # Without anything to read from the store it is the interpreter's work: several at once only fight for its lock.
+        reads = Content.CHUNKS in page.contents or Content.EXTERNAL in page.contents
+        with nullcontext() if reads else self.turn:
+            return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.also)
 
     def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
         """The rows of new leaves, whose locators are written. Only here, in one thread, is what was found added up."""
@@ -251,6 +258,7 @@ def index_row(page_id: str, level: int, rows: Sequence[PageRow]) -> PageRow:
         last_path=rows[-1].last_path,
         external=frozenset().union(*(row.external for row in rows)),
         inodes=_sum_known([row.inodes for row in rows]),
+        directory_bytes=_sum_known([row.directory_bytes for row in rows]),
     )
 
 

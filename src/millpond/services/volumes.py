@@ -11,21 +11,23 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView
-from millpond.decide.admission import usable_bytes, used_bytes
+from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.eviction import Evict
+from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.errors import BadPath, InUse, Invalid, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor
 from millpond.model.volume import CachedState, Volume
 from millpond.services import audit, sites
-from millpond.services.admission import held_on, mark_evictions, space_of
+from millpond.services.admission import mark_evictions
 from millpond.services.cache_reports import RESERVE_PERCENT
 from millpond.services.cache_requests import find_volume
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected
+from millpond.services.stock import space_of, stock_of
 from millpond.wire import cache as wire
 
 _NAMED = 10
@@ -145,8 +147,8 @@ def _clearable(tx: Connection, volume: Volume, actor: Actor, now: datetime) -> l
 
 
 def _shape(tx: Connection, volume: Volume, now: datetime) -> wire.Volume:
-    held = held_on(tx, volume.id, now)
-    used = used_bytes(held)
+    stock = stock_of(tx, volume.id, now)
+    used, usable = used_room(stock), usable_room(space_of(volume), stock)
     return wire.Volume(
         id=volume.id,
         name=volume.name,
@@ -154,17 +156,41 @@ def _shape(tx: Connection, volume: Volume, now: datetime) -> wire.Volume:
         path=volume.path,
         capacity_bytes=volume.capacity_bytes,
         reserve_bytes=volume.reserve_bytes,
-        used_bytes=used,
-        free_bytes=max(0, usable_bytes(space_of(volume), held) - used),
+        used_bytes=used.bytes,
+        filling_bytes=_promised(stock),
+        evicting_bytes=_leaving(stock),
+        free_bytes=max(0, usable.bytes - used.bytes),
+        disk_total_bytes=volume.disk_total_bytes,
+        disk_free_bytes=volume.disk_free_bytes,
+        foreign_bytes=foreign_bytes(space_of(volume), stock),
+        inodes_total=volume.inodes_total,
+        inodes_free=volume.inodes_free,
+        used_inodes=used.inodes,
         idle_seconds=volume.idle_seconds,
         high_percent=volume.high_percent,
         low_percent=volume.low_percent,
-        cached_commits=sum(h.state is CachedState.READY for h in held),
+        cached_commits=sum(one.state is CachedState.READY for one in stock.held),
         connected=volume.problem is None and is_connected(volume.seen_at, now),
         problem=volume.problem,
         created_at=volume.created_at,
         seen_at=volume.seen_at,
+        tier=volume.tier,
+        tier_throughput=volume.tier_throughput,
+        tier_price=volume.tier_price,
+        features=dict(volume.features) if volume.features is not None else None,
     )
+
+
+def _promised(stock: Stock) -> int:
+    """What fills that are not whole yet may take, those that wait left out."""
+    filling = (one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting)
+    return sum(one.reserved_bytes for one in filling)
+
+
+def _leaving(stock: Stock) -> int:
+    """What comes back when everything that is on its way out is gone."""
+    leaving = {one.id for one in stock.held if one.state is CachedState.EVICTING}
+    return freed_by(shares_of(stock), leaving).bytes
 
 
 def _checked_path(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from millpond.blobs.store import Buffer
 from millpond.db import actors, blobs, commits, datasets, projects, users, volumes
@@ -179,7 +180,7 @@ def an_agent(deps: Deps, site: str = "lab") -> Agent:
     return add_agent(deps.db, f"{site}-{new_id(4)}", site=site, now=deps.clock.now()).agent
 
 
-def a_volume(deps: Deps, agent: Agent, name: str = "nfs", *, capacity: int | None = 100 * GB, **limits: int) -> Volume:
+def a_volume(deps: Deps, agent: Agent, name: str = "nfs", *, capacity: int | None = 100 * GB, **limits: Any) -> Volume:
     """A volume at the agent's site that the agent has looked at; its disk has room for its whole capacity."""
     asked = VolumeCreate(name=name, path=f"/mnt/{name}", site=agent.site, capacity_bytes=capacity, **limits)
     volume_service.create(deps, the_admin(deps), asked)

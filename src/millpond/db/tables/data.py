@@ -143,6 +143,8 @@ page = Table(
     Column("folders", LargeBinary, nullable=True),
     # How many files and directories that is on a disk; null for pages that came before this was counted.
     Column("inodes", BigInteger, nullable=True),
+    # What of `allocated` is directories: each commit has its own.
+    Column("directory_bytes", BigInteger, nullable=True),
     sqlite_with_rowid=False,
 )
 

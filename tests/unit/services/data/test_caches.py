@@ -84,7 +84,7 @@ def test_from_asked_for_to_ready(deps: Deps, events: FakeEvents) -> None:
     assert desired_fills.desired_for(deps, agent)[1] == []
     published = [data["what"] for topic, _, data in events.published if topic == "caches" and "state" in data]
     assert published == ["changed", "progress", "ready"]
-    assert volume_service.get(deps, "nfs").used_bytes == 3 * 4096
+    assert volume_service.get(deps, "nfs").used_bytes == 4 * 4096
 
 
 def test_asking_again_starts_nothing(deps: Deps) -> None:

@@ -19,6 +19,7 @@ def upgrade() -> None:
     op.add_column("eviction", sa.Column("cause", sa.String(length=10), nullable=False, server_default=sa.text("''")))
     op.add_column("eviction", sa.Column("by", sa.String(length=63), nullable=True))
     op.add_column("page", sa.Column("inodes", sa.BigInteger(), nullable=True))
+    op.add_column("page", sa.Column("directory_bytes", sa.BigInteger(), nullable=True))
     create_volume_limit()
     create_volume_share()
     create_refusal()

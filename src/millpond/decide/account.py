@@ -1,0 +1,66 @@
+"""Making room on a volume: cached commits go one after the other until something is satisfied."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from millpond.decide.stock import Held, Room, Stock, shares_of
+from millpond.model.volume import CachedState, Share
+
+
+class Account:
+    """A volume's room while a plan is made. What is leaving already counts as gone."""
+
+    def __init__(self, stock: Stock) -> None:
+        self._project = {one.id: one.project_id for one in stock.held}
+        self._shares = shares_of(stock)
+        self._left = [set(share.members) for share in self._shares]
+        self._of: dict[str, list[int]] = defaultdict(list)
+        for number, share in enumerate(self._shares):
+            for member in share.members:
+                self._of[member].append(number)
+        self.used = Room()
+        self.used_by: dict[str, Room] = defaultdict(Room)
+        for share in self._shares:
+            self._count(share, +1)
+        # Those whose going, together with others, has given something back.
+        self._useful: set[str] = set()
+        for one in stock.held:
+            if one.state is CachedState.EVICTING:
+                self.let_go(one.id)
+
+    def let_go(self, held_id: str) -> Room:
+        """It goes; what that gives back, now that those before it are gone."""
+        before = self.used
+        for number in self._of[held_id]:
+            if held_id not in self._left[number]:
+                continue
+            self._left[number].discard(held_id)
+            if not self._left[number]:
+                self._count(self._shares[number], -1)
+                self._useful |= self._shares[number].members
+        return before - self.used
+
+    def make_room(self, candidates: Iterable[Held], enough: Callable[[], bool]) -> list[Held]:
+        """The first of these that must go until there is enough; all that may if there never is.
+
+        What gives nothing back, because others that stay have all its files, stays too.
+        """
+        gone: list[Held] = []
+        for candidate in candidates:
+            if enough():
+                break
+            self.let_go(candidate.id)
+            gone.append(candidate)
+        for one in gone:
+            if one.id not in self._useful:
+                for number in self._of[one.id]:
+                    self._left[number].add(one.id)
+        return [one for one in gone if one.id in self._useful]
+
+    def _count(self, share: Share, sign: int) -> None:
+        room = Room(sign * share.bytes, sign * share.inodes)
+        self.used += room
+        # Files are shared within a project only.
+        self.used_by[self._project[next(iter(share.members))]] += room

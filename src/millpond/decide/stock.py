@@ -1,0 +1,152 @@
+"""What lies on a volume as decisions see it, and how much room each part of it takes.
+
+Commits of one project share files by hard link: such a piece counts once, and is given back when the last commit that
+has it goes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from millpond.model.volume import CachedState, Share
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One cached commit of a volume."""
+
+    id: str
+    name: str  # project/dataset@commit, for reasons
+    state: CachedState
+    # 0 while a fill waits for room: no agent knows of it yet, and nothing of it is on the disk.
+    attempt: int
+    reserved_bytes: int
+    done_bytes: int
+    requested_at: datetime
+    used_at: datetime
+    # Its own idle time or its dataset's; None: the volume's.
+    idle_seconds: int | None = None
+    pinned: bool = False
+    leased_by: tuple[str, ...] = ()
+    project_id: str = ""
+    reserved_inodes: int = 0
+    pinned_by: str | None = None
+    # The branch whose newest commit this is, where a policy keeps that here.
+    kept_for: str | None = None
+    # The cached commit whose files it links. That one stays until this one is whole and measured.
+    base_id: str | None = None
+    # What bringing it back would take. Only breaks ties.
+    cost: float = 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.state is CachedState.FILLING and self.attempt == 0
+
+    @property
+    def may_go(self) -> bool:
+        """Only what is whole and nobody needs; fills are stopped by people, not by this."""
+        return self.state is CachedState.READY and not self.pinned and not self.leased_by and not self.kept_for
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Space on a file system: what it allocates, and how many files and directories that is."""
+
+    bytes: int = 0
+    inodes: int = 0
+
+    def __add__(self, other: Room) -> Room:
+        return Room(self.bytes + other.bytes, self.inodes + other.inodes)
+
+    def __sub__(self, other: Room) -> Room:
+        return Room(self.bytes - other.bytes, self.inodes - other.inodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """All of a volume's cached commits, what its agent measured of them, and what projects may take of it at most."""
+
+    held: Sequence[Held] = ()
+    measured: Sequence[Share] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)  # bytes by project id
+
+    def without(self, held_id: str | None) -> Stock:
+        return Stock([one for one in self.held if one.id != held_id], self.measured, self.limits)
+
+
+def shares_of(stock: Stock) -> list[Share]:
+    """What lies there or is promised, every piece once.
+
+    What is whole counts as it was measured; everything else, until it is, with what was reserved for it.
+    """
+    whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
+    found = [
+        Share(members, share.bytes, share.inodes) for share in stock.measured if (members := share.members & whole)
+    ]
+    measured = measured_ids(found)
+    for one in stock.held:
+        if one.id not in measured and one.state is not CachedState.FAILED:
+            found.append(Share(frozenset((one.id,)), one.reserved_bytes, one.reserved_inodes))
+    return found
+
+
+def measured_ids(shares: Iterable[Share]) -> set[str]:
+    return {member for share in shares for member in share.members}
+
+
+def room_of(shares: Iterable[Share]) -> Room:
+    """What these pieces take together."""
+    total = Room()
+    for share in shares:
+        total += Room(share.bytes, share.inodes)
+    return total
+
+
+def freed_by(shares: Iterable[Share], gone: Collection[str]) -> Room:
+    """What the volume gets back when exactly these go: the pieces that nobody else has."""
+    return room_of(share for share in shares if share.members.issubset(gone))
+
+
+def rooms(shares: Iterable[Share]) -> Mapping[str, Room]:
+    """What each cached commit has, what it shares with others included."""
+    found: dict[str, Room] = defaultdict(Room)
+    for share in shares:
+        for member in share.members:
+            found[member] += Room(share.bytes, share.inodes)
+    return found
+
+
+def on_disk(stock: Stock) -> Room:
+    """What is on the disk now: what is whole, what is leaving, and what fills have written so far."""
+    whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
+    shares = [share for share in shares_of(stock) if not share.members.isdisjoint(whole)]
+    filling = [one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting]
+    written = sum(min(one.done_bytes, one.reserved_bytes) for one in filling)
+    return room_of(shares) + Room(written)
+
+
+def used_room(stock: Stock) -> Room:
+    """What is on the volume or may be written there now; fills that wait are not."""
+    waiting = {one.id for one in stock.held if one.is_waiting}
+    return room_of(share for share in shares_of(stock) if waiting.isdisjoint(share.members))
+
+
+def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[Held]:
+    """What may go, in the order it goes: least recently used first, of equals what is easiest to bring back."""
+    stays = needed_bases(stock) | set(besides)
+    found = [one for one in stock.held if one.may_go and one.id not in stays]
+    return sorted(found, key=lambda one: (one.used_at, one.cost, one.id))
+
+
+def needed_bases(stock: Stock) -> set[str]:
+    """What fills link from now, or linked from since anybody measured: its going would give back less than it seems."""
+    measured = measured_ids(stock.measured)
+    return {
+        one.base_id
+        for one in stock.held
+        if one.base_id is not None
+        and (one.state is CachedState.FILLING or (one.state is CachedState.READY and one.id not in measured))
+    }

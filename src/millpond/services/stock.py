@@ -1,0 +1,79 @@
+"""What lies on a volume, loaded as decisions see it. Names only of projects that the one who asks may know of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import caches, leases, policies, shares
+from millpond.db.caches import CachedView
+from millpond.db.leases import Holder, Sees
+from millpond.decide.admission import Space, usable_room
+from millpond.decide.eviction import Limits
+from millpond.decide.stock import Held, Stock
+from millpond.model.volume import Volume
+
+FOREIGN = "a commit of another project"
+
+
+def everything(project_id: str | None) -> bool:
+    """For decisions whose reasons nobody but the server reads."""
+    return True
+
+
+def stock_of(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = everything) -> Stock:
+    holders = leases.holders_on(tx, volume_id, now)
+    kept = policies.kept_on(tx, volume_id)
+    held = [
+        _held(view, holders.get(view.cached.id, ()), kept.get(view.cached.commit_id), sees)
+        for view in caches.of_volume(tx, volume_id)
+    ]
+    return Stock(held, shares.of_volume(tx, volume_id), shares.limits_by_project(tx, volume_id))
+
+
+def space_of(volume: Volume) -> Space:
+    return Space(
+        name=volume.name,
+        capacity_bytes=volume.capacity_bytes,
+        reserve_bytes=volume.reserve_bytes,
+        disk_free_bytes=volume.disk_free_bytes,
+        disk_total_bytes=volume.disk_total_bytes,
+        inodes_total=volume.inodes_total,
+        inodes_free=volume.inodes_free,
+    )
+
+
+def limits_of(volume: Volume, stock: Stock) -> Limits:
+    usable = usable_room(space_of(volume), stock)
+    return Limits(
+        usable_bytes=usable.bytes,
+        usable_inodes=usable.inodes,
+        idle_seconds=volume.idle_seconds,
+        high_percent=volume.high_percent,
+        low_percent=volume.low_percent,
+    )
+
+
+def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, sees: Sees) -> Held:
+    row, is_known = view.cached, sees(view.cached.project_id)
+    return Held(
+        id=row.id,
+        name=view.written if is_known else FOREIGN,
+        state=row.state,
+        attempt=row.attempt,
+        reserved_bytes=row.reserved_bytes,
+        done_bytes=row.done_bytes,
+        requested_at=row.requested_at,
+        used_at=row.used_at,
+        idle_seconds=row.idle_seconds if row.idle_seconds is not None else view.dataset_idle_seconds,
+        pinned=row.pinned,
+        leased_by=tuple(holder.shown(sees, known=is_known) for holder in holders),
+        project_id=row.project_id,
+        reserved_inodes=row.reserved_inodes,
+        pinned_by=row.pinned_by if is_known else None,
+        kept_for=(kept_for if is_known else "a branch") if kept_for and not view.is_leaving else None,
+        base_id=row.base_id,
+        cost=float(row.bytes),
+    )
