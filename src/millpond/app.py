@@ -29,7 +29,7 @@ from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
 from millpond.sealing import Seal
-from millpond.services import lake_owner, records, reindex, setup, users
+from millpond.services import doomed, lake_owner, records, reindex, setup, users
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
 from millpond.services.reindex import Reindexed
@@ -120,6 +120,7 @@ def preparing(
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret, seal=seal)
         records.finish_pending(deps)
+        doomed.take_back(deps)
         yield Prepared(deps, password, copy)
 
 

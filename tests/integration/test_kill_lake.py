@@ -1,7 +1,8 @@
 """Clients and the server are killed while folders go into the lake and come back: no half commit, none lost, and
 running the command again goes on without sending what had arrived.
 
-The storm kills at random moments; another test kills the client at every single step.
+The storm kills at random moments; another test kills the client at every single step, and test_kill_server_steps.py the
+server.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import sqlite3
 import time
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ import pytest
 from millpond.api.listener import bind
 from millpond.client.clone import clone
 from millpond.client.datasets import create_dataset
+from millpond.client.http import Api
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.testing.lake import Thing
@@ -157,7 +160,7 @@ class Lake:
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.long)])
 def test_a_client_that_dies_at_every_step(tmp_path: Path, stride: int, seed: int) -> None:
     """Before and after each request and each note it makes: the branch moves wholly or not at all, and the next run
-    finishes. Every round is a new version, so every round has all steps."""
+    finishes, on this machine or on another. Every round is a new version, so every round has all steps."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.integration.dying_client"])
     with mill_up(tmp_path / "data", "--no-agent") as up, api_of(up) as api:
@@ -171,7 +174,7 @@ def test_a_client_that_dies_at_every_step(tmp_path: Path, stride: int, seed: int
             assert status in (0, DIED)
             made = len(history(api, "steps"))
             assert made in (heads, heads + 1)
-            sync(api, require_working_copy(folder))
+            sync_elsewhere(api, folder) if fatal % 2 else sync(api, require_working_copy(folder))
             heads += 1
             assert len(history(api, "steps")) == heads, "one commit for each version, whatever step it died at"
             clone(api, "default", "steps", "main", tmp_path / "copy")
@@ -179,6 +182,15 @@ def test_a_client_that_dies_at_every_step(tmp_path: Path, stride: int, seed: int
             shutil.rmtree(tmp_path / "copy")
             fatal += stride
     assert fatal > 20, "there are that many steps"
+
+
+def sync_elsewhere(api: Api, folder: Path) -> None:
+    """From a machine with the same files that knows nothing but the commit they were made from."""
+    other = folder.with_name("elsewhere")
+    shutil.copytree(folder, other, ignore=shutil.ignore_patterns(".mill"))
+    done = sync(api, replace(require_working_copy(folder), root=other))
+    require_working_copy(folder).at(done.commit.id).save()
+    shutil.rmtree(other)
 
 
 def version(folder: Path, number: int) -> None:

@@ -45,8 +45,9 @@ def take_collector(tx: Connection, who: str, *, now: datetime, until: datetime) 
     return tx.execute(taken).rowcount > 0
 
 
-def release_collector(tx: Connection, who: str) -> None:
-    key = (server.c.id == _ONLY) & (server.c.collector == who)
+def release_collector(tx: Connection, who: str | None = None) -> None:
+    """From `who`, or from whoever has it."""
+    key = server.c.id == _ONLY if who is None else (server.c.id == _ONLY) & (server.c.collector == who)
     tx.execute(server.update().where(key).values(collector=None, collector_until=None))
 
 

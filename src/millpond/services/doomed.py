@@ -64,6 +64,14 @@ def permission(deps: Deps) -> Iterator[Permission]:
             server.release_collector(tx, held.who)
 
 
+def take_back(deps: Deps) -> None:
+    """When a server starts: a collection of one that was killed is over, if nobody else can run one and nothing that
+    it asked for can come late, because database and lake are both of this data directory, which is locked."""
+    if deps.settings.database_url is None and deps.settings.lake_url is None:
+        with deps.db.write() as tx:
+            server.release_collector(tx)
+
+
 def finish(deps: Deps) -> int:
     """Housekeeping: remove what a collection that was cut off has left; nobody can send such pages again before."""
     with deps.db.read() as tx:
