@@ -44,6 +44,15 @@ def of_volume(tx: Connection, volume_id: str) -> list[Share]:
     return [Share(frozenset(row.members), row.bytes, row.inodes) for row in tx.execute(query)]
 
 
+def members_by_project(tx: Connection, volume_id: str) -> Mapping[str, frozenset[str]]:
+    """The cached commits that were measured last, of each project."""
+    query = select(volume_share.c.project_id, volume_share.c.members).where(volume_share.c.volume_id == volume_id)
+    found: dict[str, frozenset[str]] = {}
+    for row in tx.execute(query):
+        found[row.project_id] = found.get(row.project_id, frozenset()).union(row.members)
+    return found
+
+
 def limits_of(tx: Connection, volume_id: str) -> Sequence[Limit]:
     """The projects that may not take all of a volume, by name."""
     query = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from sqlalchemy import Connection, and_, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import volume_sight
+from millpond.db.tables import agent, volume_sight
 from millpond.model.topology import Sight
 
 
@@ -24,3 +24,14 @@ def all_sights(tx: Connection) -> Mapping[tuple[str, str], Sight]:
         (row.agent_id, row.volume_id): Sight(row.agent_id, row.volume_id, row.problem, row.seen_at)
         for row in tx.execute(select(volume_sight))
     }
+
+
+def of_volume(tx: Connection, volume_id: str, site_id: str) -> Sequence[Sight]:
+    """Of the agents of one site, the oldest agent first."""
+    query = (
+        select(volume_sight)
+        .join(agent, agent.c.id == volume_sight.c.agent_id)
+        .where(volume_sight.c.volume_id == volume_id, agent.c.site_id == site_id)
+        .order_by(agent.c.created_at, agent.c.id)
+    )
+    return [Sight(row.agent_id, row.volume_id, row.problem, row.seen_at) for row in tx.execute(query)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
@@ -58,10 +59,10 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]
     return [SiteCounts(_site(row), row.agents, row.volumes) for row in rows]
 
 
-def filling_agent(tx: Connection, site_id: str) -> str | None:
-    """The one agent of a site that fills and evicts its volumes: the oldest, so that no two ever work on one commit."""
-    query = select(agent.c.id).where(agent.c.site_id == site_id).order_by(agent.c.created_at, agent.c.id)
-    return tx.scalars(query.limit(1)).first()
+def first_agent(tx: Connection, site_id: str, *, since: datetime) -> str | None:
+    """The oldest agent of a site that was heard of since then."""
+    query = select(agent.c.id).where(agent.c.site_id == site_id, agent.c.seen_at >= since)
+    return tx.scalars(query.order_by(agent.c.created_at, agent.c.id).limit(1)).first()
 
 
 def _site(row: Row[Any]) -> Site:

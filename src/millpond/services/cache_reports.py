@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -11,11 +12,15 @@ from millpond.db import caches, evictions, leases, sights, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
 from millpond.model.topology import Sight
-from millpond.model.volume import CachedState, Cause, Volume
+from millpond.model.volume import CachedCommit, CachedState, Cause, Volume
+from millpond.services import cache_checks
 from millpond.services.admission import refill, start_fills
+from millpond.services.cache_checks import is_verifying
 from millpond.services.cache_uses import note_filled, note_progress
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
+from millpond.services.fillers import appoint
+from millpond.services.measuring import take_shares
 from millpond.wire.agent import CommitSeen, FillSeen, VolumeSeen
 
 # A report may be this much older than the row it is held against.
@@ -58,6 +63,9 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         sights.put(tx, Sight(agent.id, volume.id, seen.problem, now))
         if volume.site_id != agent.site_id:
             return []  # a visitor's look says whether it serves there, and nothing of the volume itself
+        if appoint(tx, volume, now) != agent.id:
+            return []  # what counts is what the one sees that works there
+        take_shares(tx, volume, seen.shares)
         measured = _measured(volume, seen)
         volumes.change(tx, volume.id, seen_at=now, problem=seen.problem, **measured)
         changed: list[tuple[CachedView, str]] = []
@@ -75,11 +83,18 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
     return changed
 
 
-def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, int]:
+def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, Any]:
     """A volume added without a capacity takes what is free when its agent first looks; 5 % of it is kept as reserve."""
     if seen.disk_free_bytes is None:
         return {}
-    values = {"disk_free_bytes": seen.disk_free_bytes}
+    values: dict[str, Any] = {
+        "disk_free_bytes": seen.disk_free_bytes,
+        "disk_total_bytes": seen.disk_total_bytes,
+        "inodes_total": seen.inodes_total,
+        "inodes_free": seen.inodes_free,
+    }
+    if seen.features is not None:
+        values["features"] = seen.features.model_dump()
     if volume.capacity_bytes == 0:
         values["capacity_bytes"] = seen.disk_free_bytes
         if volume.reserve_bytes == 0:
@@ -112,8 +127,11 @@ def _under_way(deps: Deps, seen: Sequence[FillSeen]) -> list[FillSeen]:
     """Agents repeat what is long known: only reports about work that goes on are worth a write transaction."""
     with deps.db.read() as tx:
         rows = {view.cached.id: view.cached for view in caches.of_ids(tx, [report.cached_id for report in seen])}
-    going_on = (CachedState.FILLING, CachedState.EVICTING)
-    return [r for r in seen if r.cached_id in rows and rows[r.cached_id].state in going_on]
+    return [report for report in seen if report.cached_id in rows and _goes_on(rows[report.cached_id])]
+
+
+def _goes_on(row: CachedCommit) -> bool:
+    return row.state in (CachedState.FILLING, CachedState.EVICTING) or is_verifying(row)
 
 
 def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView, str] | None:
@@ -122,7 +140,7 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         view = caches.get(tx, seen.cached_id)
         volume = volumes.lock(tx, view.cached.volume_id) if view else None
         view = caches.get(tx, seen.cached_id)  # again, now that nobody else changes it
-        if view is None or volume is None or volume.site_id != agent.site_id or view.cached.attempt != seen.attempt:
+        if view is None or volume is None or volume.site_id != agent.site_id or _number(view.cached) != seen.attempt:
             return None
         what = _apply(tx, view, seen, now)
         if what in ("evicted", "failed"):
@@ -130,9 +148,16 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         return (caches.get(tx, seen.cached_id) or view, what) if what else None
 
 
+def _number(row: CachedCommit) -> int:
+    """The number under which something goes on with it."""
+    return row.verify if is_verifying(row) else row.attempt
+
+
 def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> str | None:
     """One report under the current attempt; what it changed, None for nothing new."""
     row = view.cached
+    if is_verifying(row):
+        return cache_checks.observe(tx, row, seen, now)
     if row.state is CachedState.FILLING and seen.state == "ready":
         caches.change(
             tx, row.id, state=CachedState.READY, ready_at=now, used_at=now, problem=None,

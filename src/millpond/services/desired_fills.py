@@ -2,59 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
 from sqlalchemy import Connection
 
-from millpond.db import caches, server, sites, volumes
+from millpond.db import branch_pointers, caches, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
 from millpond.model.volume import CachedState, Volume
 from millpond.services import fill_sources
+from millpond.services.cache_checks import is_verifying
 from millpond.services.deps import Deps
 from millpond.services.fill_sources import Ways
-from millpond.wire.agent import DesiredFill, DesiredVolume
+from millpond.services.measuring import to_measure
+from millpond.services.presence import connected_since
+from millpond.wire.agent import Base, DesiredFill, DesiredPointer, DesiredVolume
+
+# Published commits that a fill may take files from: comparing with each takes a little time.
+_BASES_MOST = 3
 
 
 def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[DesiredFill]]:
-    """All volumes of the agent's site, and what is to be filled and evicted on those that are well.
+    """All volumes of the agent's site, and what is to be done on those that it fills and that are well.
 
     Behind them those of linked sites, only to be looked at: mounted here as well, they serve jobs and fills.
-
-    One agent of a site, the oldest, carries out fills: the others see volumes only. A fill that was admitted
-    against an eviction is not told before those bytes are gone.
+    A fill that was admitted against an eviction is not told before those bytes are gone.
     """
+    fills: list[DesiredFill] = []
+    wanted: list[DesiredVolume] = []
     with deps.db.read() as tx:
-        found = volumes.all_of(tx, agent.site_id)
-        fills: list[DesiredFill] = []
-        tended = sites.filling_agent(tx, agent.site_id) == agent.id
-        ways = fill_sources.load(tx, deps, agent)
-        if tended:
-            for volume in found:
-                fills.extend(_desired_on(tx, volume, ways))
         row = server.get(tx)
-    lake = (row.lake_id if row else None) or ""
-    # A volume whose disk was never measured has not been seen well by any agent.
-    wanted = [
-        DesiredVolume(id=volume.id, path=volume.path, new=volume.disk_free_bytes is None, lake=lake, tended=tended)
-        for volume in found
-    ]
+        lake = (row.lake_id if row else None) or ""
+        ways = fill_sources.load(tx, deps, agent)
+        for volume in volumes.all_of(tx, agent.site_id):
+            cached = caches.of_volume(tx, volume.id) if volume.filler_id == agent.id else ()
+            wanted.append(_volume(tx, volume, agent, cached, lake, deps.clock.now()))
+            if volume.problem is None:
+                fills.extend(_fills(tx, cached, ways))
     wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
     return wanted, fills
 
 
-def _desired_on(tx: Connection, volume: Volume, ways: Ways) -> list[DesiredFill]:
-    if volume.problem is not None:
-        return []
+def _volume(
+    tx: Connection, volume: Volume, agent: Agent, cached: Sequence[CachedView], lake: str, now: datetime
+) -> DesiredVolume:
+    tended = volume.filler_id == agent.id
+    is_well = tended and volume.problem is None
+    return DesiredVolume(
+        id=volume.id,
+        path=volume.path,
+        new=_may_adopt(tx, volume, agent, now),
+        lake=lake,
+        tended=tended,
+        measure=to_measure(tx, volume.id, cached) if is_well else [],
+        pointers=_pointers(tx, volume) if is_well else [],
+    )
+
+
+def _may_adopt(tx: Connection, volume: Volume, agent: Agent, now: datetime) -> bool:
+    """Whether an empty directory may become the volume: for one agent, and while no agent has seen it well.
+
+    At others the same path may be a mount point without its mount.
+    """
+    if volume.disk_free_bytes is not None:
+        return False
+    first = volume.filler_id or sites.first_agent(tx, agent.site_id, since=connected_since(now))
+    return first in (None, agent.id)
+
+
+def _fills(tx: Connection, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
+    by_id = {view.cached.id: view for view in cached}
     found: list[DesiredFill] = []
-    for view in caches.of_volume(tx, volume.id):
-        if view.cached.state is CachedState.EVICTING:
-            found.append(_desired(view, present=False))
-        elif view.cached.state is CachedState.FILLING and view.cached.attempt > 0:
+    for view in cached:
+        row = view.cached
+        if row.state is CachedState.EVICTING:
+            found.append(_desired(view, "absent", row.attempt))
+        elif row.state is CachedState.FILLING and row.attempt > 0:
             source = fill_sources.source_of(tx, ways, view)
-            found.append(_desired(view, present=True, source=source.id if source and not source.is_lake else None))
+            wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
+            found.append(
+                wanted if source is None or source.is_lake else wanted.model_copy(update={"source": source.id})
+            )
+        elif is_verifying(row):
+            found.append(_desired(view, "verified", row.verify))
     return found
 
 
-def _desired(view: CachedView, *, present: bool, source: str | None = None) -> DesiredFill:
+def _bases(wanted: CachedView, cached: Mapping[str, CachedView]) -> list[Base]:
+    """The one it was admitted with first, then the newest of the same dataset."""
+    chosen = cached.get(wanted.cached.base_id or "")
+    near = [
+        view
+        for view in cached.values()
+        if view.cached.dataset_id == wanted.cached.dataset_id and view.cached.state is CachedState.READY
+    ]
+    near.sort(key=lambda view: (view.cached.ready_at or view.cached.requested_at, view.cached.id), reverse=True)
+    if chosen is not None and chosen.cached.state is CachedState.READY:
+        near = [chosen, *(view for view in near if view is not chosen)]
+    return [
+        Base(dataset_id=view.cached.dataset_id, commit_id=view.cached.commit_id, tree=view.tree)
+        for view in near[:_BASES_MOST]
+    ]
+
+
+def _pointers(tx: Connection, volume: Volume) -> list[DesiredPointer]:
+    return [
+        DesiredPointer(
+            project=found.project,
+            dataset=found.dataset,
+            branch=found.branch,
+            project_id=found.project_id,
+            dataset_id=found.dataset_id,
+            commit_id=found.commit_id,
+        )
+        for found in branch_pointers.on_volume(tx, volume.id)
+    ]
+
+
+def _desired(
+    view: CachedView, want: Literal["present", "absent", "verified"], attempt: int, bases: Sequence[Base] = ()
+) -> DesiredFill:
     row = view.cached
     return DesiredFill(
         cached_id=row.id,
@@ -67,7 +136,7 @@ def _desired(view: CachedView, *, present: bool, source: str | None = None) -> D
         tree=view.tree,
         files=row.files,
         bytes=row.bytes,
-        attempt=row.attempt,
-        want="present" if present else "absent",
-        source=source,
+        attempt=attempt,
+        want=want,
+        bases=list(bases),
     )
