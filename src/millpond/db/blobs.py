@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, select
 
 from millpond.db.batches import batches
-from millpond.db.insert import insert_missing
+from millpond.db.insert import insert_missing, insert_rows
 from millpond.db.tables import blob, pack, page, page_pack
 from millpond.model.dataset import BlobPlace, PackState
 
@@ -35,33 +35,32 @@ class PageRow:
     directory_bytes: int | None = None
 
 
+# As the fields of a BlobPlace follow each other, behind the project.
+_PLACE_COLUMNS = (
+    blob.c.project_id,
+    blob.c.digest,
+    blob.c.pack_id,
+    blob.c.offset,
+    blob.c.stored,
+    blob.c.raw,
+    blob.c.encoding,
+)
 # Without what leaves hold by directory, which is larger than all the rest.
 _PAGE_COLUMNS = [column for column in page.c if column.name not in ("project_id", "folders")]
 
 
 def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) -> None:
-    for batch in batches(places):
-        rows = [
-            {
-                "project_id": project_id,
-                "digest": place.digest,
-                "pack_id": place.pack_id,
-                "offset": place.offset,
-                "stored": place.stored,
-                "raw": place.raw,
-                "encoding": place.encoding,
-            }
-            for place in batch
-        ]
-        tx.execute(blob.insert(), rows)
+    insert_rows(tx, _PLACE_COLUMNS, [(project_id, *place) for place in places])
 
 
 def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> set[bytes]:
     """Those of these digests that `owner` may build on: in verified packs of the project, or in packs of its own."""
     found: set[bytes] = set()
     for batch in batches(digests):
-        query = select(blob.c.digest).join(pack, pack.c.id == blob.c.pack_id)
-        found.update(tx.scalars(query.where(_usable(project_id, batch, owner))))
+        query = select(blob.c.digest, blob.c.pack_id).where(blob.c.project_id == project_id, blob.c.digest.in_(batch))
+        rows = tx.execute(query).all()
+        usable = _usable(tx, {pack_id for _, pack_id in rows}, owner)
+        found.update(digest for digest, pack_id in rows if pack_id in usable)
     return found
 
 
@@ -74,12 +73,14 @@ def places(
     """
     found: dict[bytes, BlobPlace] = {}
     for batch in batches(digests):
-        query = select(blob).join(pack, pack.c.id == blob.c.pack_id).where(_usable(project_id, batch, owner, also))
-        last = and_(pack.c.verified_at.is_(None), pack.c.owner != owner)
-        first = (last, pack.c.state == PackState.CONDEMNED.value, pack.c.verified_at.is_(None), blob.c.pack_id)
-        for row in tx.execute(query.order_by(*first)):
-            place = BlobPlace(row.digest, row.pack_id, row.offset, row.stored, row.raw, row.encoding)
-            found.setdefault(row.digest, place)
+        query = select(*_PLACE_COLUMNS[1:]).where(blob.c.project_id == project_id, blob.c.digest.in_(batch))
+        rows = [BlobPlace._make(row) for row in tx.execute(query).all()]
+        usable = _usable(tx, {place.pack_id for place in rows}, owner, also)
+        for place in rows:
+            rank = usable.get(place.pack_id)
+            other = found.get(place.digest)
+            if rank is not None and (other is None or rank < usable[other.pack_id]):
+                found[place.digest] = place
     return found
 
 
@@ -220,12 +221,20 @@ def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> 
     return [*page_ids, *(page_id.hex() for page_id in indexes)]
 
 
-def _usable(project_id: str, digests: Sequence[bytes], owner: str, also: Collection[str] = ()) -> ColumnElement[bool]:
-    return and_(
-        blob.c.project_id == project_id,
-        blob.c.digest.in_(digests),
-        # Accepting a commit makes condemned packs live again, unless they are bad.
-        pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)),
-        pack.c.problem.is_(None),
-        or_(pack.c.verified_at.is_not(None), pack.c.owner == owner, pack.c.id.in_(also)),
-    )
+def _usable(
+    tx: Connection, pack_ids: Collection[str], owner: str, also: Collection[str] = ()
+) -> dict[str, tuple[bool, bool, bool, str]]:
+    """Those of these packs that `owner` may build on, with a rank: the least is the best.
+
+    Looked up beside the blobs, not joined with them: there are thousands of blobs for each pack.
+    """
+    ranks: dict[str, tuple[bool, bool, bool, str]] = {}
+    # Accepting a commit makes condemned packs live again, unless they are bad.
+    states = (PackState.LIVE.value, PackState.CONDEMNED.value)
+    for batch in batches(pack_ids):
+        query = select(pack.c.id, pack.c.state, pack.c.owner, pack.c.verified_at.is_(None).label("unread"))
+        for row in tx.execute(query.where(pack.c.id.in_(batch), pack.c.state.in_(states), pack.c.problem.is_(None))):
+            foreign = bool(row.unread) and row.owner != owner
+            if not foreign or row.id in also:
+                ranks[row.id] = foreign, row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
+    return ranks
