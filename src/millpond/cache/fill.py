@@ -12,7 +12,7 @@ from pathlib import Path
 from millpond.cache.attempt import Attempt
 from millpond.cache.kept_pages import KeptPages
 from millpond.cache.local import BaseTree, LocalFiles
-from millpond.cache.volume import CommitPlace, appears, check, explained, sync_directory
+from millpond.cache.volume import appears, check, explained, sync_directory
 from millpond.errors import MillError, StoreUnavailable
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Downloader, Progress
@@ -24,11 +24,13 @@ class FillCancelled(MillError):
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What it took: bytes that came over the network, and files the volume had already."""
+    """What it took: bytes that came from the lake, files that were there already, files copied from elsewhere."""
 
     sent_bytes: int = 0
-    local_files: int = 0
-    local_bytes: int = 0
+    linked_files: int = 0
+    linked_bytes: int = 0
+    copied_files: int = 0
+    copied_bytes: int = 0
 
 
 def fill(
@@ -36,16 +38,16 @@ def fill(
     tree: str,
     source: Downloader,
     *,
-    bases: Sequence[tuple[CommitPlace, str]] = (),
+    bases: Sequence[BaseTree] = (),
     progress: Progress | None = None,
 ) -> Filled:
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
-    `bases` are commits of the same project published on the volume, with their trees: unchanged files are taken from
-    there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it. Filling what is
-    published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses, StoreUnavailable
-    while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing is left, unless
-    only the lake was away: then the next one goes on from there.
+    `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
+    are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it.
+    Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
+    StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
+    is left, unless only the lake was away: then the next one goes on from there.
     """
     check(attempt.volume)
     try:
@@ -93,21 +95,26 @@ def _make(
     attempt: Attempt,
     tree: str,
     source: Downloader,
-    bases: Sequence[tuple[CommitPlace, str]],
+    bases: Sequence[BaseTree],
     progress: Progress | None,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
-    trees = [BaseTree(attempt.volume.commit(place), tree) for place, tree in bases]
     try:
         kept = KeptPages(source)
-        with LocalFiles(kept, tree, trees, attempt.older) as local:
+        with LocalFiles(kept, tree, bases, attempt.older) as local:
             options = FetchOptions(read_only=True, local=None if local.is_empty else local)
             fetched = fetch_tree(kept, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error
     publish(attempt)
-    return Filled(fetched.moved.sent, fetched.local_files, fetched.local_bytes)
+    return Filled(
+        fetched.moved.sent,
+        fetched.local_files - local.copied_files,
+        fetched.local_bytes - local.copied_bytes,
+        local.copied_files,
+        local.copied_bytes,
+    )
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

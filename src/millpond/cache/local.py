@@ -36,10 +36,15 @@ _NO_CLONE = {
 
 @dataclass(frozen=True, slots=True)
 class BaseTree:
-    """A published commit and the tree that it holds."""
+    """A published commit, the tree that it holds, and where the pages of that tree are read.
+
+    One of another volume (`is_elsewhere`) is copied from: it is not shared, and counted apart.
+    """
 
     path: Path
     tree: str
+    pages: PageSource
+    is_elsewhere: bool = False
 
 
 class LocalFiles:
@@ -49,10 +54,11 @@ class LocalFiles:
     """
 
     def __init__(self, source: PageSource, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
+        self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
-            _Base(directory, diff_trees(source, base.tree, root))
+            _Base(directory, diff_trees(source, base.tree, root, before_source=base.pages), base.is_elsewhere)
             for base in bases
             if (directory := self._open(base.path)) is not None
         ]
@@ -65,11 +71,12 @@ class LocalFiles:
         """Whether the file was made. It was not if the volume does not have it, or not as it should be."""
         for base in self._bases:
             path = base.path_of(entry)
-            if (
-                path is not None
-                and _looks_right(base.directory, path, entry)
-                and _take(base.directory, path, entry, into)
-            ):
+            if path is None or not _looks_right(base.directory, path, entry):
+                continue
+            if _take(base.directory, path, entry, into):
+                if base.is_elsewhere:
+                    self.copied_files += 1
+                    self.copied_bytes += entry.size
                 return True
         return any(
             _looks_right(directory, entry.path, entry)
@@ -98,8 +105,9 @@ class LocalFiles:
 class _Base:
     """Where a base has the content of an entry: at the same path, or where it was before it was moved."""
 
-    def __init__(self, directory: int, changes: Iterator[TreeChange]) -> None:
+    def __init__(self, directory: int, changes: Iterator[TreeChange], is_elsewhere: bool) -> None:
         self.directory = directory
+        self.is_elsewhere = is_elsewhere
         self._later = changes
         self._changed: deque[bytes] = deque()
         self._moved: dict[tuple[bytes, Kind], bytes] = {}

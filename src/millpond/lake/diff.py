@@ -10,9 +10,14 @@ from millpond.lake.reader import PageSource, TreeReader
 from millpond.model.tree import Content, Entry, Kind, TreeChange
 
 
-def diff_trees(source: PageSource, before: str, after: str, behind: bytes = b"") -> Iterator[TreeChange]:
-    """Every path that differs, in the order of paths; only those behind the path `behind`."""
-    old, new = TreeReader(source, before), TreeReader(source, after)
+def diff_trees(
+    source: PageSource, before: str, after: str, behind: bytes = b"", *, before_source: PageSource | None = None
+) -> Iterator[TreeChange]:
+    """Every path that differs, in the order of paths; only those behind the path `behind`.
+
+    `before_source` is where the pages of `before` are read, if not where those of `after` are.
+    """
+    old, new = TreeReader(before_source or source, before), TreeReader(source, after)
     old_leaves, new_leaves = _differing_leaves(old, new)
     changes = _compare(_rows(old, old_leaves, behind), _rows(new, new_leaves, behind))
     return (change for change in changes if change.path > behind)

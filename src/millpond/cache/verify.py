@@ -1,0 +1,178 @@
+"""Reading every byte of a cached commit against its tree, and having whatever is wrong put right."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from millpond.cache.attempt import Attempt
+from millpond.cache.fill import sync_file_system
+from millpond.cache.heal import Damage, Healer
+from millpond.cache.kept_pages import KeptPages
+from millpond.cache.local import is_content, mode_of
+from millpond.cache.volume import CommitPlace, check, explained
+from millpond.errors import StoreUnavailable, VolumeProblem
+from millpond.lake.digests import digest_of
+from millpond.lake.reader import TreeReader
+from millpond.lake.target import CACHED_MTIME_NS
+from millpond.lake.transfer import Downloader, Meter, Progress
+from millpond.model.path import to_text
+from millpond.model.tree import Content, Entry, Kind
+
+_EXAMPLES = 10
+# Damaged files that are put right together: few requests, and little memory however much is wrong.
+_AT_ONCE = 20_000
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was looked at, what was not as it should be, and what of that was put right."""
+
+    files: int = 0
+    bytes: int = 0
+    damaged: int = 0
+    missing: int = 0
+    extra: int = 0
+    healed: int = 0
+    fetched_bytes: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def verify(
+    attempt: Attempt,
+    tree: str,
+    source: Downloader,
+    others: Sequence[CommitPlace],
+    *,
+    progress: Progress | None = None,
+) -> Checked:
+    """Check the published commit of the attempt and heal it; `others` are the project's other published commits.
+
+    VolumeProblem when it is not published or cannot be healed, StoreUnavailable while the lake is away: what was
+    healed by then stays so. `progress` counts what was read, and may raise to end it.
+    """
+    volume = attempt.volume
+    check(volume)
+    try:
+        with explained(volume):
+            published = volume.commit(attempt.place)
+            if not published.is_dir():
+                raise VolumeProblem(f"{published} is not there.", hint="It is filled again when it is asked for.")
+            try:
+                return _Verification(attempt, tree, source, others, progress).run()
+            except (ConnectionError, TimeoutError) as error:
+                raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+    finally:
+        attempt.remove()
+
+
+class _Verification:
+    def __init__(
+        self,
+        attempt: Attempt,
+        tree: str,
+        source: Downloader,
+        others: Sequence[CommitPlace],
+        progress: Progress | None,
+    ) -> None:
+        self._published = attempt.volume.commit(attempt.place)
+        self._tree = TreeReader(KeptPages(source), tree)
+        self._meter = Meter(progress)
+        self._checked = Checked()
+        self._damage = Damage()
+        trees = [attempt.volume.commit(place) for place in others if place != attempt.place]
+        self._healer = Healer(attempt, tree, source, trees)
+
+    def run(self) -> Checked:
+        whole = self._tree.root_ref()
+        self._meter.expect(whole.entries, whole.size, counted=True)
+        root = os.open(self._published, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            # What does not belong there goes first: it may stand where something else should be.
+            for path in self._surplus(root):
+                self._checked.extra += 1
+                self._note(path)
+                self._damage.surplus.append(path)
+            for entry in self._tree.entries():
+                self._check(root, entry)
+                if len(self._damage) >= _AT_ONCE:
+                    self._heal()
+            self._heal()
+        finally:
+            os.close(root)
+        sync_file_system(self._published)
+        self._meter.finish()
+        return self._checked
+
+    def _check(self, root: int, entry: Entry) -> None:
+        found = _stat(root, entry.path)
+        size = entry.size if entry.kind != Kind.DIRECTORY else 0
+        if found is None:
+            self._checked.missing += 1
+            self._damage.wrong.append(entry.path)
+            self._note(entry.path)
+        elif not _is_right(root, entry, found):
+            self._checked.damaged += 1
+            self._damage.wrong.append(entry.path)
+            self._note(entry.path)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                self._damage.shared[found.st_ino] = entry.path
+        self._checked.files += 1
+        self._checked.bytes += size
+        self._meter.add(files=1, bytes=size)
+
+    def _heal(self) -> None:
+        if len(self._damage):
+            self._checked.fetched_bytes += self._healer.heal(self._damage)
+            self._checked.healed += len(self._damage)
+            self._damage = Damage()
+
+    def _note(self, path: bytes) -> None:
+        if len(self._checked.examples) < _EXAMPLES:
+            self._checked.examples += (to_text(path),)
+
+    def _surplus(self, root: int) -> Iterator[bytes]:
+        """Every name that the tree does not have; of a directory that does not belong there only itself."""
+        waiting = [b""]
+        while waiting:
+            directory = waiting.pop()
+            for name, is_directory in _names(root, directory):
+                path = directory + b"/" + name if directory else name
+                if is_directory and self._tree.holds(path):
+                    waiting.append(path)
+                elif self._tree.stat(path) is None:
+                    yield path
+
+
+def _is_right(root: int, entry: Entry, found: os.stat_result) -> bool:
+    if entry.kind == Kind.DIRECTORY:
+        return stat.S_ISDIR(found.st_mode)
+    if entry.kind == Kind.SYMLINK:
+        return stat.S_ISLNK(found.st_mode) and digest_of(os.readlink(entry.path, dir_fd=root)) == entry.digest
+    return (
+        found.st_mode == stat.S_IFREG | mode_of(entry.kind)
+        and found.st_size == entry.size
+        and found.st_mtime_ns == CACHED_MTIME_NS
+        # An external entry names no digest: of it, size and time are all that can be held against it.
+        and (entry.content == Content.EXTERNAL or is_content(root, entry.path, entry))
+    )
+
+
+def _stat(root: int, path: bytes) -> os.stat_result | None:
+    try:
+        return os.stat(path, dir_fd=root, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _names(root: int, directory: bytes) -> list[tuple[bytes, bool]]:
+    """The names in a directory, and whether each is one itself; sorted backwards, because it is used as a stack."""
+    descriptor = os.open(directory or b".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+    try:
+        with os.scandir(descriptor) as entries:
+            found = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
+    finally:
+        os.close(descriptor)
+    return sorted(found, reverse=True)

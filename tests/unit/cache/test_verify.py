@@ -1,0 +1,131 @@
+"""A verification finds everything that is not as the tree says, heals it everywhere, and fetches nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from millpond.cache.attempt import begin_attempt
+from millpond.cache.fill import fill
+from millpond.cache.local import BaseTree
+from millpond.cache.verify import Checked, verify
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt
+from millpond.errors import VolumeProblem
+from millpond.lake.push import push_directory
+from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+
+FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
+THINGS = [
+    Thing(b"a/b/c.txt", b"text"),
+    Thing(b"a/d", b"more text"),
+    Thing(b"empty", b""),
+    Thing(b"hollow"),
+    Thing(b"large", random.Random(1).randbytes(3_000_000)),
+    Thing(b"link", b"a/b/c.txt", link=True),
+    Thing(b"run.sh", b"#!/bin/sh\n", executable=True),
+]
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> CacheVolume:
+    found = CacheVolume(root=tmp_path / "volume", id="v1")
+    found.root.mkdir()
+    adopt(found, "lake")
+    return found
+
+
+@pytest.fixture
+def lake() -> DirectLake:
+    return DirectLake()
+
+
+@pytest.fixture
+def tree(lake: DirectLake, volume: CacheVolume, tmp_path: Path) -> str:
+    """Published twice, the second time by links to the first."""
+    write_things(tmp_path / "source", THINGS)
+    root = push_directory(tmp_path / "source", lake).tree.root
+    lake.accept(root)
+    fill(begin_attempt(volume, FIRST, 1), root, lake)
+    fill(begin_attempt(volume, SECOND, 2), root, lake, bases=[BaseTree(volume.commit(FIRST), root, lake)])
+    lake.ranges.clear()
+    return root
+
+
+def check(volume: CacheVolume, tree: str, lake: DirectLake, place: CommitPlace = FIRST) -> Checked:
+    found = verify(begin_attempt(volume, place, 9), tree, lake, [FIRST, SECOND])
+    assert os.listdir(volume.attempts) == []
+    return found
+
+
+def assert_whole(volume: CacheVolume) -> None:
+    for place in (FIRST, SECOND):
+        published = volume.commit(place)
+        assert read_things(published) == THINGS
+        assert {path.lstat().st_mtime for path in [published, *published.rglob("*")]} == {1_000_000_000}
+        assert (published / "a/d").stat().st_mode & 0o7777 == 0o444
+
+
+def damage(path: Path, content: bytes) -> None:
+    """As a disk does it: other bytes, the same size and time."""
+    before = path.stat()
+    path.chmod(0o644)
+    path.write_bytes(content)
+    path.chmod(before.st_mode & 0o7777)
+    os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
+
+
+def test_what_is_whole_is_read_and_left_alone(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
+    found = check(volume, tree, lake)
+    assert (found.files, found.bytes) == (7, sum(len(thing.content or b"") for thing in THINGS))
+    assert (found.damaged, found.missing, found.extra, found.healed) == (0, 0, 0, 0)
+    assert lake.ranges == []
+    assert_whole(volume)
+
+
+def test_a_damaged_file_is_replaced_in_every_commit_that_shares_it(
+    volume: CacheVolume, tree: str, lake: DirectLake
+) -> None:
+    first, second = volume.commit(FIRST) / "a/d", volume.commit(SECOND) / "a/d"
+    assert first.samefile(second)
+    damage(first, b"rotten   ")
+    with second.open("rb") as reader:
+        found = check(volume, tree, lake, SECOND)
+        assert (found.damaged, found.healed, found.examples) == (1, 1, ("a/d",))
+        assert reader.read() == b"rotten   ", "whoever has it open keeps what it had"
+    assert 0 < found.fetched_bytes < 1000
+    assert first.samefile(second), "healed, they are still one file"
+    assert_whole(volume)
+
+
+def test_one_byte_of_a_large_file(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
+    content = bytearray(THINGS[4].content or b"")
+    content[2_000_000] ^= 1
+    damage(volume.commit(FIRST) / "large", bytes(content))
+    assert check(volume, tree, lake).damaged == 1
+    assert_whole(volume)
+
+
+def test_what_is_missing_comes_back_and_what_is_too_much_goes(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
+    published = volume.commit(FIRST)
+    (published / "a/b/c.txt").unlink()
+    (published / "a/b").rmdir()
+    (published / "a/b").write_text("a file where a directory should be")
+    (published / "hollow").rmdir()
+    (published / "link").unlink()
+    (published / "link").mkdir()
+    (published / "run.sh").chmod(0o444)
+    (published / "a/extra").mkdir()
+    (published / "a/extra/file").write_text("x")
+    found = check(volume, tree, lake)
+    assert (found.missing, found.damaged, found.extra) == (2, 2, 2)
+    assert found.healed == 6
+    assert_whole(volume)
+    assert check(volume, tree, lake).healed == 0
+
+
+def test_what_is_not_published_is_told(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
+    with pytest.raises(VolumeProblem, match="is not there"):
+        check(volume, tree, lake, CommitPlace("project", "dataset", "d" * 64))
