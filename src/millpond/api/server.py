@@ -14,11 +14,13 @@ from prometheus_client import CollectorRegistry
 from millpond import __version__
 from millpond.api import health, metrics, problems, static, storage_errors
 from millpond.api.access import requirements_of
+from millpond.api.cache_metrics import CacheCollector
 from millpond.api.limits import BodyLimit
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
     agents,
     audit,
+    cache_plans,
     caches,
     commits,
     computes,
@@ -73,6 +75,7 @@ ROUTERS: Sequence[APIRouter] = (
     usage.router,
     volumes.router,
     caches.router,
+    cache_plans.router,
     lake_care.router,
     connections.router,
     sources.router,
@@ -96,6 +99,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     app.state.login_limiter = LoginLimiter()
     app.state.registry = registry
     registry.register(metrics.StateCollector(deps))
+    registry.register(CacheCollector(deps))
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, func, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import cache_use, cached, volume_sample
+from millpond.db.tables import cache_use, cached, eviction, volume_sample
 from millpond.model.topology import CacheUses, VolumeSample
 from millpond.model.volume import CachedState
 
@@ -75,6 +75,13 @@ def filling_ids(tx: Connection) -> Sequence[str]:
     """Of the cached commits that are on their way."""
     query = select(cached.c.id).where(cached.c.state == CachedState.FILLING.value).order_by(cached.c.requested_at)
     return tx.scalars(query.order_by(cached.c.id)).all()
+
+
+def evictions_by_cause(tx: Connection) -> Mapping[tuple[str, str], int]:
+    """By volume and cause."""
+    query = select(eviction.c.volume_id, eviction.c.cause, func.count().label("number"))
+    rows = tx.execute(query.group_by(eviction.c.volume_id, eviction.c.cause))
+    return {(row.volume_id, row.cause): row.number for row in rows}
 
 
 def cached_totals(tx: Connection, *, among: Collection[str] | None) -> tuple[int, int]:

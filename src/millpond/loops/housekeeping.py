@@ -12,7 +12,9 @@ from millpond.loops.runner import Loop
 from millpond.model.people import SYSTEM
 from millpond.services import (
     bin,
+    cache_policies,
     collect,
+    differences,
     doomed,
     evict,
     placements,
@@ -23,6 +25,7 @@ from millpond.services import (
     source_runs,
     sources,
     verify,
+    volume_usage,
 )
 from millpond.services.deps import Deps
 
@@ -34,6 +37,9 @@ def loops(deps: Deps) -> Sequence[Loop]:
     """Each on its own, so that one that fails or waits holds no other back."""
     return [
         Loop("evict", _TOPIC, 10.0, lambda now: evict.evict_all(deps)),
+        Loop("kept branches", cache_policies.TOPIC, 3.0, partial(cache_policies.carry_out, deps)),
+        Loop("compared trees", "differences", 86_400.0, lambda now: differences.forget_old(deps)),
+        Loop("volume usage", "usage", 60.0, partial(volume_usage.sample_all, deps)),
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, links, sites, volume_usage, volumes
+from millpond.db import agents, sites, volumes
 from millpond.model.volume import Volume
 from millpond.services import computes, geography
 from millpond.services import links as link_service
@@ -15,7 +14,7 @@ from millpond.services import sites as site_service
 from millpond.services.computes import ComputeView
 from millpond.services.deps import Deps
 from millpond.services.geography import Geography
-from millpond.services.volume_usage import all_volumes, bandwidth_shapes
+from millpond.services.volume_usage import all_volumes, bandwidth_shapes, fill_rates
 from millpond.wire import cache as cache_wire
 from millpond.wire import topology as wire
 
@@ -28,13 +27,13 @@ def topology(deps: Deps) -> wire.Topology:
     with deps.db.read() as tx:
         places = geography.of_now(tx, deps)
         found = volumes.all_of(tx)
-        rates = _rates(tx)
+        rates = fill_rates(tx)
         return wire.Topology(
             near_bits_per_second=places.rule.bits_per_second,
             near_latency_ms=places.rule.latency_ms,
             sites=[_site(item) for item in sites.page(tx, limit=_ALL)],
             links=link_service.shapes(tx, places),
-            volumes=[_volume(tx, volume, rates[volume.id]) for volume in shown],
+            volumes=[_volume(tx, volume, rates.get(volume.id, ())) for volume in shown],
             computes=[_compute(view, found, places) for view in computes.views(tx, agents.all_agents(tx), now)],
         )
 
@@ -52,16 +51,6 @@ def site(deps: Deps, name: str) -> wire.SiteDetail:
     )
 
 
-def _rates(tx: Connection) -> dict[str, list[float]]:
-    """Of the fills under way, by volume; 0 for one whose throughput is not known yet."""
-    known = links.rates(tx)
-    found: dict[str, list[float]] = defaultdict(list)
-    for view in caches.of_ids(tx, volume_usage.filling_ids(tx)):
-        rate = known.get(view.cached.id)
-        found[view.cached.volume_id].append(rate.fetched_bytes / rate.seconds if rate and rate.seconds > 0 else 0.0)
-    return found
-
-
 def _site(item: sites.SiteCounts) -> cache_wire.Site:
     found = item.site
     return cache_wire.Site(
@@ -69,7 +58,7 @@ def _site(item: sites.SiteCounts) -> cache_wire.Site:
     )
 
 
-def _volume(tx: Connection, volume: cache_wire.Volume, rates: list[float]) -> wire.TopologyVolume:
+def _volume(tx: Connection, volume: cache_wire.Volume, rates: Sequence[float]) -> wire.TopologyVolume:
     return wire.TopologyVolume(
         volume=volume,
         bandwidth=bandwidth_shapes(tx, volume.id),

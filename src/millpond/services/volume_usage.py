@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
@@ -12,7 +14,7 @@ from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import LEAST_BYTES, seconds_left
 from millpond.errors import BadRequest
 from millpond.model.people import Actor
-from millpond.model.topology import LAKE, CacheUses, FillRate, VolumeSample
+from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate, VolumeSample
 from millpond.services import access, volumes
 from millpond.services.cache_requests import find_volume
 from millpond.services.deps import Deps
@@ -24,6 +26,18 @@ MINUTE, HOUR = 60, 3600
 KEPT = {MINUTE: timedelta(days=1), HOUR: timedelta(days=90)}
 _DAY = timedelta(days=1)
 _ALL = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeNumbers:
+    """Everything that is counted of volumes; by their ids, sites by theirs."""
+
+    volumes: Sequence[cache_wire.Volume]
+    sites: Mapping[str, str]
+    uses: Mapping[str, CacheUses]
+    rates: Mapping[str, Sequence[float]]
+    bandwidths: Sequence[Bandwidth]
+    evictions: Mapping[tuple[str, str], int]
 
 
 def sample_all(deps: Deps, now: datetime) -> None:
@@ -87,6 +101,30 @@ def summary(deps: Deps, actor: Actor) -> wire.CachesSummary:
         today=shape_of(today),
         fills=fills,
     )
+
+
+def numbers(deps: Deps) -> VolumeNumbers:
+    """Over all projects: for a place where no names of theirs appear."""
+    shown = all_volumes(deps)
+    with deps.db.read() as tx:
+        return VolumeNumbers(
+            volumes=shown,
+            sites=sites.by_id(tx),
+            uses=volume_usage.uses_by_volume(tx),
+            rates=fill_rates(tx),
+            bandwidths=links.bandwidths(tx),
+            evictions=volume_usage.evictions_by_cause(tx),
+        )
+
+
+def fill_rates(tx: Connection) -> Mapping[str, Sequence[float]]:
+    """Bytes per second of each fill under way, by volume; 0 for one whose throughput is not known yet."""
+    known = links.rates(tx)
+    found: dict[str, list[float]] = defaultdict(list)
+    for view in caches.of_ids(tx, volume_usage.filling_ids(tx)):
+        rate = known.get(view.cached.id)
+        found[view.cached.volume_id].append(rate.fetched_bytes / rate.seconds if rate and rate.seconds > 0 else 0.0)
+    return found
 
 
 def running_fills(tx: Connection, actor: Actor) -> list[wire.RunningFill]:

@@ -1,0 +1,98 @@
+"""Prometheus numbers of volumes and caches, read from the database at each scrape.
+
+Labels are names of volumes and sites and causes of evictions: no project, dataset or person ever appears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from millpond.model.topology import CacheUses
+from millpond.services import volume_usage
+from millpond.services.deps import Deps
+from millpond.services.volume_usage import VolumeNumbers
+from millpond.wire.cache import Volume
+
+_GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (
+    ("capacity_bytes", "What a volume may hold, its reserve included.", lambda v: v.capacity_bytes),
+    ("reserve_bytes", "Head-room of a volume that is never used.", lambda v: v.reserve_bytes),
+    ("used_bytes", "Taken by cached commits, fills under way not included.", lambda v: v.used_bytes - v.filling_bytes),
+    ("reserved_bytes", "Promised to fills that are not whole yet.", lambda v: v.filling_bytes),
+    ("free_bytes", "What may still be cached on a volume.", lambda v: v.free_bytes),
+    ("foreign_bytes", "Other files on the volume's file system.", lambda v: v.foreign_bytes),
+    ("inodes_free", "Free inodes of the volume's file system, where it has a limit.", lambda v: v.inodes_free),
+    ("cached_commits", "Commits that are ready on a volume.", lambda v: v.cached_commits),
+    ("connected", "1 while a volume is well and its agent looks at it.", lambda v: float(v.connected)),
+)
+_COUNTERS: tuple[tuple[str, str, Callable[[CacheUses], float]], ...] = (
+    ("hits", "Requests and jobs whose commit was there or on its way.", lambda u: u.hits),
+    ("misses", "Requests and jobs whose commit had to be fetched.", lambda u: u.misses),
+    ("saved_bytes", "Bytes that hits did not fetch again.", lambda u: u.saved_bytes),
+    ("saved_seconds", "Time those would have taken, by the bandwidth measured then.", lambda u: u.saved_seconds),
+    ("fills", "Fills that became whole.", lambda u: u.fills),
+    ("fill_bytes", "Bytes that fills brought over the network.", lambda u: u.filled_bytes),
+    ("fill_seconds", "Time those fills took.", lambda u: u.fill_seconds),
+)
+
+
+class CacheCollector(Collector):
+    """Reads the database at each scrape; keeps nothing."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    def collect(self) -> Iterator[Metric]:
+        found = volume_usage.numbers(self._deps)
+        for name, help_text, value in _GAUGES:
+            gauge = GaugeMetricFamily(f"millpond_volume_{name}", help_text, labels=["volume", "site"])
+            for volume in found.volumes:
+                if (number := value(volume)) is not None:
+                    gauge.add_metric([volume.name, volume.site], number)
+            yield gauge
+        for name, help_text, count in _COUNTERS:
+            yield _counter(name, help_text, count, found)
+        yield from _traffic(found)
+        yield _evictions(found)
+
+
+def _counter(name: str, help_text: str, count: Callable[[CacheUses], float], found: VolumeNumbers) -> Metric:
+    counter = CounterMetricFamily(f"millpond_cache_{name}", help_text, labels=["volume"])
+    for volume in found.volumes:
+        counter.add_metric([volume.name], count(found.uses.get(volume.id, CacheUses())))
+    return counter
+
+
+def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
+    running = GaugeMetricFamily("millpond_cache_fills_running", "Fills under way.", labels=["volume"])
+    rate = GaugeMetricFamily(
+        "millpond_cache_fill_bytes_per_second", "Throughput of the fills under way.", labels=["volume"]
+    )
+    for volume in found.volumes:
+        running.add_metric([volume.name], len(found.rates.get(volume.id, ())))
+        rate.add_metric([volume.name], sum(found.rates.get(volume.id, ())))
+    yield running
+    yield rate
+    names = {volume.id: volume.name for volume in found.volumes}
+    speed = GaugeMetricFamily(
+        "millpond_bandwidth_bytes_per_second",
+        "Measured by fills, by where they came from.",
+        labels=["volume", "source"],
+    )
+    for one in found.bandwidths:
+        if one.volume_id in names:
+            speed.add_metric(
+                [names[one.volume_id], found.sites.get(one.source_id, one.source_id)], one.bytes_per_second
+            )
+    yield speed
+
+
+def _evictions(found: VolumeNumbers) -> Metric:
+    names = {volume.id: volume.name for volume in found.volumes}
+    counter = CounterMetricFamily("millpond_cache_evictions", "Evictions by cause.", labels=["volume", "cause"])
+    for (volume_id, cause), number in sorted(found.evictions.items()):
+        if volume_id in names:
+            counter.add_metric([names[volume_id], cause or "unknown"], number)
+    return counter
