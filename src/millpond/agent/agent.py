@@ -16,15 +16,17 @@ from millpond.agent.backoff import Backoff
 from millpond.agent.drivers import Driver
 from millpond.agent.fills import Fills
 from millpond.agent.keeper import boot_id, boot_time
+from millpond.agent.measuring import Measuring
 from millpond.agent.placement import World
 from millpond.agent.placements import Placements
+from millpond.agent.pointing import Pointing
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import Desired, DesiredFill, NodeFacts, Observed
+from millpond.wire.agent import Desired, DesiredFill, NodeFacts, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +68,8 @@ class Agent:
         self._news = asyncio.Event()
         self._volumes = Volumes(state_dir, self._changed)
         self._fills = Fills(self._volumes, tools.source_of, self._changed)
+        self._measuring = Measuring(self._volumes, self._changed)
+        self._pointing = Pointing(self._volumes)
         world = World(
             driver=tools.driver,
             server=tools.server,
@@ -89,6 +93,8 @@ class Agent:
             for task in (stopping, working):
                 task.cancel()
             self._fills.end()
+            self._measuring.end()
+            self._pointing.end()
             self._placements.end()
             self._volumes.end()
             await self._server.close()
@@ -126,12 +132,15 @@ class Agent:
             boot_id=boot_id(),
             driver=self._driver.name,
             nodes=self._nodes,
-            volumes=self._volumes.seen(),
+            volumes=self._volumes_seen(),
             fills=self._fills.seen(),
             placements=self._placements.seen(),
             seen_revision=self._revision,
             wait_seconds=BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS,
         )
+
+    def _volumes_seen(self) -> list[VolumeSeen]:
+        return [seen.model_copy(update={"shares": self._measuring.shares_on(seen.id)}) for seen in self._volumes.seen()]
 
     async def _ask(self, observed: Observed) -> Desired | None:
         """The server's answer; None when there is news for it before it has any for us.
@@ -154,6 +163,8 @@ class Agent:
         self._revision = desired.revision
         self._volumes.reconcile(desired.volumes)
         self._fills.reconcile(desired.fills, desired.volumes, asked)
+        self._measuring.reconcile(desired.volumes)
+        self._pointing.reconcile(desired.volumes)
         self._placements.reconcile(desired.placements, asked)
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)

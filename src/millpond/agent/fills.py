@@ -1,12 +1,13 @@
-"""Fills and evictions the server asks for: each carried out once, in a thread, and told until it stops asking."""
+"""Fills, evictions and verifications the server asks for: each carried out once, and told until it stops asking."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
 from functools import partial
 
 from millpond.agent.backoff import Backoff, may_pass
@@ -18,10 +19,12 @@ from millpond.agent.work import Work
 from millpond.cache.attempt import Attempt, begin_attempt
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
+from millpond.cache.local import BaseTree
+from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import MillError, VolumeProblem
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen
+from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen, Verified
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +81,7 @@ class Fills:
     # One work
 
     def _begin(self, work: Work) -> Work:
-        carry_out = self._fill if work.desired.want == "present" else self._evict
+        carry_out = {"present": self._fill, "absent": self._evict, "verified": self._verify}[work.desired.want]
         before = [other.task for other in self._ending if other.place == work.place and other.task]
         work.task = asyncio.create_task(self._carry_out(work, carry_out, before), name=f"fill {work.desired.attempt}")
         return work
@@ -126,19 +129,18 @@ class Fills:
             started = time.monotonic()
             attempt = await self._begin_attempt(work, volume)
             progress = work.progress(asyncio.get_running_loop())
-            with self._source_of(wanted) as source:
-                filled = await in_thread(
-                    partial(fill, attempt, wanted.tree, source, bases=_bases(wanted), progress=progress)
-                )
+            with ExitStack() as stack:
+                source = stack.enter_context(self._source_of(wanted))
+                bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
+                filled = await in_thread(partial(fill, attempt, wanted.tree, source, bases=bases, progress=progress))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)
         work.tell(
             "ready",
             done_bytes=wanted.bytes,
             done_files=wanted.files,
-            sent_bytes=filled.sent_bytes,
-            linked_files=filled.local_files,
-            linked_bytes=filled.local_bytes,
+            **asdict(filled),
+            source=wanted.source,
             seconds=time.monotonic() - started,
         )
 
@@ -149,6 +151,32 @@ class Fills:
         await self._volumes.look(volume.id)
         log.info("evicted: volume=%s commit=%s", volume.id, work.place.commit_id)
         work.tell("evicted")
+
+    async def _verify(self, work: Work, volume: CacheVolume) -> None:
+        wanted = work.desired
+        async with self._slots:
+            attempt = await self._begin_attempt(work, volume)
+            others = [place for place in await in_thread(volume.published) if place.project_id == wanted.project_id]
+            progress = work.progress(asyncio.get_running_loop())
+            with self._source_of(wanted) as source:
+                found = await in_thread(partial(verify, attempt, wanted.tree, source, others, progress=progress))
+        log.info("verified: volume=%s commit=%s healed=%d", volume.id, wanted.commit_id, found.healed)
+        work.tell("verified", verified=_verified(found))
+
+    def _bases(self, wanted: DesiredFill, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
+        """Published commits of the volume that files may be taken from."""
+        for base in wanted.bases:
+            named = {"dataset": base.dataset, "dataset_id": base.dataset_id, "commit_id": base.commit_id}
+            pages = stack.enter_context(self._source_of(wanted.model_copy(update={**named, "tree": base.tree})))
+            place = CommitPlace(wanted.project_id, base.dataset_id, base.commit_id)
+            yield BaseTree(volume.commit(place), base.tree, pages)
+
+    def _copies(self, wanted: DesiredFill, pages: Downloader) -> Iterator[BaseTree]:
+        """The same commit on the volume of another site that the server names."""
+        elsewhere = self._volumes.healthy(wanted.source) if wanted.source else None
+        if elsewhere is not None:
+            place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
+            yield BaseTree(elsewhere.commit(place), wanted.tree, pages, is_elsewhere=True)
 
     async def _begin_attempt(self, work: Work, volume: CacheVolume) -> Attempt:
         """FillCancelled when the server has not been heard of for so long that another agent may be at work.
@@ -170,5 +198,14 @@ class Fills:
         return {work.desired.attempt for work in works}
 
 
-def _bases(wanted: DesiredFill) -> list[tuple[CommitPlace, str]]:
-    return [(CommitPlace(wanted.project_id, base.dataset_id, base.commit_id), base.tree) for base in wanted.bases]
+def _verified(found: Checked) -> Verified:
+    return Verified(
+        checked_files=found.files,
+        checked_bytes=found.bytes,
+        damaged_files=found.damaged,
+        missing_files=found.missing,
+        extra_files=found.extra,
+        healed_files=found.healed,
+        fetched_bytes=found.fetched_bytes,
+        examples=list(found.examples),
+    )

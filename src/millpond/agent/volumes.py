@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from millpond.agent.threads import in_thread
+from millpond.cache.probe import probe
 from millpond.cache.volume import CacheVolume, adopt, check, recognise
-from millpond.errors import MillError
-from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeSeen
+from millpond.errors import DiskFull, MillError
+from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeFeatures, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +40,8 @@ class Volumes:
                 if known is not None:
                     known.end()
                 self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed)
+            else:
+                known.allow(volume)
 
     def seen(self) -> list[VolumeSeen]:
         """What was found; a volume that was not looked at yet is left out."""
@@ -68,9 +72,15 @@ class VolumeWatch:
         self.visited = desired.visited
         # Once seen well, an empty directory at its path is a missing mount and never again a new volume.
         self._met = state_dir / f"volume-{desired.id}"
-        self._may_adopt = desired.new and not self._met.exists()
+        self._may_adopt = False
+        self.allow(desired)
+        self._features: VolumeFeatures | None = None
         self._looking = asyncio.Lock()
         self._task = asyncio.create_task(self._watch(), name=f"volume {desired.id}")
+
+    def allow(self, desired: DesiredVolume) -> None:
+        """Whether an empty directory may become the volume. The server says it to one agent, while it is new."""
+        self._may_adopt = desired.new and not self._met.exists()
 
     def end(self) -> None:
         self._task.cancel()
@@ -108,6 +118,7 @@ class VolumeWatch:
             if self._may_adopt:
                 adopt(self.volume, self._lake)
             check(self.volume)
+            self._probe()
             space = self.volume.space()
             published = self.volume.published()
         except (MillError, OSError) as error:
@@ -119,8 +130,17 @@ class VolumeWatch:
             id=self.volume.id,
             disk_total_bytes=space.total_bytes,
             disk_free_bytes=space.free_bytes,
+            inodes_total=space.total_inodes,
+            inodes_free=space.free_inodes,
+            features=self._features,
             commits=[CommitSeen(dataset_id=place.dataset_id, commit_id=place.commit_id) for place in published],
         )
+
+    def _probe(self) -> None:
+        """Once: a file system does not learn. Not on a full disk, where little can be tried out."""
+        if self._features is None:
+            with contextlib.suppress(DiskFull):
+                self._features = VolumeFeatures.model_validate(asdict(probe(self.volume)))
 
     def _take(self, seen: VolumeSeen) -> None:
         before, self.seen = self.seen, seen

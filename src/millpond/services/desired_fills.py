@@ -102,7 +102,12 @@ def _bases(wanted: CachedView, cached: Mapping[str, CachedView]) -> list[Base]:
     if chosen is not None and chosen.cached.state is CachedState.READY:
         near = [chosen, *(view for view in near if view is not chosen)]
     return [
-        Base(dataset_id=view.cached.dataset_id, commit_id=view.cached.commit_id, tree=view.tree)
+        Base(
+            dataset=view.dataset,
+            dataset_id=view.cached.dataset_id,
+            commit_id=view.cached.commit_id,
+            tree=view.tree,
+        )
         for view in near[:_BASES_MOST]
     ]
 

@@ -25,15 +25,15 @@ _READABLE = (PackState.LIVE, PackState.CONDEMNED)
 
 
 def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
-    """People by their role, checked already; an agent what it is told to fill, a job its inputs, code and outputs."""
+    """People by their role, checked already; an agent what is cached at its site, a job its data, code and outputs."""
     if actor.kind is not ActorKind.USER:
         with deps.db.read() as tx:
             _check_may_read(tx, actor, commit)
 
 
 def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
-    if actor.kind is ActorKind.AGENT and not _is_filling(tx, actor, commit):
-        raise Forbidden("An agent reads the commits that it was told to fill.")
+    if actor.kind is ActorKind.AGENT and not _is_cached(tx, actor, commit):
+        raise Forbidden("An agent reads the commits that are cached at its site.")
     if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
         raise Forbidden("A job reads its own inputs and outputs.")
 
@@ -97,9 +97,11 @@ def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
     return found
 
 
-def _is_filling(tx: Connection, actor: Actor, commit: Commit) -> bool:
+def _is_cached(tx: Connection, actor: Actor, commit: Commit) -> bool:
+    """Being filled; or ready, which is read to verify it and to tell what another commit has in common with it."""
     held = caches.of_commits(tx, [commit.id])
-    return any(view.cached.state is CachedState.FILLING and view.site_id == actor.site_id for view in held)
+    readable = (CachedState.FILLING, CachedState.READY)
+    return any(view.cached.state in readable and view.site_id == actor.site_id for view in held)
 
 
 def _is_output(actor: Actor, commit: Commit) -> bool:

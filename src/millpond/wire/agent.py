@@ -191,6 +191,7 @@ class DesiredPointer(Response):
 class Base(Response):
     """A commit of the same project that is published on the same volume: unchanged files may be taken from it."""
 
+    dataset: str
     dataset_id: str
     commit_id: str
     tree: str

@@ -64,7 +64,7 @@ def list_entries(
 
 @router.post("/commits/{ref:path}/urls")
 def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, deps: DepsOf) -> wire.Urls:
-    """Agents get what they were told to fill, jobs their inputs, people what their role shows them."""
+    """Agents get what is cached at their site, jobs their inputs, people what their role shows them."""
     found, commit = commit_of(deps, scope, dataset, ref)
     return urls.sign(deps, scope.actor, found, commit, body)
 

@@ -396,7 +396,7 @@ def test_a_failed_fill_is_tried_anew_for_a_job_after_a_while(deps: Deps, clock: 
     assert ensure(deps, job.id, commit) == [CachedState.FILLING]
 
 
-def test_an_agent_reads_only_what_it_fills_and_only_of_that_commit(deps: Deps) -> None:
+def test_an_agent_reads_only_what_is_cached_at_its_site_and_only_of_that_commit(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
     commit = a_commit(deps, {"a": b"1"})
@@ -413,5 +413,7 @@ def test_an_agent_reads_only_what_it_fills_and_only_of_that_commit(deps: Deps) -
     with pytest.raises(Forbidden):
         urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
     carry_out(deps, agent)
+    assert set(urls.sign(deps, actor, dataset, commit, own).pages) == {commit.tree}
+    elsewhere = Actor(kind=ActorKind.AGENT, name="other", agent_id="other", site_id="other")
     with pytest.raises(Forbidden):
-        urls.sign(deps, actor, dataset, commit, own)
+        urls.sign(deps, elsewhere, dataset, commit, own)

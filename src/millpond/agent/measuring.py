@@ -1,0 +1,71 @@
+"""What trees share on the volumes that this agent tends, measured where the server does not know it yet."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from millpond.agent.threads import in_thread
+from millpond.agent.volumes import Volumes
+from millpond.cache.measure import Share, measure
+from millpond.cache.volume import CommitPlace
+from millpond.errors import MillError
+from millpond.wire.agent import DesiredMeasure, DesiredVolume, ProjectShares, ShareSeen
+
+log = logging.getLogger(__name__)
+
+# One project of one volume, and the commits of it that are asked for.
+_Key = tuple[str, str, tuple[tuple[str, str], ...]]
+
+
+class Measuring:
+    """Measures each thing asked for once, one after the other; `changed` is called when there is something to tell."""
+
+    def __init__(self, volumes: Volumes, changed: Callable[[], None]) -> None:
+        self._volumes = volumes
+        self._changed = changed
+        self._wanted: list[_Key] = []
+        self._found: dict[_Key, ProjectShares] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def reconcile(self, desired: Sequence[DesiredVolume]) -> None:
+        self._wanted = [_key(volume.id, wanted) for volume in desired for wanted in volume.measure]
+        self._found = {key: found for key, found in self._found.items() if key in self._wanted}
+        if (self._task is None or self._task.done()) and self._next() is not None:
+            self._task = asyncio.create_task(self._measure(), name="measure")
+
+    def shares_on(self, volume_id: str) -> list[ProjectShares]:
+        return [found for key, found in self._found.items() if key[0] == volume_id]
+
+    def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _measure(self) -> None:
+        while (key := self._next()) is not None:
+            volume_id, project_id, commits = key
+            volume = self._volumes.healthy(volume_id)
+            if volume is None:
+                return  # asked again when it is well
+            places = [CommitPlace(project_id, dataset_id, commit_id) for dataset_id, commit_id in commits]
+            try:
+                found = await in_thread(partial(measure, volume, places))
+            except MillError as error:
+                log.warning("measuring failed: volume=%s %s", volume_id, error.message)
+                return
+            self._found[key] = _seen(project_id, commits, found)
+            self._changed()
+
+    def _next(self) -> _Key | None:
+        return next((key for key in self._wanted if key not in self._found), None)
+
+
+def _key(volume_id: str, wanted: DesiredMeasure) -> _Key:
+    return volume_id, wanted.project_id, tuple(wanted.commits)
+
+
+def _seen(project_id: str, commits: Sequence[tuple[str, str]], found: Sequence[Share]) -> ProjectShares:
+    shares = [ShareSeen(commits=sorted(one.commits), bytes=one.bytes, inodes=one.inodes) for one in found]
+    return ProjectShares(project_id=project_id, commits=[commit for _, commit in commits], shares=shares)

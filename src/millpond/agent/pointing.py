@@ -1,0 +1,57 @@
+"""Keeps the names of branches on the volumes that this agent tends leading to their commits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from millpond.agent.threads import in_thread
+from millpond.agent.volumes import Volumes
+from millpond.cache.pointers import Pointer, point
+from millpond.cache.volume import CommitPlace
+from millpond.errors import MillError
+from millpond.wire.agent import DesiredPointer, DesiredVolume
+
+log = logging.getLogger(__name__)
+
+
+class Pointing:
+    def __init__(self, volumes: Volumes) -> None:
+        self._volumes = volumes
+        self._wanted: dict[str, tuple[Pointer, ...]] = {}
+        self._done: dict[str, tuple[Pointer, ...]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def reconcile(self, desired: Sequence[DesiredVolume]) -> None:
+        """Volumes that this agent no longer tends are forgotten: whoever does so now knows where names lead."""
+        self._wanted = {one.id: tuple(map(_pointer, one.pointers)) for one in desired if one.tended}
+        self._done = {key: pointers for key, pointers in self._done.items() if key in self._wanted}
+        if (self._task is None or self._task.done()) and self._next() is not None:
+            self._task = asyncio.create_task(self._point(), name="branches")
+
+    def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _point(self) -> None:
+        while (volume_id := self._next()) is not None:
+            volume, wanted = self._volumes.healthy(volume_id), self._wanted[volume_id]
+            if volume is None:
+                return  # asked again when it is well
+            try:
+                await in_thread(partial(point, volume, wanted))
+            except MillError as error:
+                # Names for people: nothing else depends on them. Tried again when they change.
+                log.warning("names of branches not set: volume=%s %s", volume_id, error.message)
+            self._done[volume_id] = wanted
+
+    def _next(self) -> str | None:
+        wanted = self._wanted.items()
+        return next((key for key, pointers in wanted if self._done.get(key) != pointers), None)
+
+
+def _pointer(desired: DesiredPointer) -> Pointer:
+    place = CommitPlace(desired.project_id, desired.dataset_id, desired.commit_id)
+    return Pointer(desired.project, desired.dataset, desired.branch, place)
