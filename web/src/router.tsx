@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import type { CacheFilter } from "./api/caches";
 import { queries, signedOut } from "./api/client";
 import type { DatasetFilter } from "./api/datasets";
 import type { JobFilter } from "./api/jobs";
@@ -18,6 +19,7 @@ import { NotFound } from "./components/NotFound";
 import { Shell } from "./components/Shell/Shell";
 import { basePath } from "./lib/base";
 import { flag, oneOf, ownPath, text } from "./lib/search";
+import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { JOB_STATES } from "./pages/Job/parts/states";
 import { Login } from "./pages/Session/Login";
 
@@ -32,6 +34,10 @@ interface DatasetSearch {
   file?: string;
   before?: string;
   after?: string;
+}
+
+interface VolumeSearch {
+  range?: UsageRange;
 }
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotFound /> });
@@ -93,7 +99,25 @@ const dataset = createRoute({
 const caches = createRoute({
   getParentRoute: () => signedIn,
   path: "/caches",
+  validateSearch: (raw: Raw): CacheFilter => ({
+    volume: text(raw, "volume"),
+    project: text(raw, "project"),
+    dataset: text(raw, "dataset"),
+  }),
   component: lazyRouteComponent(() => import("./pages/Cache/List"), "CacheList"),
+});
+
+const volume = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/caches/$volume",
+  validateSearch: (raw: Raw): VolumeSearch => ({ range: oneOf(raw, "range", USAGE_RANGES) }),
+  component: lazyRouteComponent(() => import("./pages/Cache/VolumeDetails"), "VolumeDetails"),
+});
+
+const topology = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/topology",
+  component: lazyRouteComponent(() => import("./pages/Topology/Topology"), "TopologyPage"),
 });
 
 const sources = createRoute({
@@ -176,6 +200,8 @@ const pages = [
   datasets,
   dataset,
   caches,
+  volume,
+  topology,
   sources,
   jobs,
   job,

@@ -9,7 +9,7 @@ export interface CacheFilter {
 }
 
 export function refreshCaches(): Promise<unknown> {
-  const nouns = ["caches", "volumes", "evictions", "commits", "commit", "datasets"];
+  const nouns = ["caches", "volumes", "evictions", "commits", "commit", "datasets", "summary", "usage"];
   return Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
 

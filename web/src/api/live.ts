@@ -8,8 +8,8 @@ export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
   datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
-  caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home"],
-  jobs: ["jobs", "home", "computes", "runs"],
+  caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home", "summary", "topology"],
+  jobs: ["jobs", "home", "computes", "runs", "topology"],
   sources: ["sources", "connections"],
 };
 

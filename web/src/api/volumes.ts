@@ -18,10 +18,12 @@ export const volumesQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
-export const sitesQuery = queryOptions({
-  queryKey: ["sites"],
-  queryFn: () => take(api.GET("/api/v1/sites", { params: { query: { limit: 1000 } } })),
-});
+export const volumeQuery = (volume: string) =>
+  queryOptions({
+    queryKey: ["volumes", volume],
+    queryFn: () => take(api.GET("/api/v1/volumes/{volume}", { params: { path: { volume } } })),
+    refetchInterval: 15_000,
+  });
 
 export function useChangeVolume() {
   return useMutation({

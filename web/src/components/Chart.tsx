@@ -1,8 +1,8 @@
-import { ActionIcon, Group, Paper, Text, Title, Tooltip } from "@mantine/core";
+import { ActionIcon, Box, Group, Paper, Text, Title, Tooltip } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChartLine, IconTable } from "@tabler/icons-react";
 import { ChartTable } from "./ChartTable";
-import { Plot } from "./Plot";
+import { Plot, useLineColors } from "./Plot";
 
 export interface Line {
   readonly label: string;
@@ -14,6 +14,8 @@ export interface ChartData {
   readonly x: readonly number[];
   readonly time: boolean;
   readonly lines: readonly Line[];
+  /** What the drawing spans, where that is more than its points do. */
+  readonly span?: readonly [number, number];
 }
 
 interface Props {
@@ -36,9 +38,11 @@ export function Chart({ title, data, format, note }: Props) {
           {title}
         </Title>
         <Group gap="xs" wrap="nowrap">
-          <Text size="sm" className="mono">
-            {summary}
-          </Text>
+          {data.lines.length === 1 && (
+            <Text size="sm" className="mono">
+              {summary}
+            </Text>
+          )}
           <Tooltip label={label}>
             <ActionIcon
               variant="subtle"
@@ -52,6 +56,7 @@ export function Chart({ title, data, format, note }: Props) {
           </Tooltip>
         </Group>
       </Group>
+      {data.lines.length > 1 && <Newest lines={data.lines} format={format} />}
       {table ? (
         <ChartTable title={title} data={data} format={format} />
       ) : (
@@ -63,6 +68,26 @@ export function Chart({ title, data, format, note }: Props) {
         </Text>
       )}
     </Paper>
+  );
+}
+
+/** What each line is, and where it is now. */
+function Newest({ lines, format }: Pick<ChartData, "lines"> & Pick<Props, "format">) {
+  const colors = useLineColors();
+  return (
+    <Group gap="2px 14px" mb={4}>
+      {lines.map((line, index) => {
+        const value = lastOf(line.values);
+        return (
+          <Group key={line.label} gap={5} wrap="nowrap">
+            <Box w={10} h={10} bg={colors[index % colors.length]} style={{ borderRadius: 2 }} aria-hidden />
+            <Text size="xs">
+              {line.label} <span className="mono">{value === null ? "–" : format(value)}</span>
+            </Text>
+          </Group>
+        );
+      })}
+    </Group>
   );
 }
 

@@ -7,6 +7,11 @@ import type { ChartData } from "./Chart";
 const HEIGHT = 180;
 const COLORS = { light: ["#0b7285", "#d9480f", "#5f3dc4"], dark: ["#3bc9db", "#ff922b", "#b197fc"] };
 
+/** The colours of the lines, in their order. */
+export function useLineColors(): readonly string[] {
+  return COLORS[useComputedColorScheme("light")];
+}
+
 interface Props {
   label: string;
   data: ChartData;
@@ -26,7 +31,7 @@ export function Plot({ label, data, format }: Props) {
   useEffect(() => {
     if (!place.current) return;
     const made = new uPlot(
-      optionsFor(labels.split("\0"), newest.current.time, scheme, format),
+      optionsFor(labels.split("\0"), () => newest.current, scheme, format),
       [[]],
       place.current,
     );
@@ -56,18 +61,20 @@ export function Plot({ label, data, format }: Props) {
 
 function optionsFor(
   labels: string[],
-  time: boolean,
+  shown: () => ChartData,
   scheme: "light" | "dark",
   format: (value: number) => string,
 ): uPlot.Options {
+  const { time } = shown();
   const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
   const grid = { stroke: scheme === "dark" ? "#34383d" : "#e3e7ea", width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, font: "11px system-ui" };
   return {
     width: 300,
     height: HEIGHT,
-    legend: { show: labels.length > 1, live: false },
-    scales: { x: { time } },
+    // The chart names its lines itself.
+    legend: { show: false },
+    scales: { x: { time, range: (_, least, greatest) => spanOf(shown(), least, greatest) } },
     cursor: { drag: { x: true, y: false } },
     axes: [
       { ...axis, size: time ? 44 : 28 },
@@ -84,6 +91,10 @@ function optionsFor(
       })),
     ],
   };
+}
+
+function spanOf({ span }: ChartData, least: number, greatest: number): uPlot.Range.MinMax {
+  return span ? [span[0], span[1]] : [least, greatest];
 }
 
 /** Room for the longest tick: digits of the axis font are a little over six pixels wide. */

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatElapsed, formatGpus, formatSeconds, formatUsed, plural } from "./quantity";
+import {
+  formatBandwidth,
+  formatBytes,
+  formatElapsed,
+  formatGpus,
+  formatRate,
+  formatSeconds,
+  formatUsed,
+  plural,
+} from "./quantity";
 // Checked against the server's own functions by tests/unit/model/test_quantity_vectors.py.
 import vectors from "./quantity.vectors.json";
 
@@ -21,6 +30,14 @@ describe("formatUsed", () => {
     expect(formatUsed(0, 0)).toBe("0/0 B");
     expect(formatUsed(500_000, 2_000_000)).toBe("0.50/2.00 MB");
   });
+});
+
+it("writes links in bits and throughput in bytes, as the command line does", () => {
+  expect(formatBandwidth(10_000_000_000)).toBe("10 Gbit/s");
+  expect(formatBandwidth(400_000_000)).toBe("400 Mbit/s");
+  expect(formatBandwidth(2_500_000_000_000)).toBe("2.5 Tbit/s");
+  expect(formatBandwidth(12)).toBe("12 bit/s");
+  expect(formatRate(118_000_000.4)).toBe("118.0 MB/s");
 });
 
 it("shows running time in whole seconds", () => {

@@ -38,6 +38,26 @@ export function formatUsed(used: number, whole: number): string {
   return `${(used / size).toFixed(digits)}/${(whole / size).toFixed(digits)} ${unit}`;
 }
 
+/** `118.0 MB/s` */
+export function formatRate(bytesPerSecond: number): string {
+  return `${formatBytes(Math.round(bytesPerSecond))}/s`;
+}
+
+const BIT_UNITS = [
+  ["Tbit/s", 1e12],
+  ["Gbit/s", 1e9],
+  ["Mbit/s", 1e6],
+  ["kbit/s", 1e3],
+] as const;
+
+/** `10 Gbit/s`, as links are known by. */
+export function formatBandwidth(bitsPerSecond: number): string {
+  for (const [unit, size] of BIT_UNITS) {
+    if (bitsPerSecond >= size) return `${Number((bitsPerSecond / size).toPrecision(4))} ${unit}`;
+  }
+  return `${bitsPerSecond} bit/s`;
+}
+
 /** `0.4 s`, `33 m 54 s`, `2 h 5 m`, `3 d 4 h`. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${oneDecimal(seconds)} s`;

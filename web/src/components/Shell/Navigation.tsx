@@ -46,5 +46,6 @@ function PlaceLink({ place, onNavigate }: { place: Place; onNavigate: () => void
 /** A page below a noun belongs to it, although its address begins with the project: /projects/x/jobs/y. */
 export function isWithin(place: string, pathname: string): boolean {
   const below = /^\/projects\/[^/]+\/(datasets|jobs|runs)\//.exec(pathname);
-  return below ? place === `/${below[1]}` : place === pathname;
+  if (below) return place === `/${below[1]}`;
+  return place === pathname || (place !== "/" && pathname.startsWith(`${place}/`));
 }

@@ -11,6 +11,7 @@ import {
   IconPlayerPlay,
   IconRipple,
   IconTimeline,
+  IconTopologyStar3,
   IconUsers,
 } from "@tabler/icons-react";
 
@@ -23,6 +24,7 @@ export interface Place {
     | "/jobs"
     | "/runs"
     | "/compute"
+    | "/topology"
     | "/projects"
     | "/tokens"
     | "/users"
@@ -54,6 +56,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
       { to: "/compute", label: "Compute", icon: IconCpu },
+      { to: "/topology", label: "Topology", icon: IconTopologyStar3, keys: "g t" },
     ],
   },
   {

@@ -1,19 +1,26 @@
-import { Stack, Text, Title } from "@mantine/core";
+import { Group, Select, Stack, Text } from "@mantine/core";
 import { IconRipple } from "@tabler/icons-react";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { cachesQuery } from "../../api/caches";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { CacheFilter } from "../../api/caches";
 import { datasetTotalsQuery } from "../../api/datasets";
+import type { Volume } from "../../api/shapes";
 import { volumesQuery } from "../../api/volumes";
 import { EmptyState } from "../../components/EmptyState";
+import { Filter } from "../../components/Filter";
 import { Loaded } from "../../components/Loaded";
-import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
+import { ProjectSelect } from "../../components/ProjectSelect";
 import { WaitingCards } from "../../components/Waiting";
 import { formatUsed } from "../../lib/quantity";
-import { CachedTable } from "./parts/CachedTable";
+import { CachedCommits } from "./parts/CachedCommits";
 import { Evictions } from "./parts/Evictions";
+import { RunningFills } from "./parts/RunningFills";
+import { Summary } from "./parts/Summary";
 import { NewVolumeButton } from "./parts/VolumeActions";
 import { VolumeCards } from "./parts/VolumeCards";
+
+const route = getRouteApi("/in/caches");
 
 export function CacheList() {
   const volumes = useQuery(volumesQuery);
@@ -42,11 +49,7 @@ export function CacheList() {
               command="mill volume add fast /mnt/fast"
             />
           ) : (
-            <Stack gap="xl">
-              <VolumeCards volumes={items} />
-              <CachedCommits />
-              <Evictions />
-            </Stack>
+            <Overview volumes={items} />
           )
         }
       </Loaded>
@@ -54,25 +57,44 @@ export function CacheList() {
   );
 }
 
-function CachedCommits() {
-  const caches = useInfiniteQuery(cachesQuery({}));
+function Overview({ volumes }: { volumes: Volume[] }) {
+  const filter = route.useSearch();
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Cached commits
-      </Title>
-      <Paged
-        result={caches}
-        empty={
-          <EmptyState
-            icon={IconRipple}
-            sentence="Nothing is cached yet: open a dataset and press Cache on a commit, once for everybody."
-            command="mill cache add my-data"
-          />
-        }
-      >
-        {(cached) => <CachedTable cached={cached} />}
-      </Paged>
-    </section>
+    <Stack gap="xl">
+      <Summary />
+      <RunningFills />
+      <VolumeCards volumes={volumes} />
+      <CachedCommits filter={filter} narrowing={<Narrowing filter={filter} volumes={volumes} />} />
+      <Evictions />
+    </Stack>
+  );
+}
+
+/** Which cached commits are listed; in the address, so that a list can be sent to a colleague. */
+function Narrowing({ filter, volumes }: { filter: CacheFilter; volumes: Volume[] }) {
+  const navigate = route.useNavigate();
+  const change = (part: CacheFilter) =>
+    navigate({ search: { ...filter, ...part }, replace: true, resetScroll: false });
+  return (
+    <Group gap="xs">
+      <Filter
+        label="Dataset"
+        value={filter.dataset ?? ""}
+        onChange={(dataset) => change({ dataset: dataset || undefined })}
+      />
+      <ProjectSelect value={filter.project} onChange={(project) => change({ project })} />
+      {volumes.length > 1 && (
+        <Select
+          aria-label="Volume"
+          placeholder="All volumes"
+          data={volumes.map((volume) => volume.name)}
+          value={filter.volume ?? null}
+          onChange={(volume) => change({ volume: volume ?? undefined })}
+          clearable
+          clearButtonProps={{ "aria-label": "All volumes" }}
+          w={180}
+        />
+      )}
+    </Group>
   );
 }

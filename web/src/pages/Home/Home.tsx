@@ -1,12 +1,12 @@
-import { Group, Paper, Progress, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Group, Progress, SimpleGrid, Stack, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
 import { datasetTotalsQuery } from "../../api/datasets";
 import { homeQuery } from "../../api/home";
 import type { Home as HomeShape } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
+import { Tile } from "../../components/Tile";
 import { WaitingCards } from "../../components/Waiting";
 import { formatGpus, formatUsed } from "../../lib/quantity";
 import { JobTable } from "../Job/parts/JobTable";
@@ -90,21 +90,5 @@ function Numbers({ home }: { home: HomeShape }) {
         <Progress value={cached} mt={6} color="cyan.7" aria-label="Share of the volumes in use" />
       </Tile>
     </SimpleGrid>
-  );
-}
-
-function Tile({ label, link, children }: { label: string; link: ReactNode; children: ReactNode }) {
-  return (
-    <Paper withBorder p="md">
-      <Group justify="space-between" align="flex-start" wrap="nowrap">
-        <Text size="sm" c="dimmed">
-          {label}
-        </Text>
-        {link}
-      </Group>
-      <Text component="div" size="xl" fw={650} mt={4}>
-        {children}
-      </Text>
-    </Paper>
   );
 }

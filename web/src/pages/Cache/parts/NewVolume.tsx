@@ -1,7 +1,8 @@
 import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
-import { sitesQuery, useAddVolume } from "../../../api/volumes";
+import { sitesQuery } from "../../../api/topology";
+import { useAddVolume } from "../../../api/volumes";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { shellQuote } from "../../../lib/names";

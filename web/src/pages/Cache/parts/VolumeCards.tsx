@@ -1,10 +1,10 @@
-import { Alert, Group, Paper, SimpleGrid, Text, Title } from "@mantine/core";
-import { IconAlertTriangle } from "@tabler/icons-react";
+import { Group, Paper, SimpleGrid, Text, Title } from "@mantine/core";
 import type { Volume } from "../../../api/shapes";
-import { Capacity } from "../../../components/Capacity";
 import { Status } from "../../../components/Status";
+import { TextLink } from "../../../components/TextLink";
 import { formatSeconds, plural } from "../../../lib/quantity";
 import { VolumeActions } from "./VolumeActions";
+import { VolumeSpace } from "./VolumeSpace";
 
 export function VolumeCards({ volumes }: { volumes: Volume[] }) {
   return (
@@ -19,26 +19,20 @@ export function VolumeCards({ volumes }: { volumes: Volume[] }) {
 function VolumeCard({ volume }: { volume: Volume }) {
   return (
     <Paper withBorder p="md" component="section" data-testid="volume">
-      <Group justify="space-between" mb="xs">
+      <Group justify="space-between" mb="xs" align="flex-start">
         <div>
           <Title order={2} size="h4">
-            {volume.name}
+            <TextLink to="/caches/$volume" params={{ volume: volume.name }} inherit>
+              {volume.name}
+            </TextLink>
           </Title>
-          <Text size="sm" c="dimmed">
-            <span className="mono">{volume.path}</span> at {volume.site}
+          <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
+            <span className="mono">{volume.path}</span> at {volume.site} · {volume.tier}
           </Text>
         </div>
         <Status state={volume.connected ? "connected" : "away"} />
       </Group>
-      {volume.problem && (
-        <Alert color="red" icon={<IconAlertTriangle />} mb="sm" title={volume.problem} role="alert" />
-      )}
-      <Capacity
-        used={volume.used_bytes}
-        reserved={volume.reserve_bytes}
-        free={volume.free_bytes}
-        total={volume.capacity_bytes}
-      />
+      <VolumeSpace volume={volume} />
       <Group justify="space-between" mt="sm">
         <Text size="sm">
           {plural(volume.cached_commits, "Cached Commit")} · cleared after{" "}

@@ -1,0 +1,55 @@
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { api, queries, take } from "./client";
+import type { LinkPut } from "./shapes";
+
+export const sitesQuery = queryOptions({
+  queryKey: ["sites"],
+  queryFn: () => take(api.GET("/api/v1/sites", { params: { query: { limit: 1000 } } })),
+});
+
+export const topologyQuery = queryOptions({
+  queryKey: ["topology"],
+  queryFn: () => take(api.GET("/api/v1/topology")),
+  // Computes and volumes come and go without an event.
+  refetchInterval: 15_000,
+});
+
+function refreshTopology(): Promise<unknown> {
+  return Promise.all(
+    ["topology", "sites", "volumes"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),
+  );
+}
+
+export function useAddSite() {
+  return useMutation({
+    mutationFn: (name: string) => take(api.POST("/api/v1/sites", { body: { name } })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export function useRemoveSite() {
+  return useMutation({
+    mutationFn: (site: string) => take(api.DELETE("/api/v1/sites/{site}", { params: { path: { site } } })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export interface Ends {
+  a: string;
+  b: string;
+}
+
+export function usePutLink() {
+  return useMutation({
+    mutationFn: ({ a, b, ...body }: Ends & LinkPut) =>
+      take(api.PUT("/api/v1/links/{a}/{b}", { params: { path: { a, b } }, body })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export function useRemoveLink() {
+  return useMutation({
+    mutationFn: ({ a, b }: Ends) => take(api.DELETE("/api/v1/links/{a}/{b}", { params: { path: { a, b } } })),
+    onSuccess: refreshTopology,
+  });
+}
