@@ -14,18 +14,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, repeat
+from operator import mul
 from pathlib import Path
 
 from millpond.errors import Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
-from millpond.lake.pages import LeafPage
+from millpond.lake.pages import LeafPage, Row, entry_of
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
-from millpond.lake.writing import Blob, Order, ReadRange, Use, contents, write_range
+from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, orders, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -107,8 +108,8 @@ def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
 class _Parts:
     """A file written in parts, in any order; the last one finishes it."""
 
-    def __init__(self, entry: Entry, count: int) -> None:
-        self.entry = entry
+    def __init__(self, kind: Kind, count: int) -> None:
+        self.kind = kind
         self._left = count
         self._lock = threading.Lock()
 
@@ -118,8 +119,8 @@ class _Parts:
             return self._left == 0
 
 
-# What is written with the content of one blob: whole entries, and parts of large files with their offsets.
-_Uses = dict[bytes, list[Entry | tuple[_Parts, int]]]
+# What is written with the content of each blob.
+_Uses = dict[bytes, list[Use]]
 
 
 class _Fetch:
@@ -140,6 +141,8 @@ class _Fetch:
         self._options = options
         self._meter = meter
         self._writing: deque[Future[None]] = deque()
+        # Large files by path, from their beginning to their last part.
+        self._parts: dict[bytes, _Parts] = {}
         count = options.processes if options.processes is not None else processes_for(crew_for)
         workers = max(_WORKERS, orders_at_once(count))
         self._pool, self._readers = ThreadPoolExecutor(workers, "fetch"), ThreadPoolExecutor(_WORKERS, "fetch-plan")
@@ -159,15 +162,17 @@ class _Fetch:
         # The locators of pages of which nothing is left to fetch are not needed.
         for found in self._readers.map(self._source.locator, [page_id for page_id, left in wanted.items() if left]):
             places.update(found)
-        for entry in chain.from_iterable(wanted.values()):
-            if entry.content == Content.EXTERNAL:
-                external.append(entry)
+        for row in chain.from_iterable(wanted.values()):
+            path, kind, content, size, digest = row
+            if content == Content.BLOB:
+                uses[digest].append((path, kind, size, None))
             else:
-                (large if entry.content == Content.CHUNKS else uses[entry.digest]).append(entry)
+                (large if content == Content.CHUNKS else external).append(entry_of(row))
         self._plan_large(large, places, uses)
         for segment in segments(_found(uses, places)):
-            self._wait(self._most)
-            self._writing.append(self._pool.submit(self._write, segment, uses))
+            for order in orders(segment, uses):
+                self._wait(self._most)
+                self._writing.append(self._pool.submit(self._write, order))
         self._read_external(external)
 
     def finish(self) -> None:
@@ -185,15 +190,16 @@ class _Fetch:
         found = zip(leaves, pages, strict=True)
         return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
 
-    def _left(self, page: LeafPage) -> list[Entry]:
-        """The entries of a leaf that must be fetched, in order; whatever else it names is made."""
-        only = self._options.only
-        left: list[Entry] = []
-        for entry in page.entries():
-            if only is None or only(entry.path):
-                self._into.make_parents(entry.path)
-                if not self._is_done(entry):
-                    left.append(entry)
+    def _left(self, page: LeafPage) -> list[Row]:
+        """What of a leaf must be fetched, in order; whatever else it names is made."""
+        only, local = self._options.only, self._options.local
+        left: list[Row] = []
+        for row in page.rows():
+            if only is None or only(row[0]):
+                self._into.make_parents(row[0])
+                # Most are left: asking first whether one can be anything else takes less than making its entry.
+                if (local is None and row[2] != Content.NOTHING) or not self._is_done(entry_of(row)):
+                    left.append(row)
         return left
 
     def _is_done(self, entry: Entry) -> bool:
@@ -217,7 +223,7 @@ class _Fetch:
     def _plan_large(self, large: list[Entry], places: Mapping[bytes, BlobPlace], uses: _Uses) -> None:
         """Read the chunk lists of large files, make the files, and note where each chunk belongs."""
         lists: dict[bytes, ChunkList] = {}
-        wanted = segments(_found({entry.digest: [] for entry in large}, places))
+        wanted = segments(_found({entry.digest: [] for entry in large}, places)) if large else ()
         for found in self._readers.map(self._chunk_lists, wanted):
             lists.update(found)
         for entry in large:
@@ -225,29 +231,26 @@ class _Fetch:
             if chunks.size != entry.size:
                 raise Corrupt(f"The chunks of {to_text(entry.path)!r} do not add up to its size.")
             self._into.begin_file(entry.path, entry.size)
-            parts = _Parts(entry, len(chunks.digests))
+            self._parts[entry.path] = _Parts(entry.kind, len(chunks.digests))
             offset = 0
             for digest, length in zip(chunks.digests, chunks.lengths, strict=True):
-                uses[digest].append((parts, offset))
+                uses[digest].append((entry.path, int(entry.kind), entry.size, offset))
                 offset += length
 
     def _chunk_lists(self, segment: Segment) -> dict[bytes, ChunkList]:
-        order, read = _order(segment, {}), self._reading(segment.pack_id)
-        data = read(segment.start, segment.end)
+        order, read = order_of(segment.pack_id, segment.places, ()), self._reading(segment.pack_id)
+        data = read(order.start, order.end)
         self._meter.add(sent=len(data))
-        return {blob.digest: decode_chunk_list(content) for blob, content in contents(order, data, read)}
+        return dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
 
-    def _write(self, segment: Segment, uses: _Uses) -> None:
+    def _write(self, order: Order) -> None:
         """Read one range and write what is in it: by a process of the crew, or here."""
-        order = _order(segment, uses)
         if self._crew is None or not self._send(order):
             read = self._reading(order.pack_id)
             write_range(order, read(order.start, order.end), read, self._into)
-        files = written = 0
-        for place in segment.places:
-            for use in uses[place.digest]:
-                files += isinstance(use, Entry) or self._is_finished(use[0])
-                written += place.raw
+        counts = [len(uses) for uses in order.uses]
+        written = sum(map(mul, counts, order.raw))
+        files = sum(counts) - (self._unfinished(order) if self._parts else 0)
         self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
     def _send(self, order: Order) -> bool:
@@ -258,12 +261,19 @@ class _Fetch:
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)
 
-    def _is_finished(self, parts: _Parts) -> bool:
-        """Whether this was the last part of its file, which is given its mode and time then."""
-        last = parts.is_last()
-        if last:
-            self._into.end_file(parts.entry.path, parts.entry.kind)
-        return last
+    def _unfinished(self, order: Order) -> int:
+        """How many of its uses are parts of files that wait for more. Whole ones are given their mode and time."""
+        count = 0
+        for path, _, _, offset in chain.from_iterable(order.uses):
+            if offset is None:
+                continue
+            parts = self._parts[path]
+            if parts.is_last():
+                self._into.end_file(path, parts.kind)
+                del self._parts[path]
+            else:
+                count += 1
+        return count
 
     def _read_external(self, entries: list[Entry]) -> None:
         """Several at a time; each is cut as a plain file would be, so that it is known what came."""
@@ -293,25 +303,3 @@ def _found(uses: _Uses, places: Mapping[bytes, BlobPlace]) -> list[BlobPlace]:
         return [places[digest] for digest in uses]
     except KeyError as error:
         raise Corrupt(f"No locator says where blob {error.args[0].hex()[:12]} lies.") from error
-
-
-def _order(segment: Segment, uses: _Uses) -> Order:
-    blobs = [
-        Blob(
-            place.digest,
-            place.offset,
-            place.stored,
-            place.raw,
-            place.encoding,
-            [_use(use) for use in uses.get(place.digest, ())],
-        )
-        for place in segment.places
-    ]
-    return Order(segment.pack_id, segment.start, segment.end, blobs)
-
-
-def _use(use: Entry | tuple[_Parts, int]) -> Use:
-    if isinstance(use, Entry):
-        return Use(use.path, int(use.kind), use.size)
-    parts, offset = use
-    return Use(parts.entry.path, int(parts.entry.kind), parts.entry.size, offset)

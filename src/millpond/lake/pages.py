@@ -86,8 +86,7 @@ class LeafPage:
         )
 
     def entries(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
-        for path, kind, content, size, digest in islice(self.rows(), start, end):
-            yield Entry(path, _KINDS[kind], size, _CONTENTS[content], digest)
+        return map(entry_of, islice(self.rows(), start, end))
 
     def rows(self) -> Iterator[Row]:
         """The entries as plain tuples, which are compared by the thousand in no time."""
@@ -136,6 +135,11 @@ class IndexPage:
 
 
 Page = LeafPage | IndexPage
+
+
+def entry_of(row: Row) -> Entry:
+    path, kind, content, size, digest = row
+    return Entry(path, _KINDS[kind], size, _CONTENTS[content], digest)
 
 
 def encode_leaf(entries: Sequence[Entry]) -> bytes:

@@ -48,6 +48,7 @@ class Target:
         self.root = os.fsencode(root)
         self.read_only = read_only
         self._above: list[bytes] = []
+        self._parent = b""
         self._directories: list[bytes] = []
         self._descriptor: int | None = None
         # Modes that a new file gets exactly as asked, whatever the umask: those need no second call.
@@ -84,8 +85,9 @@ class Target:
     def make_parents(self, path: bytes) -> None:
         """Make the directories above `path`. Paths come in order, so each directory is made once."""
         parent = path.rpartition(b"/")[0]
-        if parent == (self._above[-1] if self._above else b""):
+        if parent == self._parent:
             return
+        self._parent = parent
         while self._above and not (parent + b"/").startswith(self._above[-1] + b"/"):
             self._above.pop()
         at = len(self._above[-1]) if self._above else 0
@@ -103,16 +105,21 @@ class Target:
         if self.read_only:
             self._directories.append(path)
 
-    def write_file(self, path: bytes, kind: Kind, data: Buffer) -> None:
-        """Write a whole file at once."""
+    def write_file(self, path: bytes, kind: int, data: Buffer) -> None:
+        """Write a whole file at once. Called for every small file, so it does nothing that it need not."""
         mode = self._mode(kind)
-        with _translated(path):
+        try:
             descriptor = os.open(self._place(path), _CREATE, mode, dir_fd=self._descriptor)
             try:
-                _write_all(descriptor, memoryview(data))
-                self._finish(descriptor, mode)
+                written = os.write(descriptor, data)
+                if written != len(data):
+                    _write_all(descriptor, memoryview(data)[written:])
+                if self.read_only or mode not in self.exact_modes:
+                    self._finish(descriptor, mode)
             finally:
                 os.close(descriptor)
+        except OSError as error:
+            raise _as_mill_error(path, error) from error
 
     def write_link(self, path: bytes, target: bytes) -> None:
         with _translated(path):
@@ -186,7 +193,7 @@ class Target:
     def _place(self, path: bytes) -> bytes:
         return path if self._descriptor is not None else self.root + b"/" + path
 
-    def _mode(self, kind: Kind) -> int:
+    def _mode(self, kind: int) -> int:
         mode = 0o755 if kind == Kind.EXECUTABLE else 0o644
         return mode & ~0o222 if self.read_only else mode
 

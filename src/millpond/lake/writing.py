@@ -1,51 +1,72 @@
 """What one range of a pack is needed for: every blob in it is checked, then written wherever it belongs.
 
-Orders are plain tuples, because they go to other processes by the ten thousand.
+Orders are plain tuples and columns, because they go to other processes by the ten thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Corrupt
 from millpond.lake.encoding import decode_blob
+from millpond.lake.ranges import Segment
 from millpond.lake.target import Target
+from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Kind
 
-_FILES = {kind.value: kind for kind in Kind}
+# Files written by one order. One blob may be the content of a hundred thousand: then several orders share them.
+USES_MOST = 4096
 
 # Bytes `start` to `end` (not included) of the order's pack.
 ReadRange = Callable[[int, int], Buffer]
-
-
-class Use(NamedTuple):
-    """A whole file or link of this content; with an `offset`, a part of a file that is there already."""
-
-    path: bytes
-    kind: int
-    size: int
-    offset: int | None = None
-
-
-class Blob(NamedTuple):
-    digest: bytes
-    offset: int
-    stored: int
-    raw: int
-    encoding: int
-    uses: list[Use]
+# Path, kind and size of a file or link of this content; and for a part of a file that is there already, its offset.
+Use = tuple[bytes, int, int, int | None]
 
 
 class Order(NamedTuple):
-    """One range of one pack and the blobs in it, in the order of their offsets."""
+    """One range of one pack and the blobs in it, in columns, in the order of their offsets."""
 
     pack_id: str
     start: int
     end: int
-    blobs: list[Blob]
+    digests: Sequence[bytes]
+    offsets: Sequence[int]
+    stored: Sequence[int]
+    raw: Sequence[int]
+    encodings: Sequence[int]
+    uses: Sequence[Sequence[Use]]
+
+
+def orders(segment: Segment, uses: Mapping[bytes, Sequence[Use]]) -> Iterator[Order]:
+    """Orders for all that a range is needed for; one, if that is not too much."""
+    places: list[BlobPlace] = []
+    shares: list[Sequence[Use]] = []
+    room = USES_MOST
+    for place in segment.places:
+        wanted = uses[place.digest]
+        if len(wanted) <= room:
+            places.append(place)
+            shares.append(wanted)
+            room -= len(wanted)
+            continue
+        if places:
+            yield order_of(segment.pack_id, places, shares)
+        left = iter(wanted)
+        while len(share := list(islice(left, USES_MOST))) == USES_MOST:
+            yield order_of(segment.pack_id, [place], [share])
+        places, shares, room = ([place], [share], USES_MOST - len(share)) if share else ([], [], USES_MOST)
+    if places:
+        yield order_of(segment.pack_id, places, shares)
+
+
+def order_of(pack_id: str, places: Sequence[BlobPlace], uses: Sequence[Sequence[Use]]) -> Order:
+    digests, _, offsets, stored, raw, encodings = zip(*places, strict=True)
+    end = max(offset + length for offset, length in zip(offsets, stored, strict=True))
+    return Order(pack_id, offsets[0], end, digests, offsets, stored, raw, encodings, uses)
 
 
 def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> None:
@@ -53,39 +74,36 @@ def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> No
 
     `read` is for blobs that were damaged on the way: what the store holds decides.
     """
-    for blob, content in contents(order, data, read):
-        for use in blob.uses:
-            _write(use, content, into)
+    for content, uses in zip(contents(order, data, read), order.uses, strict=True):
+        length = len(content)
+        for path, kind, size, offset in uses:
+            if offset is not None:
+                into.write_part(path, offset, content)
+            elif length != size:
+                raise Corrupt(f"{to_text(path)!r} has another size than the tree says.")
+            elif kind == Kind.SYMLINK:
+                into.write_link(path, _link_target(path, content))
+            else:
+                into.write_file(path, kind, content)
 
 
-def contents(order: Order, data: Buffer, read: ReadRange) -> Iterator[tuple[Blob, Buffer]]:
-    """Each blob with its content, checked, which is valid until the next one is asked for."""
+def contents(order: Order, data: Buffer, read: ReadRange) -> Iterator[Buffer]:
+    """The content of each blob, checked, which is valid until the next one is asked for."""
     view = memoryview(data)
-    if len(view) != order.end - order.start:
+    start = order.start
+    if len(view) != order.end - start:
         raise Corrupt(f"Pack {order.pack_id} is shorter than its locators say.")
-    for blob in order.blobs:
-        at = blob.offset - order.start
+    columns = zip(order.digests, order.encodings, order.offsets, order.stored, order.raw, strict=True)
+    for digest, encoding, offset, stored, raw in columns:
+        at = offset - start
         try:
-            yield blob, decode_blob(blob.digest, blob.encoding, view[at : at + blob.stored], blob.raw)
+            yield decode_blob(digest, encoding, view[at : at + stored], raw)
         except Corrupt:
-            again = read(blob.offset, blob.offset + blob.stored)
-            yield blob, decode_blob(blob.digest, blob.encoding, again, blob.raw)
+            yield decode_blob(digest, encoding, read(offset, offset + stored), raw)
 
 
-def _write(use: Use, content: Buffer, into: Target) -> None:
-    if use.offset is not None:
-        into.write_part(use.path, use.offset, content)
-        return
-    if len(content) != use.size:
-        raise Corrupt(f"{to_text(use.path)!r} has another size than the tree says.")
-    if use.kind == Kind.SYMLINK:
-        into.write_link(use.path, _link_target(use, content))
-    else:
-        into.write_file(use.path, _FILES[use.kind], content)
-
-
-def _link_target(use: Use, content: Buffer) -> bytes:
+def _link_target(path: bytes, content: Buffer) -> bytes:
     target = bytes(content)
     if b"\0" in target:
-        raise BadFormat(f"The link {to_text(use.path)!r} has a target that no file system can hold.")
+        raise BadFormat(f"The link {to_text(path)!r} has a target that no file system can hold.")
     return target

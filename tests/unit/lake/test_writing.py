@@ -1,0 +1,77 @@
+"""Orders: every use of every blob stands in exactly one of them, and none has too many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.errors import BadFormat, Corrupt
+from millpond.lake import writing
+from millpond.lake.digests import digest_of
+from millpond.lake.ranges import Segment
+from millpond.lake.target import Target
+from millpond.lake.writing import Order, Use, order_of, orders, write_range
+from millpond.model.dataset import BlobPlace
+from millpond.model.tree import Kind
+
+CONTENT = b"the same everywhere"
+
+
+def place(content: bytes, offset: int) -> BlobPlace:
+    return BlobPlace(digest_of(content), "p", offset, len(content), len(content), 0)
+
+
+def order(path: bytes, content: bytes, kind: Kind, size: int | None = None) -> Order:
+    uses: list[Use] = [(path, kind, len(content) if size is None else size, None)]
+    return order_of("p", [place(content, 100)], [uses])
+
+
+def no_reading(start: int, end: int) -> bytes:
+    raise AssertionError(f"{start} to {end} were read again")
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=20))
+def test_many_uses_are_shared_by_orders(counts: list[int]) -> None:
+    places = [place(b"%05d" % number, number * 5) for number in range(len(counts))]
+    uses: dict[bytes, list[Use]] = {
+        blob.digest: [(b"%d-%d" % (number, use), Kind.FILE, 5, None) for use in range(counts[number])]
+        for number, blob in enumerate(places)
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "USES_MOST", 5)
+        made = list(orders(Segment("p", 0, 5 * len(counts), places), uses))
+    assert all(1 <= sum(map(len, one.uses)) <= 5 for one in made)
+    given_out = [
+        (digest, use) for one in made for digest, some in zip(one.digests, one.uses, strict=True) for use in some
+    ]
+    assert sorted(given_out) == sorted((digest, use) for digest, some in uses.items() for use in some)
+    for one in made:
+        assert one.start == one.offsets[0]
+        assert one.end == one.offsets[-1] + one.stored[-1]
+
+
+def test_a_damaged_blob_is_read_again(tmp_path: Path) -> None:
+    one = order(b"file", CONTENT, Kind.FILE)
+    with Target(tmp_path / "t", read_only=False) as into:
+        write_range(one, b"?" * len(CONTENT), lambda start, end: CONTENT, into)
+    assert (tmp_path / "t" / "file").read_bytes() == CONTENT
+
+
+def test_what_the_store_holds_decides(tmp_path: Path) -> None:
+    wrong = b"?" * len(CONTENT)
+    with Target(tmp_path / "t", read_only=False) as into, pytest.raises(Corrupt):
+        write_range(order(b"file", CONTENT, Kind.FILE), wrong, lambda start, end: wrong, into)
+    assert not (tmp_path / "t" / "file").exists()
+
+
+def test_another_size_than_the_tree_says(tmp_path: Path) -> None:
+    with Target(tmp_path / "t", read_only=False) as into, pytest.raises(Corrupt):
+        write_range(order(b"file", CONTENT, Kind.FILE, size=3), CONTENT, no_reading, into)
+
+
+def test_a_link_that_no_file_system_can_hold(tmp_path: Path) -> None:
+    with Target(tmp_path / "t", read_only=False) as into, pytest.raises(BadFormat):
+        write_range(order(b"link", b"a\0b", Kind.SYMLINK), b"a\0b", no_reading, into)
