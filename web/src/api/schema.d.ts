@@ -44,6 +44,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cache-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan Evictions
+         * @description What goes next from each volume, when and why, if nobody uses anything until then. Nothing is done.
+         */
+        get: operations["plan_evictions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cache-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Policies */
+        get: operations["list_policies"];
+        put?: never;
+        /**
+         * Keep Branch
+         * @description Every commit the branch moves to is cached there by itself; the one before ages out. Keeping twice is once.
+         */
+        post: operations["keep_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cache-policies/{policy}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Unkeep Branch */
+        delete: operations["unkeep_branch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cache-why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why Cached
+         * @description Where a commit is cached, since when, who holds it, when it goes; or why it went or was refused.
+         */
+        get: operations["why_cached"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/caches": {
         parameters: {
             query?: never;
@@ -83,6 +161,34 @@ export interface paths {
         delete: operations["clear_cache"];
         options?: never;
         head?: never;
+        /**
+         * Change Cache
+         * @description An idle time of its own.
+         */
+        patch: operations["change_cache"];
+        trace?: never;
+    };
+    "/api/v1/caches/{cached}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold Cache
+         * @description Keep it for a time: by wish (members), or because it is read (viewers; the server says for how long).
+         */
+        post: operations["hold_cache"];
+        /**
+         * Release Cache
+         * @description End one's own holds.
+         */
+        delete: operations["release_cache"];
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -99,6 +205,26 @@ export interface paths {
         post: operations["pin_cache"];
         /** Unpin Cache */
         delete: operations["unpin_cache"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/caches/{cached}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Cache
+         * @description Hold every file against its digest, and fetch anew what is wrong; `verification` says how it goes.
+         */
+        post: operations["verify_cache"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -529,7 +655,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Dataset
-         * @description Into the bin. Refused while jobs that have not ended use it or its commits are leased; the answer says which.
+         * @description Into the bin. Refused while jobs that have not ended use it; the answer says which.
          */
         delete: operations["delete_dataset"];
         options?: never;
@@ -650,7 +776,7 @@ export interface paths {
         put?: never;
         /**
          * Sign Urls
-         * @description Agents get what they were told to fill, jobs their inputs, people what their role shows them.
+         * @description Agents get what is cached at their site, jobs their inputs, people what their role shows them.
          */
         post: operations["sign_urls"];
         delete?: never;
@@ -1613,6 +1739,27 @@ export interface paths {
         patch: operations["change_volume"];
         trace?: never;
     };
+    "/api/v1/volumes/{volume}/limits/{project}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Volume Limit
+         * @description What a project may take there at most; what it has above that goes, least recently used first.
+         */
+        put: operations["put_volume_limit"];
+        post?: never;
+        /** Delete Volume Limit */
+        delete: operations["delete_volume_limit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/volumes/{volume}/usage": {
         parameters: {
             query?: never;
@@ -1672,6 +1819,8 @@ export interface components {
         Base: {
             /** Commit Id */
             commit_id: string;
+            /** Dataset */
+            dataset: string;
             /** Dataset Id */
             dataset_id: string;
             /** Tree */
@@ -1702,6 +1851,14 @@ export interface components {
             reasons: string[];
             /** Started */
             started: boolean;
+        };
+        /**
+         * CacheChange
+         * @description `idle_seconds` of this cached commit alone; `"default"` gives it back to its dataset or volume.
+         */
+        CacheChange: {
+            /** Idle Seconds */
+            idle_seconds: number | "default";
         };
         /** CachedCommit */
         CachedCommit: {
@@ -1826,6 +1983,77 @@ export interface components {
          */
         CachedState: "filling" | "ready" | "evicting" | "failed";
         /**
+         * CacheHold
+         * @description Keep it for a time. `read` is what reading takes, for as long as the server says: viewers may do that.
+         */
+        CacheHold: {
+            /**
+             * Kind
+             * @default hold
+             * @enum {string}
+             */
+            kind: "hold" | "read";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Seconds */
+            seconds?: number | null;
+        };
+        /**
+         * CachePolicy
+         * @description `branch` is kept cached on `volume`: every new commit of it is cached by itself, the previous one ages out.
+         */
+        CachePolicy: {
+            /** Branch */
+            branch: string;
+            /** Commit Id */
+            commit_id: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem: string | null;
+            /** Project */
+            project: string;
+            /** State */
+            state: string | null;
+            /** Volume */
+            volume: string;
+        };
+        /**
+         * CachePolicyCreate
+         * @description `dataset` in written form with a branch (the default branch without one).
+         */
+        CachePolicyCreate: {
+            /** Dataset */
+            dataset: string;
+            /** Project */
+            project?: string | null;
+            /** Volume */
+            volume: string;
+        };
+        /**
+         * CacheRefusal
+         * @description The last time a commit was refused on a volume.
+         */
+        CacheRefusal: {
+            /** At */
+            at: string;
+            /** By */
+            by: string;
+            /** Reason */
+            reason: string;
+            /** Volume */
+            volume: string;
+        };
+        /**
          * CachesSummary
          * @description The header of the page of caches: volumes are everybody's, what is cached only of projects one may see.
          */
@@ -1852,6 +2080,25 @@ export interface components {
             volumes: number;
             /** Volumes Connected */
             volumes_connected: number;
+        };
+        /**
+         * CacheStep
+         * @description One cached commit that goes, or stays; names are told to those who may know them.
+         */
+        CacheStep: {
+            /** At */
+            at: string | null;
+            /** Bytes */
+            bytes: number;
+            /** Cached Id */
+            cached_id: string | null;
+            cause: components["schemas"]["Cause"] | null;
+            /** Commit Id */
+            commit_id: string | null;
+            /** Dataset */
+            dataset: string;
+            /** Reason */
+            reason: string;
         };
         /**
          * CacheUses
@@ -1902,10 +2149,30 @@ export interface components {
             /** Ended At */
             ended_at?: string | null;
             /**
+             * Examples
+             * @default []
+             */
+            examples: string[];
+            /**
+             * Extra Files
+             * @default 0
+             */
+            extra_files: number;
+            /**
+             * Fetched Bytes
+             * @default 0
+             */
+            fetched_bytes: number;
+            /**
              * Healed Files
              * @default 0
              */
             healed_files: number;
+            /**
+             * Missing Files
+             * @default 0
+             */
+            missing_files: number;
             /** Number */
             number: number;
             /** Problem */
@@ -1915,6 +2182,35 @@ export interface components {
              * @enum {string}
              */
             state: "asked" | "running" | "done" | "failed";
+        };
+        /**
+         * CacheWhy
+         * @description `reasons` hold for the commit everywhere; then each volume that has, had or refused it.
+         */
+        CacheWhy: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Reasons */
+            reasons: string[];
+            /** Volumes */
+            volumes: components["schemas"]["CacheWhyOn"][];
+        };
+        /**
+         * CacheWhyOn
+         * @description What is known of one commit on one volume, as sentences; the facts behind them beside it.
+         */
+        CacheWhyOn: {
+            cached: components["schemas"]["CachedCommit"] | null;
+            evicted: components["schemas"]["Eviction"] | null;
+            /** Reasons */
+            reasons: string[];
+            refused: components["schemas"]["CacheRefusal"] | null;
+            /** Site */
+            site: string;
+            /** Volume */
+            volume: string;
         };
         /**
          * Cause
@@ -2167,6 +2463,8 @@ export interface components {
             active_at: string;
             /** Bytes */
             bytes: number;
+            /** Cache Idle Seconds */
+            cache_idle_seconds?: number | null;
             /** Cached Commits */
             cached_commits: number;
             /** Commits */
@@ -2204,6 +2502,8 @@ export interface components {
          * @description What is null stays as it is. `retention` is the administrators' to change; `"off"` takes the rule away.
          */
         DatasetChange: {
+            /** Cache Idle Seconds */
+            cache_idle_seconds?: number | "default" | null;
             /** Description */
             description?: string | null;
             /** Name */
@@ -2292,6 +2592,8 @@ export interface components {
             project: string;
             /** Project Id */
             project_id: string;
+            /** Source */
+            source?: string | null;
             /** Tree */
             tree: string;
             /** Volume Id */
@@ -2318,6 +2620,19 @@ export interface components {
             ready: boolean;
             /** Volume Id */
             volume_id: string;
+        };
+        /**
+         * DesiredMeasure
+         * @description Measure these commits of a project: all of its published ones, so that what they share is known.
+         */
+        DesiredMeasure: {
+            /** Commits */
+            commits: [
+                string,
+                string
+            ][];
+            /** Project Id */
+            project_id: string;
         };
         /**
          * DesiredPlacement
@@ -2402,7 +2717,7 @@ export interface components {
              * Measure
              * @default []
              */
-            measure: string[];
+            measure: components["schemas"]["DesiredMeasure"][];
             /**
              * New
              * @default true
@@ -2420,6 +2735,11 @@ export interface components {
              * @default false
              */
             tended: boolean;
+            /**
+             * Visited
+             * @default false
+             */
+            visited: boolean;
         };
         /**
          * Diff
@@ -3204,6 +3524,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CachePolicy] */
+        Page_CachePolicy_: {
+            /** Items */
+            items: components["schemas"]["CachePolicy"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Commit] */
         Page_Commit_: {
             /** Items */
@@ -3320,6 +3647,13 @@ export interface components {
         Page_Volume_: {
             /** Items */
             items: components["schemas"]["Volume"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[VolumePlan] */
+        Page_VolumePlan_: {
+            /** Items */
+            items: components["schemas"]["VolumePlan"][];
             /** Next */
             next?: string | null;
         };
@@ -4513,6 +4847,33 @@ export interface components {
             /** Used Bytes */
             used_bytes: number;
         };
+        /** VolumeLimitPut */
+        VolumeLimitPut: {
+            /** Bytes */
+            bytes: number;
+        };
+        /**
+         * VolumePlan
+         * @description What the next evictions on a volume would be if nothing changed, in order, and what stays and why.
+         */
+        VolumePlan: {
+            /** Foreign Bytes */
+            foreign_bytes: number | null;
+            /** Goes */
+            goes: components["schemas"]["CacheStep"][];
+            /** High Bytes */
+            high_bytes: number;
+            /** Low Bytes */
+            low_bytes: number;
+            /** Stays */
+            stays: components["schemas"]["CacheStep"][];
+            /** Usable Bytes */
+            usable_bytes: number;
+            /** Used Bytes */
+            used_bytes: number;
+            /** Volume */
+            volume: string;
+        };
         /** VolumeSample */
         VolumeSample: {
             /** At */
@@ -4640,6 +5001,169 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditRecord_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_evictions: {
+        parameters: {
+            query?: {
+                volume?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_VolumePlan_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_policies: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                dataset?: string | null;
+                /** @description The most items in one answer. */
+                limit?: number;
+                project?: string | null;
+                volume?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CachePolicy_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keep_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CachePolicyCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachePolicy"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unkeep_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                policy: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    why_cached: {
+        parameters: {
+            query: {
+                /** @description In written form: dataset, project/dataset@ref. */
+                dataset: string;
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CacheWhy"];
                 };
             };
             /** @description A problem */
@@ -4783,6 +5307,107 @@ export interface operations {
             };
         };
     };
+    change_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cached: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CacheChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedCommit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hold_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cached: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CacheHold"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedCommit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cached: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedCommit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pin_cache: {
         parameters: {
             query?: never;
@@ -4815,6 +5440,37 @@ export interface operations {
         };
     };
     unpin_cache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cached: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedCommit"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_cache: {
         parameters: {
             query?: never;
             header?: never;
@@ -8381,6 +9037,74 @@ export interface operations {
                 "application/json": components["schemas"]["VolumeChange"];
             };
         };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_volume_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                volume: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VolumeLimitPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Volume"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_volume_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+                volume: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Successful Response */
             200: {
