@@ -73,7 +73,8 @@ class LocalFiles:
             path = base.path_of(entry)
             if path is None or not _looks_right(base.directory, path, entry):
                 continue
-            if _take(base.directory, path, entry, into):
+            take = _copy_checked if base.is_elsewhere else _take
+            if take(base.directory, path, entry, into):
                 if base.is_elsewhere:
                     self.copied_files += 1
                     self.copied_bytes += entry.size
@@ -184,6 +185,18 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
     try:
         if _clone(descriptor, entry, into):
             return True
+    finally:
+        os.close(descriptor)
+    return _copy_checked(directory, path, entry, into)
+
+
+def _copy_checked(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
+    """A copy of its own, every byte held against the digest: what comes from another volume shares nothing with it."""
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=directory)
+    except OSError:
+        return False
+    try:
         # Every byte passes through here anyway, so it is checked; external entries name no digest to check against.
         if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
             return False

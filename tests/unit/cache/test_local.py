@@ -147,6 +147,21 @@ def test_a_commit_elsewhere_is_copied_from(world: World) -> None:
     elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, is_elsewhere=True)
     filled = world.fill(V2, world.trees[0], elsewhere)
     assert (filled.copied_files, filled.linked_files) == (len(BEFORE), 0)
+    shared = set(world.inodes(V1, BEFORE).values()) & set(world.inodes(V2, BEFORE).values())
+    assert shared == set(), "two volumes share nothing, even on one file system"
+
+
+def test_what_is_damaged_elsewhere_comes_from_the_lake(world: World) -> None:
+    damaged = world.volume.commit(V1) / "same/007"
+    damaged.chmod(0o644)
+    damaged.write_bytes(data(8))
+    damaged.chmod(0o444)
+    os.utime(damaged, ns=(10**18, 10**18))
+    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, is_elsewhere=True)
+    filled = world.fill(V2, world.trees[0], elsewhere)
+    assert read_things(world.volume.commit(V2)) == sorted(BEFORE, key=lambda thing: thing.path)
+    assert filled.copied_files == len(BEFORE) - 1
+    assert filled.sent_bytes > 0
 
 
 def test_an_interrupted_attempt_is_taken_up_where_it_was(world: World) -> None:
