@@ -58,7 +58,7 @@ class Work:
 
     def progress(self, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
         """To be called by the thread that does the work: it notes how far it is, and ends it when it is not wanted."""
-        told = time.monotonic()
+        began = told = time.monotonic()
 
         def progress(moved: Moved) -> None:
             nonlocal told
@@ -66,15 +66,21 @@ class Work:
                 raise FillCancelled
             if time.monotonic() >= told + PROGRESS_SECONDS:
                 told = time.monotonic()
-                loop.call_soon_threadsafe(partial(self._advance, moved))
+                loop.call_soon_threadsafe(partial(self._advance, moved, told - began))
 
         return progress
 
-    def _advance(self, moved: Moved) -> None:
+    def _advance(self, moved: Moved, seconds: float) -> None:
         """Progress is told with the next exchange, which comes soon while something goes on; it needs no waking."""
         state = _UNDER_WAY[self.desired.want]
         if self.is_going_on and self.seen.state in (state, "failed"):
-            self.seen = self._told(state, done_bytes=moved.bytes, done_files=moved.files, sent_bytes=moved.sent)
+            done = {"done_bytes": moved.bytes, "done_files": moved.files, "sent_bytes": moved.sent, "seconds": seconds}
+            self.seen = self._told(state, **done, **self._copied(moved))
+
+    def _copied(self, moved: Moved) -> dict[str, Any]:
+        """What did not come from the lake, nearly all of it, came from the volume that the server named."""
+        source = self.desired.source
+        return {"source": source, "copied_bytes": max(0, moved.bytes - moved.sent)} if source else {}
 
     def _told(self, state: str, **found: Any) -> FillSeen:
         about = {"cached_id": self.desired.cached_id, "attempt": self.desired.attempt, "state": state}
