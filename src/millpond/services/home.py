@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millpond.db import agents, datasets, jobs, volumes
+from millpond.db import agents, datasets, jobs, volume_usage, volumes
 from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.people import Actor
+from millpond.model.topology import CacheUses
 from millpond.services import access, computes
 from millpond.services.deps import Deps
 from millpond.services.jobs import JobView, views
 from millpond.services.presence import connected_since
+from millpond.services.volume_usage import running_fills
 
 RECENT_JOBS = 10
 
@@ -29,6 +31,10 @@ class Home:
     cached_bytes: int
     volume_bytes: int
     datasets: int
+    dataset_bytes: int
+    volumes_connected: int
+    uses: CacheUses
+    fills_running: int
     computes_connected: int
     recent_jobs: Sequence[JobView]
 
@@ -41,14 +47,20 @@ def home(deps: Deps, actor: Actor) -> Home:
         connected = [view for view in computes.views(tx, agents.all_agents(tx), now) if view.connected]
         nodes = [use for view in connected for use in view.nodes]
         recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
+        count, size = datasets.totals(tx, among=among)
+        well, capacity = volumes.connected(tx, since=connected_since(now))
         return Home(
             gpus_total=sum(use.node.gpus for use in nodes),
             gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
             jobs_running=jobs.count(tx, JobFilter(projects=among, states=_RUNNING)),
             jobs_waiting=jobs.count(tx, JobFilter(projects=among, states=_WAITING)),
             cached_bytes=volumes.cached_bytes(tx, among=among),
-            volume_bytes=volumes.connected(tx, since=connected_since(now))[1],
-            datasets=datasets.totals(tx, among=among)[0],
+            volume_bytes=capacity,
+            datasets=count,
+            dataset_bytes=size,
+            volumes_connected=well,
+            uses=volume_usage.uses(tx, among=among),
+            fills_running=len(running_fills(tx, actor)),
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),
         )

@@ -198,5 +198,12 @@ class Home(Response):
     cached_bytes: int
     volume_bytes: int
     datasets: int
+    dataset_bytes: int = 0
+    volumes_connected: int = 0
+    # What the cache has saved since the beginning, of projects one may see; null while nothing was asked for.
+    hit_rate: float | None = None
+    saved_bytes: int = 0
+    saved_seconds: float = 0.0
+    fills_running: int = 0
     computes_connected: int
     recent_jobs: list[Job]

@@ -23,6 +23,12 @@ def get_home(actor: SignedIn, deps: DepsOf) -> wire.Home:
         cached_bytes=found.cached_bytes,
         volume_bytes=found.volume_bytes,
         datasets=found.datasets,
+        dataset_bytes=found.dataset_bytes,
+        volumes_connected=found.volumes_connected,
+        hit_rate=found.uses.hit_rate,
+        saved_bytes=found.uses.saved_bytes,
+        saved_seconds=found.uses.saved_seconds,
+        fills_running=found.fills_running,
         computes_connected=found.computes_connected,
         recent_jobs=[shapes.job(job) for job in found.recent_jobs],
     )
