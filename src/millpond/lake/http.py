@@ -10,6 +10,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import md5
+from http.client import HTTPException
 from typing import TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
@@ -21,14 +22,13 @@ from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import Buffer
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable, by_code
+from millpond.lake.direct import DirectReads
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _LONGEST_ADVICE = 30.0
-# Small enough to stay in the cache of the processor.
-_PIECE = 256 << 10
 
 Result = TypeVar("Result")
 
@@ -54,6 +54,7 @@ class DataPlane:
         self._sleep = sleep
         self._connections = connections
         self._pools: dict[str | None, urllib3.PoolManager] = {}
+        self._direct = DirectReads()
         self._lock = threading.Lock()
 
     def get(self, url: str) -> bytes:
@@ -68,8 +69,11 @@ class DataPlane:
 
     def read_range(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
         """The same, into memory that is there already: whoever reads many ranges holds no more than that."""
-        headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-        return self._again(url, lambda complete: self._once_into(complete, headers, into[: end - start]))
+        into = into[: end - start]
+        if proxy_for(urljoin(self._base, url)) is not None:
+            into[:] = self.get_range(url, start, end)
+            return into
+        return self._again(url, lambda complete: self._once_into(complete, start, end, into))
 
     def get_external(self, url: str, found: ExternalObject, start: int, end: int) -> bytes:
         """Bytes of an object outside the lake, exactly. ChangedOutside if it is not the one that was `found`."""
@@ -83,6 +87,7 @@ class DataPlane:
         self._request("PUT", url, data, {"Content-MD5": checksum, **(headers or {})}, 200)
 
     def close(self) -> None:
+        self._direct.close()
         for pool in self._pools.values():
             pool.clear()
 
@@ -110,25 +115,17 @@ class DataPlane:
             raise _Passing(str(error)) from error
         if answer.status == expected or _means_the_same(method, answer, headers):
             return answer.data
-        raise _failure(method, answer, url)
+        if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
+            raise _Passing("the bytes were damaged on the way")
+        raise _failure(answer.status, _seconds(answer.headers.get("Retry-After")), url)
 
-    def _once_into(self, url: str, headers: dict[str, str], into: memoryview) -> memoryview:
+    def _once_into(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
         try:
-            answer = self._pool(url).request("GET", url, headers=headers, preload_content=False)
-            if answer.status != 206 and not _means_the_same("GET", answer, headers):
-                answer.drain_conn()
-                raise _failure("GET", answer, url)
-            at = 0
-            while piece := answer.read(_PIECE, decode_content=False):
-                if at + len(piece) > len(into):
-                    answer.close()
-                    raise BadRequest(f"{_shown(url)} answered with more bytes than were asked for.")
-                into[at : at + len(piece)] = piece
-                at += len(piece)
-        except urllib3.exceptions.HTTPError as error:
-            raise _Passing(str(error)) from error
-        if at != len(into):
-            raise BadRequest(f"{_shown(url)} does not have all the bytes that were asked for.")
+            status, advice = self._direct.read(url, start, end, into)
+        except (OSError, HTTPException) as error:
+            raise _Passing(str(error) or type(error).__name__) from error
+        if status != 206:
+            raise _failure(status, _seconds(advice), url)
         return into
 
     def _external_once(self, url: str, headers: dict[str, str], found: ExternalObject, start: int, end: int) -> bytes:
@@ -161,13 +158,9 @@ class DataPlane:
         return urllib3.ProxyManager(proxy, retries=False, timeout=_TIMEOUT, maxsize=self._connections)
 
 
-def _failure(method: str, answer: urllib3.BaseHTTPResponse, url: str) -> Exception:
+def _failure(status: int, advice: float, url: str) -> Exception:
     """What an answer that is no success stands for."""
-    if answer.status in _TRANSIENT:
-        return _Passing(f"answered {answer.status}", _seconds(answer.headers.get("Retry-After")))
-    if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
-        return _Passing("the bytes were damaged on the way")
-    return _as_mill_error(answer.status, url)
+    return _Passing(f"answered {status}", advice) if status in _TRANSIENT else _as_mill_error(status, url)
 
 
 def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:

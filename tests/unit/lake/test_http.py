@@ -176,6 +176,82 @@ def test_a_range_behind_the_end_is_an_error(store: Store, plane: DataPlane) -> N
         plane.get_range("/a", 2, 9)
 
 
+@pytest.fixture
+def memory() -> memoryview:
+    return memoryview(bytearray(b"." * 16))
+
+
+def truncates_a_range(request: BaseHTTPRequestHandler) -> bool:
+    request.send_response(206)
+    request.send_header("Content-Length", "4")
+    request.end_headers()
+    request.wfile.write(b"01")
+    request.close_connection = True
+    return True
+
+
+def answers_in_chunks(*chunks: bytes) -> Fault:
+    def fault(request: BaseHTTPRequestHandler) -> bool:
+        request.send_response(206)
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        request.wfile.write(b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b"")))
+        return True
+
+    return fault
+
+
+def test_ranges_into_memory(store: Store, plane: DataPlane, memory: memoryview) -> None:
+    store.objects["/a"] = b"0123456789"
+    assert bytes(plane.read_range("/a?signature=x", 2, 6, memory)) == b"2345"
+    assert bytes(plane.read_range(f"{store.url}/a", 0, 10, memory)) == b"0123456789"
+    assert bytes(memory) == b"0123456789......", "nothing behind it is touched"
+
+
+@pytest.mark.parametrize(
+    "fault", [answers(500), answers(503), resets, truncates_a_range, answers_in_chunks(b"0", b"1")]
+)
+def test_passing_faults_of_ranges_into_memory(
+    store: Store, plane: DataPlane, memory: memoryview, waits: list[float], fault: Fault
+) -> None:
+    store.objects["/a"] = b"0123456789"
+    store.faults = [fault, fault]
+    assert bytes(plane.read_range("/a", 0, 4, memory)) == b"0123"
+    assert len(waits) == 2
+    store.faults = [resets]
+    assert bytes(plane.read_range("/a", 4, 8, memory)) == b"4567"
+    assert len(waits) == 2, "a connection that was open may be closed at any time: that is no fault"
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (answers(403), Forbidden),
+        (answers(404), NotFound),
+        (answers(302), BadRequest),
+        (answers(200), BadRequest),
+        (answers(206), BadRequest),
+        (answers_in_chunks(b"0123", b"4"), BadRequest),
+    ],
+)
+def test_lasting_errors_of_ranges_into_memory(
+    store: Store, plane: DataPlane, memory: memoryview, fault: Fault, expected: type[MillError]
+) -> None:
+    store.objects["/a"] = b"0123456789"
+    store.faults = [fault]
+    with pytest.raises(expected):
+        plane.read_range("/a?signature=secret", 0, 4, memory)
+    assert len(store.requests) == 1
+    assert bytes(plane.read_range("/a", 0, 4, memory)) == b"0123"
+
+
+def test_advice_to_wait_for_a_range(store: Store, plane: DataPlane, memory: memoryview, waits: list[float]) -> None:
+    store.objects["/a"] = b"0123456789"
+    store.faults = [answers(503, Retry_After="7")]
+    plane.read_range("/a", 0, 4, memory)
+    assert waits == [7.0]
+
+
 def test_a_server_that_is_down(plane: DataPlane, store: Store) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
