@@ -1,0 +1,123 @@
+"""Which volume a commit goes to, as a table: the candidates, the order of those that can take it, and the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from millpond.decide.near import Serves
+from millpond.decide.volume_choice import Candidate, choose_volume
+from millpond.model.volume import CachedState
+
+GB = 10**9
+NEAR = Serves(True, True, "both are at site east")
+FAR = Serves(False, True, "no link between east and west is known")
+UNSEEN = Serves(True, False, "gpu does not see it as a mount")
+
+
+def a(name: str, **changes: Any) -> Candidate:
+    """A volume with 100 GB free to which 10 GB would be fetched."""
+    return replace(Candidate(name, name, free_bytes=100 * GB, fetch_bytes=10 * GB), **changes)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    candidates: tuple[Candidate, ...]
+    ranked: tuple[str, ...]
+    # Parts of the reasons for the first.
+    why: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+SCENARIOS = [
+    Scenario("no volumes", (), ()),
+    Scenario("the only one", (a("x"),), ("x",), ("x can take it", "100.0 GB are free there")),
+    Scenario("the most room", (a("x"), a("y", free_bytes=200 * GB)), ("y", "x"), ("y was chosen of 2 volumes",)),
+    Scenario("equal: by name", (a("y"), a("x")), ("x", "y")),
+    Scenario(
+        "one that has it wins over everything",
+        (
+            a("x", free_bytes=900 * GB, tier_throughput=8),
+            a("y", state=CachedState.FILLING),
+            a("z", state=CachedState.READY),
+        ),
+        ("z", "y", "x"),
+        ("it is there already",),
+    ),
+    Scenario(
+        "what is there needs no room",
+        (a("x", state=CachedState.READY, refusal="no room"), a("y")),
+        ("x", "y"),
+        ("it is there already",),
+    ),
+    Scenario("on its way", (a("x", state=CachedState.FILLING),), ("x",), ("it is on its way there",)),
+    Scenario("what failed is no reason to go there", (a("y", state=CachedState.FAILED), a("x")), ("x", "y")),
+    Scenario("rather evict nothing", (a("x", evicts=2, free_bytes=0), a("y", free_bytes=11 * GB)), ("y", "x")),
+    Scenario(
+        "a base saves most of the bytes",
+        (a("x"), a("y", fetch_bytes=GB // 10, base="3fa2c1d0", free_bytes=20 * GB, bytes_per_second=100e6)),
+        ("y", "x"),
+        ("3fa2c1d0 is cached there, so only 100.0 MB must be fetched", "about 1.0 s from the lake at the 100.0 MB/s"),
+    ),
+    Scenario(
+        "the faster way from the lake",
+        (a("x", bytes_per_second=100e6), a("y", bytes_per_second=800e6)),
+        ("y", "x"),
+        ("about 12.5 s from the lake at the 800.0 MB/s measured",),
+    ),
+    Scenario(
+        "a little faster is no difference: the tier decides",
+        (
+            a("x", bytes_per_second=110e6),
+            a("y", bytes_per_second=100e6, tier="premium", tier_throughput=4, tier_price=2),
+        ),
+        ("y", "x"),
+        ("tier premium: 4 × the throughput, 2 × the price",),
+    ),
+    Scenario(
+        "more throughput for its price",
+        (a("x", tier_throughput=4, tier_price=8), a("y")),
+        ("y", "x"),
+    ),
+    Scenario(
+        "far, unseen, unwell and full volumes are left out with their reasons",
+        (
+            a("far", serves=FAR),
+            a("full", serves=NEAR, refusal="it takes 10 GB, at most 5 GB can be freed"),
+            a("here", serves=NEAR),
+            a("ill", serves=NEAR, problem="It is read-only."),
+            a("unseen", serves=UNSEEN),
+        ),
+        ("here",),
+        ("near: both are at site east",),
+        (
+            "far: no link between east and west is known",
+            "full: it takes 10 GB, at most 5 GB can be freed",
+            "ill: It is read-only.",
+            "unseen: gpu does not see it as a mount",
+        ),
+    ),
+    Scenario("nobody can take it", (a("x", serves=FAR),), (), (), ("x: no link",)),
+    Scenario(
+        "it is there, but far from the compute that was named",
+        (a("x", serves=FAR, state=CachedState.READY), a("y", serves=NEAR)),
+        ("y",),
+        ("near: both are at site east",),
+        ("x: no link",),
+    ),
+]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_volume_choice(scenario: Scenario) -> None:
+    found = choose_volume(scenario.candidates)
+    assert tuple(one.name for one in found.ranked) == scenario.ranked
+    for part in scenario.why:
+        assert any(part in reason for reason in found.reasons), found.reasons
+    assert len(found.refused) == len(scenario.candidates) - len(scenario.ranked)
+    for part, reason in zip(scenario.refused, found.refused, strict=False):
+        assert reason.startswith(part)
+    assert choose_volume(scenario.candidates[::-1]) == found

@@ -1,0 +1,49 @@
+"""The mean of what fills brought, the time a fill will take, and the time that is left of one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+
+from millpond.decide.bandwidth import FULL_BYTES, LEAST_BYTES, WEIGHT, expected_seconds, seconds_left, updated
+
+
+def test_the_first_fill_is_the_measure() -> None:
+    assert updated(None, 200_000_000, 2.0) == 100e6
+
+
+def test_tiny_fills_tell_nothing() -> None:
+    assert updated(None, LEAST_BYTES - 1, 0.001) is None
+    assert updated(5e6, LEAST_BYTES - 1, 10) == 5e6
+    assert updated(5e6, 10**9, 0) == 5e6
+
+
+def test_large_fills_move_the_mean_and_small_ones_a_little() -> None:
+    assert updated(100e6, FULL_BYTES, FULL_BYTES / 200e6) == approx(100e6 + WEIGHT * 100e6)
+    small = updated(100e6, LEAST_BYTES, LEAST_BYTES / 200e6)
+    assert small is not None and 100e6 < small < 101e6
+
+
+@given(st.lists(st.tuples(st.integers(LEAST_BYTES, 10**12), st.floats(0.001, 10**5)), min_size=1))
+def test_the_mean_stays_between_the_slowest_and_the_fastest_fill(fills: list[tuple[int, float]]) -> None:
+    mean: float | None = None
+    for size, seconds in fills:
+        mean = updated(mean, size, seconds)
+    speeds = [size / seconds for size, seconds in fills]
+    assert mean is not None
+    assert min(speeds) * 0.999999 <= mean <= max(speeds) * 1.000001
+
+
+def test_expected_time() -> None:
+    assert expected_seconds(10**9, 100e6) == 10
+    assert expected_seconds(0, None) == 0
+    assert expected_seconds(1, None) is None
+
+
+def test_time_left_by_its_own_speed_once_that_tells_something() -> None:
+    known = {"total": 10**9, "bytes_per_second": 10e6}
+    assert seconds_left(done=0, seconds=0, fetched_bytes=0, **known) == 100
+    assert seconds_left(done=5 * 10**8, seconds=1, fetched_bytes=5 * 10**8, **known) == 1
+    assert seconds_left(done=100, seconds=1, fetched_bytes=100, **known) == approx(100, rel=0.01)
+    assert seconds_left(total=10, done=0, seconds=0, fetched_bytes=0, bytes_per_second=None) is None
