@@ -1,9 +1,12 @@
-"""Sending blobs: ask which are missing, fill packs with those, and upload a bounded number of packs at a time."""
+"""Sending blobs: ask which are missing, fill packs with those, and upload a bounded number of packs at a time.
+
+The server is told of written packs beside the sending of the next ones: what it then does ends with a write to disk.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from millpond.blobs.store import Buffer
@@ -12,6 +15,10 @@ from millpond.lake.packs import PackWriter
 from millpond.lake.transfer import Meter, Slot, Uploader
 
 _SENDERS = 3
+# Packs that are written but that the server was not told of yet: they would be sent again after a crash.
+_UNTOLD_MOST = 3
+# The first pack is a small one, so that sending begins soon.
+_FIRST_TARGET = 8 << 20
 # Blobs whose presence is asked for at once.
 _ASK_DIGESTS = 4000
 _ASK_BYTES = 32 << 20
@@ -26,9 +33,12 @@ class Packer:
         self._meter = meter
         self._target = target
         self._buffers: list[bytearray] = []
-        self._writer = PackWriter(target)
+        self._writer = PackWriter(min(target, _FIRST_TARGET))
         self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
+        self._teller = ThreadPoolExecutor(1, "push-tell")
         self._sending: deque[Future[None]] = deque()
+        self._telling: deque[Future[None]] = deque()
+        self._written: deque[tuple[str, int]] = deque()
         self._asked: set[bytes] = set()
         self._waiting: list[tuple[bytes, bytes]] = []
         self._waiting_bytes = 0
@@ -38,6 +48,7 @@ class Packer:
 
     def __exit__(self, *_: object) -> None:
         self._senders.shutdown(wait=True, cancel_futures=True)
+        self._teller.shutdown(wait=True)
 
     def knows(self, digest: bytes) -> bool:
         """Whether this push has already seen to it that the blob will be there."""
@@ -50,21 +61,25 @@ class Packer:
         self._asked.add(digest)
         self._waiting.append((digest, data if isinstance(data, bytes) else bytes(data)))
         self._waiting_bytes += len(data)
-        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= _ASK_BYTES:
+        most = _ASK_BYTES if self.packs else _FIRST_TARGET
+        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= most:
             self._pack_missing()
+
+    def flush(self) -> None:
+        """Begin to send what is left."""
+        self._pack_missing()
+        self._send_pack()
 
     def finish(self) -> None:
         """Send what is left and wait until all of it is written and the server knows."""
-        self._pack_missing()
-        self._send_pack()
+        self.flush()
         self._wait(0)
+        self._wait_until_told(0)
 
-    def put_all(self, slots: Iterable[Slot], objects: dict[str, bytes]) -> int:
-        """Write small objects, several at once; the number written."""
-        written = [self._senders.submit(self._put_page, slot, objects[slot.id]) for slot in slots]
-        for future in written:
-            future.result()
-        return len(written)
+    def put_all(self, slots: Sequence[Slot], objects: dict[str, bytes]) -> int:
+        """Write small objects, several at once, beside what else is under way; the number written."""
+        with ThreadPoolExecutor(_SENDERS, "push-pages") as pool:
+            return sum(pool.map(lambda slot: self._put_page(slot, objects[slot.id]), slots))
 
     def _pack_missing(self) -> None:
         if not self._waiting:
@@ -83,6 +98,7 @@ class Packer:
             return
         writer = self._writer
         self._wait(_SENDERS - 1)
+        self._wait_until_told(_UNTOLD_MOST)
         self._sending.append(self._senders.submit(self._put_pack, writer))
         self._writer = PackWriter(self._target, self._buffers.pop() if self._buffers else None)
         self.packs += 1
@@ -91,6 +107,10 @@ class Packer:
         """Until at most `most` packs are under way; an error of any of them is raised here."""
         while len(self._sending) > most:
             self._sending.popleft().result()
+
+    def _wait_until_told(self, most: int) -> None:
+        while len(self._telling) > most:
+            self._telling.popleft().result()
 
     def _put_pack(self, writer: PackWriter) -> None:
         with writer.finish() as pack:
@@ -104,13 +124,21 @@ class Packer:
         except Forbidden:  # it took longer to get here than the slot lives
             slot = self.uploader.pack_slots(1)[0]
             self.uploader.put(slot, pack)
-        self.uploader.packs_written([(slot.id, len(pack))])
         self._meter.add(sent=len(pack))
+        self._written.append((slot.id, len(pack)))
+        self._telling.append(self._teller.submit(self._tell))
 
-    def _put_page(self, slot: Slot, data: bytes) -> None:
+    def _tell(self) -> None:
+        """Tell of all that was written by now: what came while the server was busy goes in one request."""
+        told = [self._written.popleft() for _ in range(len(self._written))]
+        if told:
+            self.uploader.packs_written(told)
+
+    def _put_page(self, slot: Slot, data: bytes) -> int:
         try:
             self.uploader.put(slot, data)
         except Forbidden:
             for renewed in self.uploader.page_slots([slot.id]):
                 self.uploader.put(renewed, data)
         self._meter.add(sent=len(data))
+        return 1

@@ -99,8 +99,9 @@ def push_directory(
         stop.set()
         if options.walk:
             walk.save(options.walk, tree.root)
-        packer.finish()
+        packer.flush()
         pages = push.send_pages()
+        packer.finish()
     return Pushed(tree, meter.finish(), push.files_read, packer.packs, pages)
 
 
@@ -172,13 +173,13 @@ class _Push:
         return builder.finish()
 
     def send_pages(self) -> int:
-        """Send the pages that are missing, after the blobs of their entries that were not read this time."""
+        """Send the pages that are missing, beside the last packs: nothing refers to them before the commit does."""
         slots = self._page_slots()
         for slot in slots:
             page = decode_page(unpack_page(slot.id, self.pages[slot.id]))
             if isinstance(page, LeafPage):
                 self._send_unread(page)
-        self.packer.finish()
+        self.packer.flush()
         return self.packer.put_all(slots, self.pages)
 
     def _page_slots(self) -> list[Slot]:

@@ -133,8 +133,7 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
         with deps.db.write() as tx:
             if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
                 blobs.insert_places(tx, upload.project_id, places or ())
-    with deps.db.write() as tx:
-        uploads.touch(tx, upload.id, deps.clock.now())
+            uploads.touch(tx, upload.id, deps.clock.now())
 
 
 def check_page_id(page_id: str) -> str:
