@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks import peers
-from benchmarks.measure import Measured, make_tree, medians, run
+from benchmarks.measure import Measured, fresh, make_tree, medians, run
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.testing.seaweed import CREDENTIALS, Seaweed, find_weed, running_seaweed
 
@@ -56,8 +55,9 @@ def one_round(number: int, tree: Path, work: Path, mill: Mill, rivals: peers.Pee
     prefix = f"round-{number}"
     print(f"round {number + 1}", flush=True)
     found: dict[str, float] = {}
-    copy = work / "copy"  # our working copy: `mill data init` writes into it
-    shutil.copytree(tree, copy)
+    copy = fresh(work, "copy")  # our working copy: `mill data init` writes into it
+    shutil.copytree(tree, copy, dirs_exist_ok=True)
+    os.sync()
     with_peers = sum(1 for _ in tree.rglob("*.bin")) <= PEERS_AT_MOST
     note(found, "tar up", tar_up(tree, work))
     found["put up"] = raw_put(tree, rivals.seaweed, prefix)
@@ -75,17 +75,17 @@ def one_round(number: int, tree: Path, work: Path, mill: Mill, rivals: peers.Pee
     found["peak rss"] = max(ours.peak_rss, down.peak_rss) / 1e6
     note(found, "tar down", tar_down(work))
     if with_peers:
-        note(found, "s5cmd down", into_fresh(work, lambda target: rivals.s5cmd_down(f"s5cmd-{prefix}", target)))
-        note(found, "rclone down", into_fresh(work, lambda target: rivals.rclone_down(f"rclone-{prefix}", target)))
+        note(found, "s5cmd down", rivals.s5cmd_down(f"s5cmd-{prefix}", fresh(work)))
+        note(found, "rclone down", rivals.rclone_down(f"rclone-{prefix}", fresh(work)))
         note(found, "dvc down", rivals.dvc_down(f"dvc-{prefix}"))
-        rivals.forget(f"dvc-{prefix}")
-    shutil.rmtree(copy)
+    os.sync()
     return found
 
 
 def note(found: dict[str, float], name: str, measured: Measured) -> None:
     found[name] = measured.seconds
-    print(f"  {name:<12} {measured.seconds:8.2f} s  {measured.peak_rss / 1e6:7.0f} MB", flush=True)
+    seconds, cpu = measured.seconds, measured.cpu_seconds
+    print(f"  {name:<12} {seconds:8.2f} s  {cpu:7.2f} s of CPU  {measured.peak_rss / 1e6:7.0f} MB", flush=True)
 
 
 def tar_up(tree: Path, work: Path) -> Measured:
@@ -93,29 +93,15 @@ def tar_up(tree: Path, work: Path) -> Measured:
 
 
 def tar_down(work: Path) -> Measured:
-    return into_fresh(
-        work, lambda target: run(["sh", "-c", f"tar xf {work}/tree.tar -C {target} && sync -f {target}"], cwd=work)
-    )
+    target = fresh(work)
+    return run(["sh", "-c", f"tar xf {work}/tree.tar -C {target} && sync -f {target}"], cwd=work)
 
 
 def mill_down(mill: Mill, work: Path, dataset: str) -> Measured:
-    def clone(target: Path) -> Measured:
-        target.rmdir()
-        cloned = mill.run("data", "clone", dataset, str(target), cwd=work)
-        flushed = run(["sync", "-f", str(target)], cwd=work)
-        return Measured(cloned.seconds + flushed.seconds, cloned.peak_rss)
-
-    return into_fresh(work, clone)
-
-
-def into_fresh(work: Path, contender: Callable[[Path], Measured]) -> Measured:
-    target = work / "target"
-    target.mkdir()
-    try:
-        return contender(target)
-    finally:
-        shutil.rmtree(target)
-        os.sync()
+    target = fresh(work)
+    cloned = mill.run("data", "clone", dataset, str(target), cwd=work)
+    flushed = run(["sync", "-f", str(target)], cwd=work)
+    return Measured(cloned.seconds + flushed.seconds, cloned.peak_rss, cloned.cpu_seconds)
 
 
 def raw_put(tree: Path, seaweed: Seaweed, prefix: str) -> float:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 
@@ -48,6 +49,20 @@ def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | No
     if process.returncode:
         raise CommandFailed(f"{' '.join(words)} ended with {process.returncode}:\n{output.decode(errors='replace')}")
     return Measured(seconds, watcher.peak, _children_cpu() - cpu_before)
+
+
+def fresh(work: Path, name: str = "target") -> Path:
+    """A new folder below `work`. Nothing of it is removed before the end of the benchmark.
+
+    ext4 without a journal looks at every inode that was freed within the last minutes before it makes a file: after
+    30,000 files were removed, the same `tar x` took 19 s of the kernel instead of 2.
+    """
+    for number in count():
+        place = work / f"{name}-{number}"
+        if not place.exists():
+            place.mkdir()
+            return place
+    raise AssertionError("unreachable")
 
 
 def medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
