@@ -14,6 +14,7 @@ from millpond.cache.kept_pages import KeptPages
 from millpond.cache.local import BaseTree, LocalFiles
 from millpond.cache.volume import appears, check, explained, sync_directory
 from millpond.errors import MillError, StoreUnavailable
+from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Downloader, Progress
 
@@ -103,7 +104,8 @@ def _make(
     try:
         kept = KeptPages(source)
         with LocalFiles(kept, tree, bases, attempt.older) as local:
-            options = FetchOptions(read_only=True, local=None if local.is_empty else local)
+            processes = None if local.most_left is None else processes_for(local.most_left)
+            options = FetchOptions(read_only=True, local=None if local.is_empty else local, processes=processes)
             fetched = fetch_tree(kept, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error

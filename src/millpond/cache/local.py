@@ -12,13 +12,16 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from millpond.errors import Corrupt, MillError
 from millpond.lake.diff import diff_trees
+from millpond.lake.pages import Row, entry_of
 from millpond.lake.reader import PageSource
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
@@ -29,6 +32,10 @@ _MOVED_MOST = 100_000
 _BLOCK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FICLONE = 0x40049409
+_THREADS = 2
+# Files that one thread makes at a time.
+_AT_ONCE = 128
+_MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
 _NO_CLONE = {
     errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.EBADF, errno.EISDIR,
 }  # fmt: skip
@@ -47,6 +54,16 @@ class BaseTree:
     is_elsewhere: bool = False
 
 
+class _Candidate(NamedTuple):
+    """A file that may have the content of an entry, below an open directory."""
+
+    directory: int
+    path: bytes
+    # It was checked before it was published; otherwise its content is read.
+    is_trusted: bool = True
+    is_elsewhere: bool = False
+
+
 class LocalFiles:
     """Makes files of the tree `root` from `bases` and from the `older` trees of attempts at it.
 
@@ -56,6 +73,9 @@ class LocalFiles:
     def __init__(self, source: PageSource, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
+        # Not more: names in one directory are made one after the other, whoever asks.
+        self._pool = ThreadPoolExecutor(_THREADS, "local")
+        self._stack.callback(self._pool.shutdown, cancel_futures=True)
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
             _Base(directory, diff_trees(source, base.tree, root, before_source=base.pages), base.is_elsewhere)
@@ -67,24 +87,22 @@ class LocalFiles:
     def is_empty(self) -> bool:
         return not self._older and not self._bases
 
-    def __call__(self, entry: Entry, into: Target) -> bool:
-        """Whether the file was made. It was not if the volume does not have it, or not as it should be."""
-        for base in self._bases:
-            path = base.path_of(entry)
-            if path is None or not _looks_right(base.directory, path, entry):
-                continue
-            take = _copy_checked if base.is_elsewhere else _take
-            if take(base.directory, path, entry, into):
-                if base.is_elsewhere:
-                    self.copied_files += 1
-                    self.copied_bytes += entry.size
-                return True
-        return any(
-            _looks_right(directory, entry.path, entry)
-            and is_content(directory, entry.path, entry)
-            and _take(directory, entry.path, entry, into)
-            for directory in self._older
-        )
+    @property
+    def most_left(self) -> int | None:
+        """How many entries differ from a base at most; None if that is not known."""
+        known = [base.differences for base in self._bases if base.differences is not None]
+        return min(known, default=None)
+
+    def __call__(self, rows: Sequence[Row], into: Target) -> Sequence[Row]:
+        """Make what the volume has, as it should be; the entries that are left."""
+        planned = [(row, self._candidates(row)) for row in rows]
+        parts = [planned[at : at + _AT_ONCE] for at in range(0, len(planned), _AT_ONCE)]
+        left: list[Row] = []
+        for rest, copied in self._pool.map(lambda part: _make(part, into), parts):
+            left += rest
+            self.copied_files += len(copied)
+            self.copied_bytes += sum(copied)
+        return left
 
     def __enter__(self) -> LocalFiles:
         return self
@@ -93,6 +111,17 @@ class LocalFiles:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    def _candidates(self, row: Row) -> list[_Candidate]:
+        path, kind, _, _, digest = row
+        if kind not in _MODES:
+            return []
+        found = [
+            _Candidate(base.directory, there, is_elsewhere=base.is_elsewhere)
+            for base in self._bases
+            if (there := base.path_of(path, kind, digest)) is not None
+        ]
+        return found + [_Candidate(directory, path, is_trusted=False) for directory in self._older]
 
     def _open(self, path: Path) -> int | None:
         try:
@@ -111,16 +140,19 @@ class _Base:
         self.is_elsewhere = is_elsewhere
         self._later = changes
         self._changed: deque[bytes] = deque()
-        self._moved: dict[tuple[bytes, Kind], bytes] = {}
+        self._moved: dict[tuple[bytes, int], bytes] = {}
+        # None if there are more than were looked at.
+        self.differences: int | None = None
         for change in changes:
             self._changed.append(change.path)
             if change.before is not None and change.before.kind.is_file and change.before.size:
                 self._moved[change.before.digest, change.before.kind] = change.path
             if len(self._changed) >= _MOVED_MOST:
-                break
+                return
+        self.differences = len(self._changed)
 
-    def path_of(self, entry: Entry) -> bytes | None:
-        return self._moved.get((entry.digest, entry.kind)) if self._is_changed(entry.path) else entry.path
+    def path_of(self, path: bytes, kind: int, digest: bytes) -> bytes | None:
+        return self._moved.get((digest, kind)) if self._is_changed(path) else path
 
     def _is_changed(self, path: bytes) -> bool:
         """Whether this path differs between the two trees. Paths are asked for in order."""
@@ -154,27 +186,41 @@ def is_content(directory: int, path: bytes, entry: Entry) -> bool:
     return read.digest == entry.digest
 
 
-def mode_of(kind: Kind) -> int:
-    """The permissions of a cached file."""
-    return 0o555 if kind == Kind.EXECUTABLE else 0o444
+def mode_of(kind: int) -> int:
+    """The type and permissions of a cached file."""
+    return _MODES[kind]
 
 
-def _looks_right(directory: int, path: bytes, entry: Entry) -> bool:
+def _make(planned: Sequence[tuple[Row, list[_Candidate]]], into: Target) -> tuple[list[Row], list[int]]:
+    """Make what can be made; what is left, and the sizes of what was copied from elsewhere."""
+    left: list[Row] = []
+    copied: list[int] = []
+    for row, candidates in planned:
+        taken = next((one for one in candidates if _looks_right(one, row) and _take(one, row, into)), None)
+        if taken is None:
+            left.append(row)
+        elif taken.is_elsewhere:
+            copied.append(row[3])
+    return left, copied
+
+
+def _looks_right(candidate: _Candidate, row: Row) -> bool:
     """Whether a file is there, finished and untouched since: the last thing that whoever made it did was its time."""
     try:
-        found = os.stat(path, dir_fd=directory, follow_symlinks=False)
+        found = os.stat(candidate.path, dir_fd=candidate.directory, follow_symlinks=False)
     except OSError:
         return False
-    return (
-        found.st_size == entry.size
-        and found.st_mtime_ns == CACHED_MTIME_NS
-        and found.st_mode == stat.S_IFREG | mode_of(entry.kind)
-    )
+    return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and found.st_mode == _MODES[row[1]]
 
 
-def _take(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
-    """Link the file; where that is not possible, copy it."""
-    return into.link_file(entry.path, path, directory) or _copy(directory, path, entry, into)
+def _take(candidate: _Candidate, row: Row, into: Target) -> bool:
+    """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
+    directory, path, is_trusted, is_elsewhere = candidate
+    if is_elsewhere:
+        return _copy_checked(directory, path, entry_of(row), into)
+    if not is_trusted and not is_content(directory, path, entry_of(row)):
+        return False
+    return into.link_file(row[0], path, directory) or _copy(directory, path, entry_of(row), into)
 
 
 def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:

@@ -152,7 +152,7 @@ def _is_right(root: int, entry: Entry, found: os.stat_result) -> bool:
     if entry.kind == Kind.SYMLINK:
         return stat.S_ISLNK(found.st_mode) and digest_of(os.readlink(entry.path, dir_fd=root)) == entry.digest
     return (
-        found.st_mode == stat.S_IFREG | mode_of(entry.kind)
+        found.st_mode == mode_of(entry.kind)
         and found.st_size == entry.size
         and found.st_mtime_ns == CACHED_MTIME_NS
         # An external entry names no digest: of it, size and time are all that can be held against it.

@@ -42,14 +42,15 @@ class FetchOptions:
     """`read_only` writes files as a cache holds them; `only` chooses paths.
 
     `paths` are all that is wanted, sorted: pages that hold none of them are not read.
-    `local` may make a file of the target without the lake, and says whether it has. It is asked for each, in order.
+    `local` may make files of the target without the lake: it is given the entries of one leaf after the other, whose
+    directories are there, and returns those that it has not made.
     `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
-    local: Callable[[Entry, Target], bool] | None = None
+    local: Callable[[Sequence[Row], Target], Sequence[Row]] | None = None
     processes: int | None = None
 
 
@@ -192,33 +193,34 @@ class _Fetch:
 
     def _left(self, page: LeafPage) -> list[Row]:
         """What of a leaf must be fetched, in order; whatever else it names is made."""
-        only, local = self._options.only, self._options.local
-        left: list[Row] = []
-        for row in page.rows():
-            if only is None or only(row[0]):
-                self._into.make_parents(row[0])
-                # Most are left: asking first whether one can be anything else takes less than making its entry.
-                if (local is None and row[2] != Content.NOTHING) or not self._is_done(entry_of(row)):
-                    left.append(row)
+        only = self._options.only
+        rows = [row for row in page.rows() if only is None or only(row[0])]
+        for row in rows:
+            self._into.make_parents(row[0])
+        # Most are left: asking first whether one can be anything else takes less than making its entry.
+        return [row for row in self._not_local(rows) if row[2] != Content.NOTHING or not self._is_done(entry_of(row))]
+
+    def _not_local(self, rows: list[Row]) -> Sequence[Row]:
+        """Without what is made from elsewhere than the lake."""
+        if self._options.local is None:
+            return rows
+        left = self._options.local(rows, self._into)
+        files, size = len(rows) - len(left), sum(row[3] for row in rows) - sum(row[3] for row in left)
+        self.local_files += files
+        self.local_bytes += size
+        self._meter.add(files=files, bytes=size)
         return left
 
     def _is_done(self, entry: Entry) -> bool:
-        """Make what needs no content from the lake."""
+        """Make what has no content."""
         if entry.kind == Kind.DIRECTORY:
             self._into.make_directory(entry.path)
-            self._meter.add(files=1)
-            return True
-        local = self._options.local
-        if local is not None and entry.kind.is_file and local(entry, self._into):
-            self.local_files += 1
-            self.local_bytes += entry.size
-            self._meter.add(files=1, bytes=entry.size)
-            return True
-        if entry.content == Content.NOTHING:
+        elif entry.content == Content.NOTHING:
             self._into.write_file(entry.path, entry.kind, b"")
-            self._meter.add(files=1)
-            return True
-        return False
+        else:
+            return False
+        self._meter.add(files=1)
+        return True
 
     def _plan_large(self, large: list[Entry], places: Mapping[bytes, BlobPlace], uses: _Uses) -> None:
         """Read the chunk lists of large files, make the files, and note where each chunk belongs."""

@@ -130,16 +130,14 @@ class Target:
 
     def link_file(self, path: bytes, existing: bytes, directory: int) -> bool:
         """Make `path` another name of `existing`, below the open `directory`; False where that is not possible."""
-        with _translated(path):
-            try:
-                os.link(
-                    existing, self._place(path), src_dir_fd=directory, dst_dir_fd=self._descriptor,
-                    follow_symlinks=False,
-                )  # fmt: skip
-            except OSError as error:
-                if error.errno in _NO_LINK:
-                    return False
-                raise
+        try:
+            os.link(
+                existing, self._place(path), src_dir_fd=directory, dst_dir_fd=self._descriptor, follow_symlinks=False
+            )
+        except OSError as error:
+            if error.errno in _NO_LINK:
+                return False
+            raise _as_mill_error(path, error) from error
         return True
 
     def make_file(self, path: bytes, kind: Kind, write: Callable[[int], None]) -> None:

@@ -7,6 +7,7 @@ import os
 import random
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Conflict, Corrupt, Forbidden, Incomplete, StoreUnavailable
 from millpond.lake.digests import digest_of
 from millpond.lake.fetch import FetchOptions, fetch_tree
-from millpond.lake.pages import encode_index, encode_leaf, pack_page
+from millpond.lake.pages import Row, encode_index, encode_leaf, pack_page
 from millpond.lake.push import Pushed, PushOptions, push_directory
 from millpond.lake.reader import TreeReader
 from millpond.lake.target import Target
@@ -226,8 +227,8 @@ def test_what_is_there_is_not_fetched(source: Path, tmp_path: Path) -> None:
     lake.ranges.clear()
     directory = os.open(tmp_path / "v1", os.O_RDONLY)
 
-    def local(entry: Entry, into: Target) -> bool:
-        return entry.path.startswith(b"many/") and into.link_file(entry.path, entry.path, directory)
+    def local(rows: Sequence[Row], into: Target) -> Sequence[Row]:
+        return [row for row in rows if not (row[0].startswith(b"many/") and into.link_file(row[0], row[0], directory))]
 
     fetched = fetch_tree(lake, root, tmp_path / "v2", options=FetchOptions(read_only=True, local=local))
     os.close(directory)
@@ -241,7 +242,11 @@ def test_what_cannot_be_linked_is_fetched(tmp_path: Path) -> None:
     lake = DirectLake()
     root = push(lake, tmp_path / "source").tree.root
     directory = os.open(tmp_path, os.O_RDONLY)
-    gone = FetchOptions(local=lambda entry, into: into.link_file(entry.path, b"no-such-file", directory))
+
+    def local(rows: Sequence[Row], into: Target) -> Sequence[Row]:
+        return [row for row in rows if not into.link_file(row[0], b"no-such-file", directory)]
+
+    gone = FetchOptions(local=local)
     fetched = fetch_tree(lake, root, tmp_path / "target", options=gone)
     os.close(directory)
     assert (fetched.local_files, (tmp_path / "target/a").read_bytes()) == (0, b"content")
