@@ -31,6 +31,7 @@ class Card:
     bytes: int
     deleted_at: datetime | None = None
     retention: Mapping[str, Any] | None = None
+    cache_idle_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +299,7 @@ def _card(row: Row[Any]) -> Card:
         bytes=row.bytes,
         deleted_at=row.deleted_at,
         retention=row.retention,
+        cache_idle_seconds=row.cache_idle_seconds,
     )
 
 

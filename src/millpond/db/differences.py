@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from millpond.decide.base import Candidate
 from millpond.model.volume import CachedState
 
 # How far back the history of a commit is searched for one that is cached.
-_ANCESTORS = 500
+_GENERATIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,16 @@ def candidates(tx: Connection, *, project_id: str, besides: str, volume_id: str 
     ]
 
 
-def ancestors(tx: Connection, commit_id: str) -> list[str]:
-    """The commits it has grown from, nearest first, some hundreds at most."""
-    found: list[str] = []
-    waiting = [commit_id]
-    while waiting and len(found) < _ANCESTORS:
-        waiting = [parent for parent in _parents(tx, waiting) if parent not in found]
-        waiting = list(dict.fromkeys(waiting))
-        found += waiting
-    return found
+def nearest(tx: Connection, commit_id: str, among: Collection[str]) -> list[str]:
+    """Those of these commits that it has grown from and that come first on the way back; often one, or none."""
+    seen, generation = {commit_id}, [commit_id]
+    for _ in range(_GENERATIONS):
+        generation = sorted(set(_parents(tx, generation)) - seen)
+        seen.update(generation)
+        found = [parent for parent in generation if parent in among]
+        if found or not generation:
+            return found
+    return []
 
 
 def _parents(tx: Connection, commit_ids: Sequence[str]) -> Iterator[str]:

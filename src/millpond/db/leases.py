@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from millpond.db.tables import cached, job, lease, project, user
 from millpond.model.ids import new_id
@@ -27,7 +27,6 @@ class Holder:
     user: str | None
     since: datetime
     until: datetime | None
-
     kind: LeaseKind = LeaseKind.JOB
     reason: str = ""
 
@@ -52,9 +51,43 @@ def release_job(tx: Connection, job_id: str) -> Sequence[str]:
     return held
 
 
+def hold_for_user(
+    tx: Connection, cached_id: str, user_id: str, *, kind: LeaseKind, until: datetime, reason: str, now: datetime
+) -> bool:
+    """One lease of a kind per user and cached commit, now until then; whether it is new. Reading never shortens one."""
+    mine = and_(lease.c.cached_id == cached_id, lease.c.user_id == user_id, lease.c.kind == kind.value)
+    found = tx.execute(select(lease.c.id, lease.c.expires_at).where(mine)).first()
+    if found is None:
+        values = {"cached_id": cached_id, "user_id": user_id, "kind": kind.value, "created_at": now}
+        tx.execute(lease.insert().values(id=new_id(), expires_at=until, reason=reason, **values))
+        return True
+    if kind is LeaseKind.HOLD or found.expires_at is None or until > found.expires_at:
+        tx.execute(lease.update().where(lease.c.id == found.id).values(expires_at=until, reason=reason))
+    return False
+
+
+def release_user(tx: Connection, cached_id: str, user_id: str) -> bool:
+    """End what a user holds there; whether there was anything."""
+    mine = and_(lease.c.cached_id == cached_id, lease.c.user_id == user_id)
+    return tx.execute(lease.delete().where(mine)).rowcount > 0
+
+
+def release_lost(tx: Connection, user_id: str, *, project_id: str | None = None) -> None:
+    """End what a user holds of a project they have no role in any more; of all projects without one."""
+    mine = lease.c.user_id == user_id
+    if project_id is not None:
+        mine = and_(mine, lease.c.cached_id.in_(select(cached.c.id).where(cached.c.project_id == project_id)))
+    tx.execute(lease.delete().where(mine))
+
+
 def drop_expired(tx: Connection, now: datetime) -> None:
-    """People's leases end at their time. A job's never ends by silence."""
-    tx.execute(lease.delete().where(lease.c.job_id.is_(None), lease.c.expires_at <= now))
+    """People's leases end at their time, and idle times count from then. A job's never ends by silence."""
+    over = and_(lease.c.job_id.is_(None), lease.c.expires_at <= now)
+    ended = select(lease.c.cached_id, func.max(lease.c.expires_at).label("at")).where(over).group_by(lease.c.cached_id)
+    for row in tx.execute(ended).all():
+        earlier = and_(cached.c.id == row.cached_id, cached.c.used_at < row.at)
+        tx.execute(cached.update().where(earlier).values(used_at=row.at))
+    tx.execute(lease.delete().where(over))
 
 
 def holders(tx: Connection, cached_ids: Collection[str], now: datetime) -> Mapping[str, Sequence[Holder]]:

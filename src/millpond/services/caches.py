@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, volumes
-from millpond.db.caches import CachedView
+from millpond.db import caches, jobs, leases, projects, users, volumes
+from millpond.db.caches import CachedView, CommitSize
 from millpond.errors import NotFound
 from millpond.model.volume import CachedState, Volume
 from millpond.services.admission import begin_fill
+from millpond.services.cache_uses import count_miss
 from millpond.services.deps import Deps
 
 # How long a job waits before a fill that failed for good is tried anew.
@@ -36,7 +37,7 @@ def ensure_cached_for_job(
         # What is there is held first, so that making room for one input never evicts another.
         for commit_id in commits:
             present = caches.find(tx, volume_id, commit_id)
-            if present and present.cached.state in (CachedState.READY, CachedState.FILLING):
+            if present and present.cached.state in (CachedState.READY, CachedState.FILLING) and not present.is_leaving:
                 lease_for_job(tx, job_id, [present.cached.id], now=now)
         return [_ensure(tx, volume, commit_id, job_id=job_id, by=requested_by, now=now) for commit_id in commits]
 
@@ -85,6 +86,21 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     size = caches.size_of(tx, commit_id)
     if size is None:
         raise NotFound(f"Commit {commit_id[:8]} does not exist any more.", noun="commit", name=commit_id)
+    _check_right(tx, job_id, by, size)
     begun = begin_fill(tx, volume, size, requested_by=by, now=now)
+    if begun.started:
+        count_miss(tx, begun.cached.cached, now)
     lease_for_job(tx, job_id, [begun.cached.cached.id], now=now)
     return begun.cached
+
+
+def _check_right(tx: Connection, job_id: str, by: str, size: CommitSize) -> None:
+    """NotFound for another project's data once the one who submitted the job has no role there any more."""
+    job = jobs.get(tx, job_id)
+    if job is None or job.project_id == size.project_id:
+        return
+    user = users.find(tx, by)
+    if user is None or not (user.is_admin or size.project_id in projects.roles_of(tx, user.id)):
+        raise NotFound(
+            f"{by} may not use {size.written} any more.", hint="Ask for a role in its project.", noun="commit"
+        )

@@ -121,7 +121,7 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
 
 
 def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
-    """Into the bin. InUse, naming them, while jobs that have not ended use it or commits are leased.
+    """Into the bin. InUse, naming them, while jobs that have not ended use it.
 
     Its caches are cleared; the lake keeps it until the bin is emptied (services/purge.py).
     """
@@ -198,7 +198,8 @@ def reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> N
 
 def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) -> None:
     held = [
-        *(h for found in leases.holders_of_dataset(tx, dataset.id, deps.clock.now()).values() for h in found),
+        # People who read it, or hold it, are not asked: nothing new uses it, and it goes when they have ended.
+        *(h for found in leases.holders_of_dataset(tx, dataset.id, deps.clock.now()).values() for h in found if h.job),
         *jobs_using_dataset(tx, dataset.id),
     ]
     users = {holder.shown(lambda project_id: access.sees(actor, project_id)) for holder in held}
@@ -239,6 +240,7 @@ def _shape(item: Card, members: Sequence[str]) -> wire.Dataset:
         head=item.head,
         deleted_at=item.deleted_at,
         retention=wire.Retention(**item.retention) if item.retention else None,
+        cache_idle_seconds=item.cache_idle_seconds,
     )
 
 

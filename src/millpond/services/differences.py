@@ -6,6 +6,7 @@ knows it inside one; without a row a commit counts as a whole.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from logging import getLogger
@@ -31,6 +32,8 @@ _MOVED_MOST = 100_000
 _COMPARED = 4
 KEPT = timedelta(days=30)
 
+_turn = threading.Lock()
+
 
 def prepare(deps: Deps, commit_ids: Iterable[str]) -> None:
     """Compare these commits with the ones they would be filled beside, where nobody has done so yet.
@@ -38,18 +41,31 @@ def prepare(deps: Deps, commit_ids: Iterable[str]) -> None:
     It never fails: what cannot be compared counts as a whole.
     """
     for commit_id in commit_ids:
-        with deps.db.read() as tx:
-            size = caches.size_of(tx, commit_id)
-            pairs = _uncompared(tx, size) if size else []
-        for base in pairs:
-            assert size is not None
-            try:
-                found = _compare(deps, size, base)
-            except MillError as error:
-                logger.warning("trees_not_compared commit=%s base=%s: %s", commit_id, base.commit_id, error.message)
-                continue
-            with deps.db.write() as tx:
-                differences.insert(tx, found, deps.clock.now())
+        if _needs_comparing(deps, commit_id):
+            # A hundred who ask for the same at once compare once.
+            with _turn:
+                _prepare(deps, commit_id)
+
+
+def _needs_comparing(deps: Deps, commit_id: str) -> bool:
+    with deps.db.read() as tx:
+        size = caches.size_of(tx, commit_id)
+        return size is not None and bool(_uncompared(tx, size))
+
+
+def _prepare(deps: Deps, commit_id: str) -> None:
+    with deps.db.read() as tx:
+        size = caches.size_of(tx, commit_id)
+        new = _uncompared(tx, size) if size else []
+    for base in new:
+        assert size is not None
+        try:
+            found = _compare(deps, size, base)
+        except MillError as error:
+            logger.warning("trees_not_compared commit=%s base=%s: %s", commit_id, base.commit_id, error.message)
+            continue
+        with deps.db.write() as tx:
+            differences.insert(tx, found, deps.clock.now())
 
 
 def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[Candidate, Difference] | None:
@@ -64,7 +80,7 @@ def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[Candida
 def bases_for(tx: Connection, volume_id: str, size: CommitSize) -> list[Candidate]:
     """All whole commits of the project on the volume, in the order in which files are taken from them."""
     found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id, volume_id=volume_id)
-    return rank_bases(found, size.dataset_id, differences.ancestors(tx, size.commit_id)) if found else []
+    return _ranked(tx, found, size)
 
 
 def forget_old(deps: Deps) -> None:
@@ -75,25 +91,28 @@ def forget_old(deps: Deps) -> None:
 def _uncompared(tx: Connection, size: CommitSize) -> Sequence[Candidate]:
     found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id)
     mine = [one for one in found if one.dataset_id == size.dataset_id]
-    if not mine:
-        return []
-    nearest = rank_bases(mine, size.dataset_id, differences.ancestors(tx, size.commit_id))
     there = {view.cached.volume_id for view in caches.of_commits(tx, [size.commit_id])}
-    # The best of each volume that does not have the commit; equal trees are compared once.
-    by_volume = {one.volume_id: one for one in reversed(nearest) if one.volume_id not in there}
-    by_tree = {one.tree: one for one in by_volume.values()}
+    by_tree: dict[str, Candidate] = {}
+    for volume_id in sorted({one.volume_id for one in mine} - there):
+        best = _ranked(tx, [one for one in mine if one.volume_id == volume_id], size)[0]
+        by_tree.setdefault(best.tree, best)
     new = [one for one in by_tree.values() if differences.find(tx, size.project_id, one.tree, size.tree) is None]
     return new[:_COMPARED]
 
 
+def _ranked(tx: Connection, found: Sequence[Candidate], size: CommitSize) -> list[Candidate]:
+    nearest = differences.nearest(tx, size.commit_id, {one.commit_id for one in found}) if found else []
+    return rank_bases(found, size.dataset_id, nearest)
+
+
 def _compare(deps: Deps, size: CommitSize, base: Candidate) -> Difference:
-    changes = diff_trees(ProjectPages(deps.store, deps.pages, size.project_id), base.tree, size.tree)
-    news = _new_files(changes)
-    blocks = sum(-(-entry.size // BLOCK) for entry in news)
     with deps.db.read() as tx:
         root = blobs.pages(tx, size.project_id, [size.tree]).get(size.tree)
     if root is None or root.inodes is None or root.directory_bytes is None:
         raise NotReady(f"The pages of {size.written} have not been counted.")
+    changes = diff_trees(ProjectPages(deps.store, deps.pages, size.project_id), base.tree, size.tree)
+    news = _new_files(changes)
+    blocks = sum(-(-entry.size // BLOCK) for entry in news)
     return Difference(
         project_id=size.project_id,
         base=base.tree,

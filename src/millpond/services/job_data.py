@@ -18,7 +18,7 @@ from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumePro
 from millpond.model.job import Job, JobState, PlacementState
 from millpond.model.quantity import format_bytes
 from millpond.model.volume import CachedState, Volume
-from millpond.services import caches, job_changes, snapshot
+from millpond.services import caches, differences, job_changes, snapshot
 from millpond.services.deps import Deps
 from millpond.services.geography import rule_of
 from millpond.services.snapshot import commits_of
@@ -69,6 +69,7 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     node = likely_node(world.snapshot.jobs[0], world.snapshot)
     if node is None:
         return
+    differences.prepare(deps, commits_of(job))
     try:
         with deps.db.write() as tx:
             found = bring(tx, job, world.volumes.get(node.agent_id, ()), now)

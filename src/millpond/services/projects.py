@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import projects, promised, users
+from millpond.db import leases, projects, promised, users
 from millpond.errors import InUse, NameTaken
 from millpond.lake.keys import ProjectKeys
 from millpond.model.ids import new_id
@@ -90,6 +90,7 @@ def remove_member(deps: Deps, actor: Actor, project: Project, user_name: str) ->
         _check_not_last_admin(tx, project, user)
         if not projects.remove_member(tx, project.id, user.id):
             raise _no_member(tx, project, user_name)
+        leases.release_lost(tx, user.id, project_id=project.id)
         _audit(deps, tx, actor, "member.delete", user_name, project)
     deps.events.access_changed(user.id)
 

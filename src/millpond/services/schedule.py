@@ -12,10 +12,10 @@ from millpond.decide import job_life
 from millpond.decide.placement import Plan, plan_starts
 from millpond.errors import NotFound
 from millpond.model.job import Job, JobState
-from millpond.services import caches, job_changes, job_data, placements, snapshot
+from millpond.services import caches, differences, job_changes, job_data, placements, snapshot
 from millpond.services.deps import Deps
 from millpond.services.geography import rule_of
-from millpond.services.snapshot import World
+from millpond.services.snapshot import World, commits_of
 
 logger = getLogger(__name__)
 
@@ -49,6 +49,7 @@ def _apply(deps: Deps, world: World, plan: Plan, now: datetime) -> Mapping[tuple
     changed: list[Job | None] = []
     for chosen in plan.starts:
         agent = world.agents[chosen.agent_id]
+        differences.prepare(deps, commits_of(world.jobs[chosen.job_id]))
         try:
             with deps.db.write() as tx:
                 job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import dependents, projects, sessions, users
+from millpond.db import dependents, leases, projects, sessions, users
 from millpond.errors import BadLogin, Conflict, Forbidden, InUse, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -72,6 +72,8 @@ def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session:
         users.change(tx, user.id, full_name=wanted.full_name, password_hash=password_hash, is_admin=wanted.is_admin)
         if wanted.disabled is not None:
             users.set_disabled(tx, user.id, now if wanted.disabled else None)
+        if wanted.disabled:
+            leases.release_lost(tx, user.id)
         if password_hash is not None or wanted.disabled:
             sessions.delete_of_user(tx, user.id, but=keep_session)
         audit.record(tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)})

@@ -11,14 +11,12 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView
-from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.eviction import Evict
-from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.errors import BadPath, InUse, Invalid, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
-from millpond.model.people import Actor
-from millpond.model.volume import CachedState, Volume
+from millpond.model.people import SYSTEM, Actor
+from millpond.model.volume import CachedState, Cause, Volume
 from millpond.services import audit, sites
 from millpond.services.admission import mark_evictions
 from millpond.services.cache_reports import RESERVE_PERCENT
@@ -26,8 +24,7 @@ from millpond.services.cache_requests import find_volume
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
-from millpond.services.presence import is_connected
-from millpond.services.stock import space_of, stock_of
+from millpond.services.volume_shapes import volume_shape
 from millpond.wire import cache as wire
 
 _NAMED = 10
@@ -59,28 +56,31 @@ def create(deps: Deps, actor: Actor, asked: wire.VolumeCreate) -> wire.Volume:
         high_percent=asked.high_percent,
         low_percent=asked.low_percent,
         created_at=now,
+        tier=asked.tier,
+        tier_throughput=asked.tier_throughput,
+        tier_price=asked.tier_price,
     )
     try:
         with deps.db.write() as tx:
             volumes.insert(tx, volume)
             audit.record(tx, now=now, actor=actor, action="volume.create", subject=volume.name)
-            shape = _shape(tx, volume, now)
+            shape = volume_shape(tx, volume, now, actor)
     except IntegrityError as error:
         raise _taken(deps, volume) from error
     _tell(deps, volume, "created")
     return shape
 
 
-def get(deps: Deps, name: str) -> wire.Volume:
+def get(deps: Deps, name: str, actor: Actor = SYSTEM) -> wire.Volume:
     with deps.db.read() as tx:
-        return _shape(tx, find_volume(tx, name), deps.clock.now())
+        return volume_shape(tx, find_volume(tx, name), deps.clock.now(), actor)
 
 
-def list_all(deps: Deps, *, limit: int, cursor: str | None) -> Listing[wire.Volume]:
+def list_all(deps: Deps, actor: Actor = SYSTEM, *, limit: int, cursor: str | None) -> Listing[wire.Volume]:
     now = deps.clock.now()
     with deps.db.read() as tx:
         found = volumes.page(tx, limit=limit + 1, after=text_of(cursor))
-        shown = [_shape(tx, volume, now) for volume in found]
+        shown = [volume_shape(tx, volume, now, actor) for volume in found]
     return page_of(shown, limit, key=lambda item: item.name)
 
 
@@ -99,7 +99,7 @@ def change(deps: Deps, actor: Actor, name: str, asked: wire.VolumeChange) -> wir
         if values:
             volumes.change(tx, volume.id, **values)
             audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, details=values)
-        shape = _shape(tx, find_volume(tx, name), now)
+        shape = volume_shape(tx, find_volume(tx, name), now, actor)
     _tell(deps, volume, "changed")
     return shape
 
@@ -140,57 +140,10 @@ def _described(tx: Connection, volume: Volume, held: Sequence[CachedView], now: 
 def _clearable(tx: Connection, volume: Volume, actor: Actor, now: datetime) -> list[Evict]:
     held = leases.holders_on(tx, volume.id, now)
     return [
-        Evict(view.cached.id, f"volume removed by {actor.name}")
+        Evict(view.cached.id, f"volume removed by {actor.name}", Cause.VOLUME, actor.name)
         for view in caches.of_volume(tx, volume.id)
         if not held.get(view.cached.id) and not view.cached.pinned and view.cached.state is not CachedState.EVICTING
     ]
-
-
-def _shape(tx: Connection, volume: Volume, now: datetime) -> wire.Volume:
-    stock = stock_of(tx, volume.id, now)
-    used, usable = used_room(stock), usable_room(space_of(volume), stock)
-    return wire.Volume(
-        id=volume.id,
-        name=volume.name,
-        site=volume.site,
-        path=volume.path,
-        capacity_bytes=volume.capacity_bytes,
-        reserve_bytes=volume.reserve_bytes,
-        used_bytes=used.bytes,
-        filling_bytes=_promised(stock),
-        evicting_bytes=_leaving(stock),
-        free_bytes=max(0, usable.bytes - used.bytes),
-        disk_total_bytes=volume.disk_total_bytes,
-        disk_free_bytes=volume.disk_free_bytes,
-        foreign_bytes=foreign_bytes(space_of(volume), stock),
-        inodes_total=volume.inodes_total,
-        inodes_free=volume.inodes_free,
-        used_inodes=used.inodes,
-        idle_seconds=volume.idle_seconds,
-        high_percent=volume.high_percent,
-        low_percent=volume.low_percent,
-        cached_commits=sum(one.state is CachedState.READY for one in stock.held),
-        connected=volume.problem is None and is_connected(volume.seen_at, now),
-        problem=volume.problem,
-        created_at=volume.created_at,
-        seen_at=volume.seen_at,
-        tier=volume.tier,
-        tier_throughput=volume.tier_throughput,
-        tier_price=volume.tier_price,
-        features=dict(volume.features) if volume.features is not None else None,
-    )
-
-
-def _promised(stock: Stock) -> int:
-    """What fills that are not whole yet may take, those that wait left out."""
-    filling = (one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting)
-    return sum(one.reserved_bytes for one in filling)
-
-
-def _leaving(stock: Stock) -> int:
-    """What comes back when everything that is on its way out is gone."""
-    leaving = {one.id for one in stock.held if one.state is CachedState.EVICTING}
-    return freed_by(shares_of(stock), leaving).bytes
 
 
 def _checked_path(text: str) -> str:

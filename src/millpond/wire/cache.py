@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -120,7 +120,12 @@ class CacheVerification(Response):
     checked_files: int = 0
     checked_bytes: int = 0
     damaged_files: int = 0
+    missing_files: int = 0
+    extra_files: int = 0
     healed_files: int = 0
+    fetched_bytes: int = 0
+    # A few of the paths that were wrong.
+    examples: list[str] = []
     problem: str | None = None
 
 
@@ -188,7 +193,7 @@ class CacheAdd(Request):
 class CacheChange(Request):
     """`idle_seconds` of this cached commit alone; `"default"` gives it back to its dataset or volume."""
 
-    idle_seconds: int | Literal["default"]
+    idle_seconds: Annotated[int, Field(ge=1)] | Literal["default"]
 
 
 class CacheHold(Request):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -55,6 +55,8 @@ class Dataset(Response):
     # Since when it is in the bin.
     deleted_at: Time | None = None
     retention: Retention | None = None
+    # After how long unused its cached commits go; null: as each volume says.
+    cache_idle_seconds: int | None = None
 
 
 class DatasetTotals(Response):
@@ -78,6 +80,8 @@ class DatasetChange(Request):
     name: str | None = None
     description: str | None = None
     retention: Retention | Literal["off"] | None = None
+    # `"default"`: as each volume says.
+    cache_idle_seconds: Annotated[int, Field(ge=1)] | Literal["default"] | None = None
 
 
 class Ref(Response):

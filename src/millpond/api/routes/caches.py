@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from millpond.api.access import ByObject, DepsOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Role
-from millpond.services import cache_requests
+from millpond.services import cache_holds, cache_requests
 from millpond.services.cache_requests import CacheFilter
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
@@ -59,6 +59,30 @@ def pin_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
 @router.delete("/caches/{cached}/pin")
 def unpin_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
     return cache_requests.pin(deps, actor, cached, pinned=False)
+
+
+@router.patch("/caches/{cached}")
+def change_cache(cached: str, body: wire.CacheChange, actor: User, deps: DepsOf) -> wire.CachedCommit:
+    """An idle time of its own."""
+    return cache_requests.change(deps, actor, cached, body)
+
+
+@router.post("/caches/{cached}/hold")
+def hold_cache(cached: str, body: wire.CacheHold, actor: Looker, deps: DepsOf) -> wire.CachedCommit:
+    """Keep it for a time: by wish (members), or because it is read (viewers; the server says for how long)."""
+    return cache_holds.hold(deps, actor, cached, body)
+
+
+@router.delete("/caches/{cached}/hold")
+def release_cache(cached: str, actor: Looker, deps: DepsOf) -> wire.CachedCommit:
+    """End one's own holds."""
+    return cache_holds.release(deps, actor, cached)
+
+
+@router.post("/caches/{cached}/verify")
+def verify_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
+    """Hold every file against its digest, and fetch anew what is wrong; `verification` says how it goes."""
+    return cache_requests.verify(deps, actor, cached)
 
 
 @router.get("/evictions")

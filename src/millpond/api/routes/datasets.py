@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.dataset import Dataset
-from millpond.services import dataset_bin, datasets, refs
+from millpond.services import dataset_bin, dataset_caches, datasets, refs
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -58,13 +58,16 @@ def change_dataset(dataset: str, body: wire.DatasetChange, scope: Member, deps: 
     if body.retention is not None:
         rule = body.retention if isinstance(body.retention, wire.Retention) else None
         dataset_bin.set_retention(deps, scope.actor, found, rule)
+    if body.cache_idle_seconds is not None:
+        idle = None if body.cache_idle_seconds == "default" else body.cache_idle_seconds
+        dataset_caches.set_idle(deps, scope.actor, found, idle)
     changed = datasets.change(deps, scope.actor, found, name=body.name, description=body.description)
     return datasets.card(deps, changed)
 
 
 @router.delete("/projects/{project}/datasets/{dataset}", status_code=204)
 def delete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> None:
-    """Into the bin. Refused while jobs that have not ended use it or its commits are leased; the answer says which."""
+    """Into the bin. Refused while jobs that have not ended use it; the answer says which."""
     datasets.delete(deps, scope.actor, find(deps, scope, dataset))
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import volumes
+from millpond.services import volume_limits, volumes
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/volumes", tags=["volumes"])
 def list_volumes(
     actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
 ) -> Page[wire.Volume]:
-    return page(volumes.list_all(deps, limit=limit, cursor=cursor), lambda item: item)
+    return page(volumes.list_all(deps, actor, limit=limit, cursor=cursor), lambda item: item)
 
 
 @router.post("", status_code=201)
@@ -29,7 +29,7 @@ def create_volume(body: wire.VolumeCreate, actor: SiteAdmin, deps: DepsOf) -> wi
 
 @router.get("/{volume}")
 def get_volume(volume: str, actor: SignedIn, deps: DepsOf) -> wire.Volume:
-    return volumes.get(deps, volume)
+    return volumes.get(deps, volume, actor)
 
 
 @router.patch("/{volume}")
@@ -46,3 +46,16 @@ def delete_volume(
 ) -> None:
     """Refused while commits are cached there; the answer says which."""
     volumes.delete(deps, actor, volume, force=force)
+
+
+@router.put("/{volume}/limits/{project}")
+def put_volume_limit(
+    volume: str, project: str, body: wire.VolumeLimitPut, actor: SiteAdmin, deps: DepsOf
+) -> wire.Volume:
+    """What a project may take there at most; what it has above that goes, least recently used first."""
+    return volume_limits.put(deps, actor, volume, project, body.bytes)
+
+
+@router.delete("/{volume}/limits/{project}")
+def delete_volume_limit(volume: str, project: str, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
+    return volume_limits.remove(deps, actor, volume, project)

@@ -1,0 +1,63 @@
+"""Why a commit is cached or not, what goes next, and the branches that are kept cached."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from millpond.api.access import ByObject, DepsOf, SignedIn
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.people import Actor, Role
+from millpond.services import cache_policies, cache_why
+from millpond.wire import cache_plans as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["caches"])
+
+Keeper = Annotated[Actor, ByObject(Role.MEMBER)]
+Looker = Annotated[Actor, ByObject(Role.VIEWER)]
+
+
+@router.get("/cache-why")
+def why_cached(
+    actor: Looker,
+    deps: DepsOf,
+    dataset: Annotated[str, Query(description="In written form: dataset, project/dataset@ref.")],
+    project: str | None = None,
+) -> wire.CacheWhy:
+    """Where a commit is cached, since when, who holds it, when it goes; or why it went or was refused."""
+    return cache_why.why(deps, actor, dataset, project=project)
+
+
+@router.get("/cache-plan")
+def plan_evictions(actor: SignedIn, deps: DepsOf, volume: str | None = None) -> Page[wire.VolumePlan]:
+    """What goes next from each volume, when and why, if nobody uses anything until then. Nothing is done."""
+    return Page(items=cache_why.plan(deps, actor, volume))
+
+
+@router.get("/cache-policies")
+def list_policies(
+    actor: SignedIn,
+    deps: DepsOf,
+    volume: str | None = None,
+    dataset: str | None = None,
+    project: str | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.CachePolicy]:
+    found = cache_policies.list_visible(
+        deps, actor, volume=volume, dataset=dataset, project=project, limit=limit, cursor=cursor
+    )
+    return page(found, lambda item: item)
+
+
+@router.post("/cache-policies", status_code=201)
+def keep_branch(body: wire.CachePolicyCreate, actor: Keeper, deps: DepsOf) -> wire.CachePolicy:
+    """Every commit the branch moves to is cached there by itself; the one before ages out. Keeping twice is once."""
+    return cache_policies.keep(deps, actor, body)
+
+
+@router.delete("/cache-policies/{policy}", status_code=204)
+def unkeep_branch(policy: str, actor: Keeper, deps: DepsOf) -> None:
+    cache_policies.unkeep(deps, actor, policy)
