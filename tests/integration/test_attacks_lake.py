@@ -26,9 +26,10 @@ from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import BlobStore
 from millpond.client.clone import clone
 from millpond.client.datasets import create_dataset
+from millpond.client.edits import put_files
 from millpond.client.http import Api
 from millpond.client.sync import sync
-from millpond.client.working_copy import WorkingCopy
+from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.lake.digests import digest_of
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import IndexPage, PageRef, decode_page, pack_page
@@ -38,6 +39,7 @@ from millpond.services.deps import SystemClock
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
 from millpond.testing.rclone import CREDENTIALS, Rclone
 from millpond.testing.server import SECRET, RunningServer, running_server
+from millpond.wire.data import Commit, Merge
 from tests.integration.real_lake import tree
 
 UPLOADS = "/projects/default/uploads"
@@ -149,6 +151,47 @@ def test_urls_that_were_kept_do_not_spoil_somebody_elses_commit(
     clock.ahead = timedelta(hours=1)
     verify.verify_some(server.deps)
     check_readable(server, folder, "copy after the check")
+
+
+@pytest.mark.parametrize("how", ["put", "sync", "merge"])
+def test_urls_that_were_kept_do_not_spoil_what_others_built_on(
+    server: RunningServer, mallory: Attacker, clock: Shifted, tmp_path: Path, how: str
+) -> None:
+    """Somebody changes one path of a tree that the attacker has just committed, and has no copy of the rest to send."""
+    many = {f"{n:05}": b"%d" % (n % 7) for n in range(3000)}
+    pushed = a_tree(many)
+    assert len(pushed.pages) > 2, "one leaf is changed, and others are shared"
+    good = a_pack(pushed.content)
+    server.user("maria", roles={"default": Role.MEMBER})
+    with Api(server.url, server.token_of("maria")) as api:
+        create_dataset(api, "default", "xray")
+        (tmp_path / "one").write_bytes(b"hers")
+        if how == "merge":
+            put_files(api, "default", "xray", {"01000 hers": tmp_path / "one"})
+        _, pack_url = mallory.pack(good)
+        mallory.pages(pushed.pages)
+        made = mallory.commit(pushed.root, "mallory" if how == "merge" else "main")
+        assert made.status_code == 201, made.text
+        build_on(api, how, tmp_path)
+        mallory.put(pack_url, bytes(len(good)))
+        for name in ("at once", "when the pack was found to be bad"):
+            clone(api, "default", "xray", "main", tmp_path / name)
+            expected = many | {"01000 hers": b"hers"}
+            assert {thing.path.decode(): thing.content for thing in tree(tmp_path / name)} == expected
+            clock.ahead = timedelta(hours=1)
+            verify.verify_some(server.deps)
+
+
+def build_on(api: Api, how: str, folder: Path) -> None:
+    if how == "put":
+        put_files(api, "default", "xray", {"01000 hers": folder / "one"})
+    elif how == "merge":
+        asked = Merge(source="mallory", into="main", message="both")
+        api.send("POST", "/projects/default/datasets/xray/merge", Commit, asked)
+    else:
+        clone(api, "default", "xray", "main", folder / "hers")
+        (folder / "hers" / "01000 hers").write_bytes(b"hers")
+        sync(api, require_working_copy(folder / "hers"))
 
 
 def test_a_bad_pack_leaves_large_commits_of_others_readable(

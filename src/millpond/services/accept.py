@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,27 +57,20 @@ def check(deps: Deps, dataset: Dataset, proposal: Proposal) -> CheckedTree:
     try:
         return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
     except Incomplete as error:
-        packs = None if error.details.get("pages") else _taken_over(deps, dataset, proposal)
-        if packs is None:
+        if error.details.get("pages") or not _take_over(deps, dataset, proposal):
             raise
-    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled, also=packs)
+    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
 
 
-def _taken_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> Collection[str] | None:
-    """Packs of others that entries of earlier trees rest on, found good now: new pages may rest on them, too.
-
-    None if something is wrong with them.
+def _take_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> bool:
+    """Make what entries of earlier trees rest on something that new pages may rest on, too. False if it is bad.
 
     Who changes one path of a page need not have what its other paths hold, and so cannot send it.
     """
     pages = ProjectPages(deps.store, deps.pages, dataset.project_id)
     trees = [*(parent.tree for parent in proposal.parents), *proposal.origins]
     rewritten = {leaf for root in trees for leaf in leaf_ids(pages, root)} - leaf_ids(pages, proposal.tree)
-    if not may_share(deps, dataset.project_id, proposal.owner, rewritten):
-        return None
-    with deps.db.read() as tx:
-        packs_of = blobs.packs_of_pages(tx, dataset.project_id, rewritten if deps.found_good else ())
-    return {pack_id for packs in packs_of.values() for pack_id in packs} & deps.found_good
+    return may_share(deps, dataset.project_id, proposal.owner, rewritten)
 
 
 def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree) -> Commit:

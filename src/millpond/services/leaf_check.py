@@ -41,25 +41,20 @@ class CheckedLeaf:
     missing: tuple[bytes, ...] = field(default=())
 
 
-def check_leaf(
-    deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage, also: Collection[str] = ()
-) -> CheckedLeaf:
-    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree.
-
-    `also` are packs of others that may be built on where the committer has nothing better.
-    """
+def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
+    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
     row = row_of(page_id, leaf)
     named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
     if is_job(owner) and any(entry.content is Content.EXTERNAL for entry in named):
         # Its token reads the job's inputs and nothing else; behind a connection there may be more.
         raise BadFormat("What a job commits cannot lie outside the lake.")
-    places = _places(deps, project_id, owner, also, {entry.digest for entry in named})
+    places = _places(deps, project_id, owner, {entry.digest for entry in named})
     missing = [entry.digest for entry in named if entry.digest not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     lists, descriptors = _sized(deps, project_id, named, places)
     row = row_of(page_id, leaf, frozenset(descriptor.connection for descriptor in descriptors.values()))
-    chunks = _places(deps, project_id, owner, also, {digest for found in lists.values() for digest in found.digests})
+    chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
     missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
@@ -120,11 +115,9 @@ def _blocks(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
-def _places(
-    deps: Deps, project_id: str, owner: str, also: Collection[str], digests: Iterable[bytes]
-) -> dict[bytes, BlobPlace]:
+def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> dict[bytes, BlobPlace]:
     with deps.db.read() as tx:
-        return blobs.places(tx, project_id, digests, owner=owner, also=also)
+        return blobs.places(tx, project_id, digests, owner=owner)
 
 
 def _sized(

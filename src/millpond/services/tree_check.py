@@ -7,7 +7,7 @@ file of a million costs a few pages.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -27,7 +27,6 @@ from millpond.services.leaf_check import (
     announce_locators,
     check_boundaries,
     check_leaf,
-    trusted,
     write_locator,
 )
 from millpond.services.pages import ProjectPages
@@ -40,7 +39,6 @@ _BATCH = 32
 _NAMED = 1000
 # Packs of others that are read for one commit; more of them wait for the loop that checks packs.
 _CHECKED_NOW = 32
-_WAITING = 100_000
 _TRIES = 3
 
 
@@ -59,27 +57,22 @@ class CheckedTree:
     folders: Mapping[str, bytes]
 
 
-def check_tree(
-    deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None, also: Collection[str] = ()
-) -> CheckedTree:
+def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None) -> CheckedTree:
     """Check the tree and write the locators of its new leaves. Called again it does the same again.
 
     `settled` is the tree of the commit before: what both share was checked together. Incomplete names the pages and
-    blobs that are missing, BadFormat what is wrong with the tree. `also` are packs of others that new leaves may rest
-    on where the committer has nothing better.
+    blobs that are missing, BadFormat what is wrong with the tree.
     """
     pages = ProjectPages(deps.store, deps.pages, project_id)
     for _ in range(_TRIES):
-        walk = _Walk(deps, project_id, owner, frozenset(also))
+        walk = _Walk(deps, project_id, owner)
         with ThreadPoolExecutor(_PARALLEL) as walk.pool:
             row = walk.page(root, is_last=True)
         if walk.missing_pages or walk.missing_blobs or row is None:
             raise _incomplete(walk)
         check_directories(pages, root, settled, walk.ends)
         shared = leaf_ids(pages, root) - walk.packs.keys()
-        own = on_own_packs(deps, project_id, owner, shared)
-        walk.packs.update(own)
-        if may_share(deps, project_id, owner, shared - own.keys()):
+        if rest_on_what_lasts(deps, project_id, owner, shared, walk.packs):
             tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
             return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused), walk.folders)
     raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
@@ -90,7 +83,6 @@ class _Walk:
     deps: Deps
     project_id: str
     owner: str
-    also: frozenset[str] = frozenset()
     rows: list[PageRow] = field(default_factory=list)
     packs: dict[str, frozenset[str]] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -176,7 +168,7 @@ class _Walk:
         # Without anything to read from the store it is the interpreter's work: several at once only fight for its lock.
         reads = Content.CHUNKS in page.contents or Content.EXTERNAL in page.contents
         with nullcontext() if reads else self.turn:
-            return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.also)
+            return check_leaf(self.deps, self.project_id, self.owner, page_id, page)
 
     def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
         """The rows of new leaves, whose locators are written. Only here, in one thread, is what was found added up."""
@@ -267,22 +259,40 @@ def _sum_known(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def on_own_packs(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> dict[str, frozenset[str]]:
-    """The packs of those leaves that rested on something of others that may still change, and now rest on `owner`'s.
+def rest_on_what_lasts(
+    deps: Deps, project_id: str, owner: str, leaves: Set[str], packs: dict[str, frozenset[str]]
+) -> bool:
+    """Whether nobody else can change what these leaves of earlier commits rest on; locators are rewritten for that.
 
-    Only where the committer has sent all of a leaf's blobs; who builds on what was there shares its fate.
+    Leaves that rest on packs of others which may still change come to rest on what the committer has sent, or else on
+    copies. `packs` is told those of leaves with new locators. False once a pack was found bad.
     """
-    pages = ProjectPages(deps.store, deps.pages, project_id)
+    changing = _changing(deps, project_id, owner, leaves)
+    packs.update(relocate(deps, project_id, owner, changing))
+    if not may_share(deps, project_id, owner, leaves - packs.keys()):
+        return False
+    left = changing - packs.keys()
+    packs.update(relocate(deps, project_id, owner, left))
+    return left <= packs.keys()
+
+
+def _changing(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> set[str]:
+    """Those of these leaves that may rest on packs of others which a URL can still overwrite."""
     with deps.db.read() as tx:
         unread = uploads.unread_of_others(tx, project_id, owner)
         changing = {pack.id for pack in unread if not verify.is_sealed(deps, pack)}
         packs_of = blobs.packs_of_pages(tx, project_id, leaves if changing else ())
+    return {page_id for page_id, packs in packs_of.items() if not changing.isdisjoint(packs)}
+
+
+def relocate(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> dict[str, frozenset[str]]:
+    """New locators for those of these leaves of which the committer may build on every blob: their packs."""
+    pages = ProjectPages(deps.store, deps.pages, project_id)
     checked: list[CheckedLeaf] = []
-    for page_id, packs in packs_of.items():
-        if not changing.isdisjoint(packs):
-            page = decode_page(pages.page(page_id))
-            assert isinstance(page, LeafPage)
-            checked.append(check_leaf(deps, project_id, owner, page_id, page))
+    for page_id in sorted(leaves):
+        page = decode_page(pages.page(page_id))
+        assert isinstance(page, LeafPage)
+        checked.append(check_leaf(deps, project_id, owner, page_id, page))
     whole = [leaf for leaf in checked if not leaf.missing]
     if whole:
         announce_locators(deps, project_id, whole)
@@ -290,14 +300,16 @@ def on_own_packs(deps: Deps, project_id: str, owner: str, leaves: Collection[str
 
 
 def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
-    """Whether these leaves of earlier commits rest on nothing bad; packs of others are checked before they are shared.
+    """Whether what these leaves of earlier commits name lies in verified packs now, or in packs of the committer.
 
-    False once a pack was condemned: its leaves are new again, and their content must come from elsewhere.
+    Packs of others are checked for it, and copied where a URL may still change them. False once one was condemned: its
+    leaves are new again, and their content must come from elsewhere.
     """
     with deps.db.read() as tx:
-        waiting = {pack.id for pack in uploads.unverified(tx, limit=_WAITING, project_id=project_id, besides=owner)}
+        unread = uploads.unread_of_others(tx, project_id, owner)
+        waiting = {pack.id: pack for pack in unread if pack.problem is None}
         packs_of = blobs.packs_of_pages(tx, project_id, leaves if waiting else ())
-    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting - deps.found_good
+    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting.keys()
     if len(needed) > _CHECKED_NOW:
         deps.check_soon.update(needed)
         deps.events.wake("verify")
@@ -305,7 +317,7 @@ def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) 
             f"{len(needed)} packs that this commit shares with others are still being checked.",
             hint="Try again in a moment.",
         )
-    return trusted(deps, project_id, owner, needed)
+    return verify.secure(deps, [waiting[pack_id] for pack_id in sorted(needed)])
 
 
 def _incomplete(walk: _Walk) -> Incomplete:

@@ -1,10 +1,12 @@
 """Reading new packs wholly and checking every digest: until then only their uploader builds on them.
 
-Where a signed URL can overwrite what it wrote, only a check after the URL's end is the last word.
+Where a signed URL can overwrite what it wrote, only a check after the URL's end is the last word. Whoever must build on
+such a pack earlier builds on a copy of what was checked, which no URL leads to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from logging import getLogger
 
@@ -14,13 +16,18 @@ from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
 from millpond.lake.packs import verify_pack
+from millpond.model.dataset import Upload
+from millpond.model.ids import new_id
 from millpond.services.deps import Deps
+from millpond.services.server_upload import ServerUploader
 
 logger = getLogger(__name__)
 
 # Clocks of servers and stores differ; a request that began in time may end a little later.
 _MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
+# Whose packs copies are: nobody's who has a URL.
+_SERVER = "server"
 # Reading packs back waits until the upload is at rest, so that nobody's upload is slowed by the check of its own packs.
 # One that goes on and on is checked beside it.
 AT_REST = timedelta(seconds=20)
@@ -39,9 +46,13 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
             tx, limit=_LOOKED_AT, used_before=now - at_rest, promised_before=now - _GOES_ON, wanted=wanted
         )
     deps.check_soon.difference_update(wanted - {pack.id for pack in found})
-    waiting = [pack for pack in found if pack.id not in deps.found_good or is_sealed(deps, pack)][:limit]
+    new = (pack for pack in found if pack.id not in deps.found_good | wanted or is_sealed(deps, pack))
+    waiting = [*(pack for pack in found if pack.id in wanted), *new][:limit]
     for pack in waiting:
-        verify(deps, pack)
+        if pack.id in wanted:
+            secure(deps, [pack])
+        else:
+            verify(deps, pack)
         deps.check_soon.discard(pack.id)
     if len(waiting) == limit:
         deps.events.wake("verify")  # there may be more
@@ -59,14 +70,7 @@ def verify(deps: Deps, pack: Pack) -> bool:
     sealed = is_sealed(deps, pack)  # before it is read
     if pack.id in deps.found_good and not sealed:
         return True
-    try:
-        places = verify_pack(pack.id, deps.store.get(ProjectKeys(pack.project_id).pack(pack.id)))
-        with deps.db.read() as tx:
-            if set(places) != set(blobs.places_in(tx, pack.id)):
-                raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
-    except (Corrupt, BadFormat, NotFound) as error:
-        logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
-        _condemn(deps, pack, error.message)
+    if _read(deps, pack) is None:
         return False
     if not sealed:
         deps.found_good.add(pack.id)
@@ -75,6 +79,50 @@ def verify(deps: Deps, pack: Pack) -> bool:
         uploads.mark_verified(tx, pack.id, deps.clock.now())
     deps.found_good.discard(pack.id)
     return True
+
+
+def secure(deps: Deps, packs: Sequence[Pack]) -> bool:
+    """Whether all that these packs hold now lies in verified packs: in themselves, or in copies if they may change.
+
+    The very bytes that were checked are written, by the server itself, so nobody has a URL of the copy.
+    """
+    changing = [pack for pack in packs if not is_sealed(deps, pack)]
+    if not all(verify(deps, pack) for pack in packs if pack not in changing):
+        return False
+    return all(_copy(deps, pack) for pack in changing)
+
+
+def _copy(deps: Deps, pack: Pack) -> bool:
+    data = _read(deps, pack)
+    if data is None:
+        return False
+    now = deps.clock.now()
+    upload = Upload(id=new_id(), project_id=pack.project_id, owner=_SERVER, created_at=now, used_at=now)
+    with deps.db.write() as tx:
+        uploads.insert(tx, upload)
+    uploader = ServerUploader(deps, upload)
+    (slot,) = uploader.pack_slots(1)
+    uploader.put(slot, data)
+    uploader.packs_written([(slot.id, len(data))])
+    with deps.db.write() as tx:
+        uploads.mark_verified(tx, slot.id, deps.clock.now())
+    logger.info("pack_copied pack=%s owner=%s copy=%s", pack.id, pack.owner, slot.id)
+    return True
+
+
+def _read(deps: Deps, pack: Pack) -> bytes | None:
+    """The pack, if it is what it says; None for a bad one, which is condemned."""
+    try:
+        data = deps.store.get(ProjectKeys(pack.project_id).pack(pack.id))
+        places = verify_pack(pack.id, data)
+        with deps.db.read() as tx:
+            if set(places) != set(blobs.places_in(tx, pack.id)):
+                raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
+    except (Corrupt, BadFormat, NotFound) as error:
+        logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
+        _condemn(deps, pack, error.message)
+        return None
+    return data
 
 
 def _condemn(deps: Deps, pack: Pack, problem: str) -> None:
