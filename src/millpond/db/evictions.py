@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, or_, select
 
+from millpond.db.insert import insert_missing
 from millpond.db.tables import dataset, eviction, project, refusal, volume
 from millpond.model.ids import new_id
 from millpond.model.volume import CachedCommit, Cause
@@ -85,13 +86,12 @@ def of_commit(tx: Connection, commit_id: str, *, among: Collection[str] | None) 
 def note_refusal(
     tx: Connection, *, volume_id: str, commit_id: str, project_id: str, by: str, reason: str, now: datetime
 ) -> None:
-    """In place of an earlier refusal of the same commit there."""
-    forget_refusal(tx, volume_id, commit_id)
-    tx.execute(
-        refusal.insert().values(
-            volume_id=volume_id, commit_id=commit_id, project_id=project_id, by=by, reason=reason, at=now
-        )
-    )
+    """In place of an earlier refusal of the same commit there. Of several at one moment, one stays."""
+    said = {"by": by, "reason": reason, "at": now}
+    mine = and_(refusal.c.volume_id == volume_id, refusal.c.commit_id == commit_id)
+    if tx.execute(refusal.update().where(mine).values(**said)).rowcount == 0:
+        row = {"volume_id": volume_id, "commit_id": commit_id, "project_id": project_id, **said}
+        insert_missing(tx, refusal, [row])
 
 
 def forget_refusal(tx: Connection, volume_id: str, commit_id: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
+from millpond.db.insert import insert_missing
 from millpond.db.tables import project, volume_limit, volume_share
 from millpond.model.volume import Share
 
@@ -69,8 +70,9 @@ def limits_by_project(tx: Connection, volume_id: str) -> Mapping[str, int]:
 
 
 def set_limit(tx: Connection, volume_id: str, project_id: str, limit: int) -> None:
-    remove_limit(tx, volume_id, project_id)
-    tx.execute(volume_limit.insert().values(volume_id=volume_id, project_id=project_id, bytes=limit))
+    mine = (volume_limit.c.volume_id == volume_id) & (volume_limit.c.project_id == project_id)
+    if tx.execute(volume_limit.update().where(mine).values(bytes=limit)).rowcount == 0:
+        insert_missing(tx, volume_limit, [{"volume_id": volume_id, "project_id": project_id, "bytes": limit}])
 
 
 def remove_limit(tx: Connection, volume_id: str, project_id: str) -> None:
