@@ -21,7 +21,7 @@ from millpond.testing.builders_work import AddedAgent, add_agent, add_volume, ob
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import add_user, making_deps
-from millpond.wire.agent import Desired, DesiredPlacement, FillSeen, PlacementSeen
+from millpond.wire.agent import Desired, DesiredPlacement, FillSeen, PlacementSeen, VolumeSeen
 from millpond.wire.work import JobCreate
 
 
@@ -44,6 +44,8 @@ class World:
         schedule.run_once(self.deps, self.clock.now())
 
     def sync(self, *placements: PlacementSeen, **told: Any) -> Desired:
+        """The agent tells what it sees: its volume is well, unless told otherwise."""
+        told.setdefault("volumes", [VolumeSeen(id=self.volume.id, disk_free_bytes=self.volume.capacity_bytes)])
         agent = agent_service.observe(self.deps, self.agent.actor, observed(placements=list(placements), **told))
         return agent_service.desired(self.deps, agent)
 
