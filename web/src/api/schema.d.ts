@@ -2561,6 +2561,11 @@ export interface components {
             site: string;
             /** Volumes */
             volumes: components["schemas"]["DesiredVolume"][];
+            /**
+             * Word Seconds
+             * @default 30
+             */
+            word_seconds: number;
         };
         /**
          * DesiredFill
@@ -2972,20 +2977,47 @@ export interface components {
             cached_bytes: number;
             /** Computes Connected */
             computes_connected: number;
+            /**
+             * Dataset Bytes
+             * @default 0
+             */
+            dataset_bytes: number;
             /** Datasets */
             datasets: number;
+            /**
+             * Fills Running
+             * @default 0
+             */
+            fills_running: number;
             /** Gpu Used Hundredths */
             gpu_used_hundredths: number;
             /** Gpus Total */
             gpus_total: number;
+            /** Hit Rate */
+            hit_rate?: number | null;
             /** Jobs Running */
             jobs_running: number;
             /** Jobs Waiting */
             jobs_waiting: number;
             /** Recent Jobs */
             recent_jobs: components["schemas"]["Job"][];
+            /**
+             * Saved Bytes
+             * @default 0
+             */
+            saved_bytes: number;
+            /**
+             * Saved Seconds
+             * @default 0
+             */
+            saved_seconds: number;
             /** Volume Bytes */
             volume_bytes: number;
+            /**
+             * Volumes Connected
+             * @default 0
+             */
+            volumes_connected: number;
         };
         /** HourOfUse */
         HourOfUse: {
