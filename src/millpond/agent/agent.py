@@ -162,7 +162,7 @@ class Agent:
         unchanged = desired.revision == self._revision
         self._revision = desired.revision
         self._volumes.reconcile(desired.volumes)
-        self._fills.reconcile(desired.fills, desired.volumes, asked)
+        self._fills.reconcile(desired.fills, desired.volumes, asked + desired.word_seconds)
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
         self._placements.reconcile(desired.placements, asked)

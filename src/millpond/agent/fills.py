@@ -29,9 +29,6 @@ from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen, Verified
 log = logging.getLogger(__name__)
 
 FILLS_AT_ONCE = 2
-# How old the server's last word may be when something is begun. It appoints another agent after 45 seconds of silence
-# (services/presence.py): whoever begins within this time is still the one, and is seen by the next.
-WORD_SECONDS = 30.0
 
 
 class Fills:
@@ -49,11 +46,11 @@ class Fills:
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
         self._tidying = Tidying(volumes, self._wanted_attempts)
-        self._heard = float("-inf")
+        self._until = float("-inf")
 
-    def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume], heard: float) -> None:
-        """`heard` is the boot time at which the request was sent that this answers."""
-        self._heard = heard
+    def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume], until: float) -> None:
+        """`until` is the boot time up to which something may be begun without hearing of the server again."""
+        self._until = until
         wanted = {one.cached_id: one for one in desired}
         for cached_id in list(self._works):
             now = wanted.get(cached_id)
@@ -186,7 +183,7 @@ class Fills:
         """
         async with self._tidying.beginning[volume.id]:
             attempt = await in_thread(partial(begin_attempt, volume, work.place, work.desired.attempt))
-        if work.cancelled.is_set() or boot_time() > self._heard + WORD_SECONDS:
+        if work.cancelled.is_set() or boot_time() > self._until:
             await in_thread(attempt.remove)
             if not work.cancelled.is_set():
                 raise MillError("The server has not been heard of for a while.")

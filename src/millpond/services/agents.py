@@ -20,7 +20,7 @@ from millpond.errors import BadRequest, Conflict, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.services import cache_reports, desired_fills, job_changes, logs
+from millpond.services import cache_reports, desired_fills, job_changes, logs, presence
 from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
 from millpond.services.presence import is_connected
@@ -56,6 +56,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
         volumes=volumes,
         fills=fills,
         placements=wanted,
+        word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )
     return answer.model_copy(update={"revision": _revision(answer)})

@@ -6,6 +6,9 @@ from datetime import datetime, timedelta
 
 # An agent asks again at least every 20 s; whoever missed two rounds is away.
 CONNECTED = timedelta(seconds=45)
+# What an agent was told holds for so long from when it asked. Less than the above: whoever begins something on a volume
+# within this time does so before another is appointed, who then finds it there.
+WORD = timedelta(seconds=30)
 
 
 def is_connected(seen_at: datetime | None, now: datetime) -> bool:

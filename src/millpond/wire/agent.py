@@ -264,6 +264,8 @@ class Desired(Response):
     volumes: list[DesiredVolume]
     fills: list[DesiredFill]
     placements: list[DesiredPlacement]
+    # For how long from when it asked an agent may begin something on a volume; later another may be at work there.
+    word_seconds: float = 30.0
     server_time: Time
 
 
