@@ -29,10 +29,9 @@ def expected_seconds(missing_bytes: int, bytes_per_second: float | None) -> floa
 
 
 def seconds_left(
-    *, total: int, done: int, seconds: float, fetched_bytes: int, bytes_per_second: float | None
+    missing_bytes: int, *, seconds: float, fetched_bytes: int, bytes_per_second: float | None
 ) -> float | None:
     """Of a fill under way: by its own speed once that tells something, before that by what earlier fills brought."""
-    missing = max(0, total - done)
     if seconds > 0 and fetched_bytes >= LEAST_BYTES:
-        return expected_seconds(missing, fetched_bytes / seconds)
-    return expected_seconds(missing, bytes_per_second)
+        return expected_seconds(missing_bytes, fetched_bytes / seconds)
+    return expected_seconds(missing_bytes, bytes_per_second)

@@ -16,6 +16,7 @@ from millpond.decide.stock import Room, measured_ids, rooms, shares_of
 from millpond.model.people import Actor
 from millpond.model.volume import CachedState
 from millpond.services import access
+from millpond.services.fill_speed import FillSpeed, speeds
 from millpond.services.stock import stock_of
 from millpond.wire import cache as wire
 
@@ -34,7 +35,9 @@ def shapes(tx: Connection, actor: Actor, found: Sequence[CachedView], now: datet
     held = leases.holders(tx, [view.cached.id for view in found], now)
     places = {volume_id: _volume(tx, volume_id, now) for volume_id in {view.cached.volume_id for view in found}}
     bases = {base.cached.id: base.cached.commit_id for base in caches.of_ids(tx, _base_ids(found))}
-    return [_shape(actor, view, held.get(view.cached.id, ()), places[view.cached.volume_id], bases) for view in found]
+    known = speeds(tx, found)
+    shown = [_shape(actor, view, held.get(view.cached.id, ()), places[view.cached.volume_id], bases) for view in found]
+    return [_with_speed(shape, known.get(shape.id)) for shape in shown]
 
 
 def path_of(view: CachedView) -> str:
@@ -102,6 +105,12 @@ def _shape(
         leaving=view.is_leaving,
         verification=wire.CacheVerification(**row.verification) if row.verification else None,
     )
+
+
+def _with_speed(shape: wire.CachedCommit, speed: FillSpeed | None) -> wire.CachedCommit:
+    if speed is None:
+        return shape
+    return shape.model_copy(update={"bytes_per_second": speed.bytes_per_second, "seconds_left": speed.seconds_left})
 
 
 def _idle_by(view: CachedView) -> Literal["commit", "dataset", "volume"]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from millpond.db import agents, sites, volumes
+from millpond.model.people import Actor
 from millpond.model.volume import Volume
 from millpond.services import computes, geography
 from millpond.services import links as link_service
@@ -21,9 +22,9 @@ from millpond.wire import topology as wire
 _ALL = 1000
 
 
-def topology(deps: Deps) -> wire.Topology:
+def topology(deps: Deps, actor: Actor) -> wire.Topology:
     now = deps.clock.now()
-    shown = all_volumes(deps)
+    shown = all_volumes(deps, actor)
     with deps.db.read() as tx:
         places = geography.of_now(tx, deps)
         found = volumes.all_of(tx)

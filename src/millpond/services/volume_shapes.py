@@ -6,11 +6,12 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, shares
+from millpond.db import agents, links, shares
 from millpond.decide.account import Account
 from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.model.people import Actor
+from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
 from millpond.services import access
 from millpond.services.presence import is_connected
@@ -22,6 +23,7 @@ def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) ->
     stock = stock_of(tx, volume.id, now)
     used, usable = used_room(stock), usable_room(space_of(volume), stock)
     filler = agents.get(tx, volume.filler_id) if volume.filler_id else None
+    lake = links.bandwidth_of(tx, volume.id, LAKE)
     return wire.Volume(
         id=volume.id,
         name=volume.name,
@@ -50,6 +52,7 @@ def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) ->
         tier=volume.tier,
         tier_throughput=volume.tier_throughput,
         tier_price=volume.tier_price,
+        lake_bytes_per_second=lake.bytes_per_second if lake else None,
         filler=filler.name if filler else None,
         features=dict(volume.features) if volume.features is not None else None,
         limits=limits_shown(tx, volume, stock, actor),

@@ -11,13 +11,13 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, links, sites, volume_usage
 from millpond.db.caches import CachedView
-from millpond.decide.bandwidth import LEAST_BYTES, seconds_left
 from millpond.errors import BadRequest
-from millpond.model.people import Actor
-from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate, VolumeSample
+from millpond.model.people import SYSTEM, Actor
+from millpond.model.topology import Bandwidth, CacheUses, VolumeSample
 from millpond.services import access, volumes
 from millpond.services.cache_requests import find_volume
 from millpond.services.deps import Deps
+from millpond.services.fill_speed import FillSpeed, speeds
 from millpond.wire import cache as cache_wire
 from millpond.wire import topology as wire
 
@@ -129,21 +129,20 @@ def fill_rates(tx: Connection) -> Mapping[str, Sequence[float]]:
 
 def running_fills(tx: Connection, actor: Actor) -> list[wire.RunningFill]:
     """What is on its way, of the projects one may see, with its throughput and the time that is left."""
-    rates = links.rates(tx)
     names = sites.by_id(tx)
-    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
-    found = [
-        view for view in caches.of_ids(tx, volume_usage.filling_ids(tx)) if access.sees(actor, view.cached.project_id)
+    filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
+    known = speeds(tx, filling)
+    return [
+        _running(view, known[view.cached.id], names) for view in filling if access.sees(actor, view.cached.project_id)
     ]
-    return [_running(view, rates.get(view.cached.id), lake.get(view.cached.volume_id), names) for view in found]
 
 
-def all_volumes(deps: Deps) -> list[cache_wire.Volume]:
-    """Every volume as people see it, without what only some may see."""
+def all_volumes(deps: Deps, actor: Actor = SYSTEM) -> list[cache_wire.Volume]:
+    """Every volume as this one sees it."""
     found: list[cache_wire.Volume] = []
     cursor: str | None = None
     while True:
-        page = volumes.list_all(deps, limit=_ALL, cursor=cursor)
+        page = volumes.list_all(deps, actor, limit=_ALL, cursor=cursor)
         found.extend(page.items)
         if (cursor := page.next) is None:
             return found
@@ -189,25 +188,21 @@ def total_of(values: Sequence[CacheUses]) -> CacheUses:
     )
 
 
-def _running(view: CachedView, rate: FillRate | None, lake: float | None, names: Mapping[str, str]) -> wire.RunningFill:
+def _running(view: CachedView, speed: FillSpeed, names: Mapping[str, str]) -> wire.RunningFill:
     row = view.cached
-    fetched, seconds = (rate.fetched_bytes, rate.seconds) if rate else (0, 0.0)
-    tells = seconds > 0 and fetched >= LEAST_BYTES
     return wire.RunningFill(
         id=row.id,
         project=view.project,
         dataset=view.dataset,
         commit_id=row.commit_id,
         volume=view.volume,
-        source=names.get(rate.source_id, LAKE) if rate else LAKE,
+        source=names.get(speed.source_id, speed.source_id),
         bytes=row.bytes,
         done_bytes=row.done_bytes,
         files=row.files,
         done_files=row.done_files,
-        bytes_per_second=fetched / seconds if tells else None,
-        seconds_left=seconds_left(
-            total=row.bytes, done=row.done_bytes, seconds=seconds, fetched_bytes=fetched, bytes_per_second=lake
-        ),
+        bytes_per_second=speed.bytes_per_second,
+        seconds_left=speed.seconds_left,
         waiting=row.attempt == 0,
         problem=row.problem,
     )

@@ -66,6 +66,8 @@ class Volume(Response):
     tier: str = "standard"
     tier_throughput: float = 1.0
     tier_price: float = 1.0
+    # What fills brought from the lake, in the mean; null before one was large enough to tell.
+    lake_bytes_per_second: float | None = None
     # The agent that fills and evicts there, by name; what the file system can do, by its probe.
     filler: str | None = None
     features: dict[str, object] | None = None
@@ -170,6 +172,9 @@ class CachedCommit(Response):
     base: str | None = None  # a commit id
     # It was asked for and waits until there is room, or an agent that fills.
     waiting: bool = False
+    # Of a fill under way: its throughput, and the time left by that or by what earlier fills brought; null if unknown.
+    bytes_per_second: float | None = None
+    seconds_left: float | None = None
     # Branches that keep it here by a policy.
     kept_by: list[str] = []
     # Nothing new may use it (its dataset was deleted): it goes when the last lease ends.

@@ -42,8 +42,8 @@ def test_expected_time() -> None:
 
 
 def test_time_left_by_its_own_speed_once_that_tells_something() -> None:
-    known = {"total": 10**9, "bytes_per_second": 10e6}
-    assert seconds_left(done=0, seconds=0, fetched_bytes=0, **known) == 100
-    assert seconds_left(done=5 * 10**8, seconds=1, fetched_bytes=5 * 10**8, **known) == 1
-    assert seconds_left(done=100, seconds=1, fetched_bytes=100, **known) == approx(100, rel=0.01)
-    assert seconds_left(total=10, done=0, seconds=0, fetched_bytes=0, bytes_per_second=None) is None
+    assert seconds_left(10**9, seconds=0, fetched_bytes=0, bytes_per_second=10e6) == 100
+    assert seconds_left(5 * 10**8, seconds=1, fetched_bytes=5 * 10**8, bytes_per_second=10e6) == 1
+    assert seconds_left(10**9, seconds=1, fetched_bytes=100, bytes_per_second=10e6) == 100
+    assert seconds_left(10, seconds=0, fetched_bytes=0, bytes_per_second=None) is None
+    assert seconds_left(0, seconds=0, fetched_bytes=0, bytes_per_second=None) == 0

@@ -55,7 +55,7 @@ def remove_link(a: str, b: str, actor: SiteAdmin, deps: DepsOf) -> None:
 
 @router.get("/topology")
 def get_topology(actor: SignedIn, deps: DepsOf) -> Topology:
-    return topology.topology(deps)
+    return topology.topology(deps, actor)
 
 
 def _site(item: SiteCounts) -> wire.Site:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millpond.db import shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
 from millpond.model.job import Agent
 from millpond.services import cache_reports, cache_requests, desired_fills, links, sites, topology
@@ -13,9 +14,11 @@ from millpond.testing.builders_data import (
     a_dataset,
     a_sized_commit,
     a_volume,
+    an_actor,
     an_agent,
     carry_out,
     the_admin,
+    the_project,
     told,
 )
 from millpond.testing.clock import FakeClock
@@ -41,7 +44,7 @@ def look(deps: Deps, agent: Agent, name: str, problem: str | None = None) -> Non
 
 
 def serving(deps: Deps, agent: Agent) -> dict[str, bool]:
-    compute = next(one for one in topology.topology(deps).computes if one.name == agent.name)
+    compute = next(one for one in topology.topology(deps, the_admin(deps)).computes if one.name == agent.name)
     return {volume.volume: volume.serves for volume in compute.volumes}
 
 
@@ -126,8 +129,16 @@ def test_a_visitor_says_nothing_of_the_volume_itself(deps: Deps) -> None:
     a_volume(deps, agent, "fast")
     link(deps, "berlin", "gpu", 10)
     look(deps, visitor, "fast", "It does not answer.")
-    (shown,) = topology.topology(deps).volumes
+    (shown,) = topology.topology(deps, the_admin(deps)).volumes
     assert (shown.volume.problem, shown.volume.connected) == (None, True)
+
+
+def test_limits_of_projects_one_may_not_see_are_not_drawn(deps: Deps) -> None:
+    volume = a_volume(deps, an_agent(deps), "fast")
+    with deps.db.write() as tx:
+        shares.set_limit(tx, volume.id, the_project(deps).id, 10 * GB)
+    limits = [topology.topology(deps, who).volumes[0].volume.limits for who in (the_admin(deps), an_actor(deps, "eve"))]
+    assert [len(found) for found in limits] == [1, 0]
 
 
 # Which volume ----------------------------------------------------------------------------------------
