@@ -33,12 +33,16 @@ On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volu
 def add(
     mill: Session,
     dataset: Written,
-    on: Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume (the emptiest one).")] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume (the best one).")] = None,
+    near: Annotated[
+        str | None, typer.Option(metavar="COMPUTE", help="Choose a volume that serves this compute, or site.")
+    ] = None,
     wait: Annotated[bool, typer.Option(help="Wait until it is there.")] = True,
 ) -> None:
     """Cache a commit on a volume: fetched once and only once, whoever asks."""
     ref = DatasetRef.parse(dataset)
-    added = add_cached(mill.api, CacheAdd(dataset=dataset, project=ref.project or mill.project, volume=on))
+    asked = CacheAdd(dataset=dataset, project=ref.project or mill.project, volume=on, near=near)
+    added = add_cached(mill.api, asked)
     for reason in added.reasons:
         mill.out.note(reason)
     cached = added.cached
