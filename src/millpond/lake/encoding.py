@@ -16,6 +16,9 @@ _SAMPLE = 4096
 # Stored bytes per raw byte above which compression is not worth it.
 _PAYS = 0.9
 
+_IN_VAIN_MOST = 32
+_TRY_EVERY = 8
+
 # How formats begin that are compressed already: trying again costs time and saves nothing.
 _COMPRESSED = (
     b"\x89PNG\r\n\x1a\n",
@@ -39,8 +42,14 @@ _COMPRESSED = (
 
 def encode_blob(raw: Buffer) -> tuple[int, Buffer]:
     """The encoding and the bytes to store. Never longer than `raw`."""
-    if len(raw) < _LEAST or is_compressed(raw):
-        return RAW, raw
+    return (RAW, raw) if _is_hopeless(raw) else _tried(raw)
+
+
+def _is_hopeless(raw: Buffer) -> bool:
+    return len(raw) < _LEAST or is_compressed(raw)
+
+
+def _tried(raw: Buffer) -> tuple[int, Buffer]:
     if len(raw) > 2 * _SAMPLE:
         middle = len(raw) // 2
         sample = memoryview(raw)[middle : middle + _SAMPLE]
@@ -48,6 +57,26 @@ def encode_blob(raw: Buffer) -> tuple[int, Buffer]:
             return RAW, raw
     stored = frames.compress(raw)
     return (ZSTD, stored) if len(stored) <= _PAYS * len(raw) else (RAW, raw)
+
+
+class BlobEncoder:
+    """Encodes blobs that come one after another: files beside each other are mostly of one kind.
+
+    Where many in a row were tried in vain, only some of the next are tried, until one pays.
+    """
+
+    def __init__(self) -> None:
+        self._in_vain = 0
+
+    def encode(self, raw: Buffer) -> tuple[int, Buffer]:
+        if _is_hopeless(raw):
+            return RAW, raw
+        if self._in_vain >= _IN_VAIN_MOST and self._in_vain % _TRY_EVERY:
+            self._in_vain += 1
+            return RAW, raw
+        encoding, stored = _tried(raw)
+        self._in_vain = 0 if encoding == ZSTD else self._in_vain + 1
+        return encoding, stored
 
 
 def decode_blob(digest: bytes, encoding: int, stored: Buffer, raw_length: int) -> Buffer:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat
 from millpond.lake.digests import DIGEST_SIZE, digest_of
-from millpond.lake.encoding import RAW, ZSTD, decode_blob, encode_blob
+from millpond.lake.encoding import RAW, ZSTD, BlobEncoder, decode_blob
 from millpond.model.dataset import BlobPlace
 
 PACK_MOST = 64 << 20
@@ -34,6 +34,7 @@ class PackWriter:
         self.buffer = bytearray() if buffer is None else buffer
         self._view = memoryview(self.buffer)
         self._length = 0
+        self._encoder = BlobEncoder()
         self._digests: dict[bytes, None] = {}
         self._stored: list[int] = []
         self._raw: list[int] = []
@@ -58,7 +59,7 @@ class PackWriter:
         """Add a blob; a digest that is in the pack already is not added again."""
         if digest in self._digests:
             return
-        encoding, stored = encode_blob(raw)
+        encoding, stored = self._encoder.encode(raw)
         if self.size + _ROW + len(stored) > PACK_MOST:
             raise BadFormat(f"A blob of {len(raw)} bytes does not fit into a pack.")
         self._digests[digest] = None

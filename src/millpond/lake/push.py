@@ -164,11 +164,17 @@ class _Push:
     def build(self, found: Iterator[Found]) -> Tree:
         """Read what must be read, send its blobs, and build the pages, all in the order of paths."""
         builder = TreeBuilder(lambda page_id, data: self.pages.__setitem__(page_id, pack_page(data)))
+        files = size = 0
         for item, result in self._read_ahead(_batches(self._known(found))):
             entry = self._take(item, result)
             if entry is not None:
                 builder.add(entry)
-                self.meter.add(files=entry.kind != Kind.DIRECTORY, bytes=entry.size)
+                files += entry.kind != Kind.DIRECTORY
+                size += entry.size
+                if files >= _BATCH_FILES or size >= _BATCH_BYTES:
+                    self.meter.add(files=files, bytes=size)
+                    files = size = 0
+        self.meter.add(files=files, bytes=size)
         self.meter.expect(self.files_total, self.bytes_total, counted=True)
         return builder.finish()
 
@@ -293,7 +299,7 @@ def _read_batch(root: bytes, batch: _Batch) -> _Results:
         result: Entry | Reading | None = entry
         if entry is None and item.size <= WHOLE_MOST:
             try:
-                result = read_whole(root, item.path)
+                result = read_whole(root, item.path, item.status)
             except FileNotFoundError:
                 result = None
         results.append((item, result))

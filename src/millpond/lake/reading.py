@@ -8,8 +8,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from millpond.errors import Conflict, Forbidden
 from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut_batches, encode_chunk_list
@@ -42,8 +41,7 @@ class _Changed(Exception):
     """The file is not what it was a moment ago."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One entry with the status it was read at. `data` is the content of what is one blob."""
 
     entry: Entry
@@ -51,11 +49,13 @@ class Reading:
     data: bytes | None = None
 
 
-def read_whole(root: bytes, path: bytes) -> Reading | None:
+def read_whole(root: bytes, path: bytes, seen: os.stat_result | None = None) -> Reading | None:
     """Read a link or a file of one blob; None if it is larger than that. FileNotFoundError if it has vanished.
 
-    Conflict if it changes faster than it can be read.
+    `seen` is its status of a moment ago, which saves asking for it. Conflict if it changes faster than it can be read.
     """
+    if seen is not None and stat.S_ISREG(seen.st_mode) and (reading := _read_seen(root, path, seen)):
+        return reading
     return _steadily(path, lambda: _read_whole(root, path))
 
 
@@ -82,6 +82,25 @@ def _steadily(path: bytes, attempt: Callable[[], T]) -> T:
         except PermissionError as error:
             raise Forbidden(f"The file {to_text(path)!r} cannot be read: {error.strerror}.") from error
     raise Conflict(f"The file {to_text(path)!r} changes while it is read.", hint="Try again when nothing writes to it.")
+
+
+def _read_seen(root: bytes, path: bytes, seen: os.stat_result) -> Reading | None:
+    """The file as it was seen and still is when all of it is read; None where that is not sure: read it with care."""
+    size = seen.st_size
+    if size > WHOLE_MOST or not _is_settled(seen):
+        return None
+    try:
+        descriptor = os.open(root + b"/" + path, _FLAGS)
+    except OSError:
+        return None
+    try:
+        data = os.read(descriptor, size + 1)
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if len(data) != size or after.st_ino != seen.st_ino or after.st_mode != seen.st_mode or not _same(seen, after):
+        return None
+    return Reading(_entry(path, seen, Content.BLOB, digest_of(data)), seen, data)
 
 
 def _read_whole(root: bytes, path: bytes) -> Reading | None:
@@ -160,12 +179,14 @@ def _entry(path: bytes, status: os.stat_result, content: Content, digest: bytes)
 
 def _settled(descriptor: int) -> os.stat_result:
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise _Changed
-    # Only near the present: a server's clock may be ahead of ours by any amount.
-    if abs(time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)) < _TICK_NANOSECONDS:
+    if not stat.S_ISREG(status.st_mode) or not _is_settled(status):
         raise _Changed
     return status
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    """Whether a change from now on will show. Only near the present: a server's clock may be ahead of ours by far."""
+    return abs(time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)) >= _TICK_NANOSECONDS
 
 
 def _same(before: os.stat_result, after: os.stat_result) -> bool:

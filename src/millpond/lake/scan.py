@@ -6,9 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.errors import Forbidden, NotFound
 from millpond.lake.deep import DeepEntry, list_deep
@@ -20,11 +21,13 @@ from millpond.model.tree import Kind
 Warn = Callable[[bytes, str], None]
 
 
+_FIRST = itemgetter(0)
+_SLASH = b"/"[0]
+
 OnDisk = os.DirEntry[bytes] | DeepEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One thing on disk. `status` is None for an empty directory."""
 
     path: bytes
@@ -72,26 +75,26 @@ class _Walk:
         """What one directory holds in tree order; a directory that holds something is given as path and rules."""
         rules = above.below(self._root, directory, self._ignore_files)
         kept = [
-            (self._sort_key(path, entry, rules), path, entry)
+            (self._sort_key(path, rules) if entry.is_dir(follow_symlinks=False) else path, entry)
             for path, entry in self._kept(directory, rules, self._warn)
         ]
-        kept.sort(key=lambda row: row[0], reverse=True)
+        kept.sort(key=_FIRST, reverse=True)
         while kept:  # popped one by one, so that a huge directory does not stay in memory
-            key, path, entry = kept.pop()
-            if key.endswith(b"/"):
-                yield path, rules
+            key, entry = kept.pop()
+            if key[-1] == _SLASH:
+                yield key[:-1], rules
             elif entry.is_dir(follow_symlinks=False):
-                yield Found(path, Kind.DIRECTORY)
+                yield Found(key, Kind.DIRECTORY)
             else:
-                with suppress(FileNotFoundError):
+                try:
                     status = entry.stat(follow_symlinks=False)
-                    yield Found(path, _kind(status), status)
+                except FileNotFoundError:
+                    continue
+                yield Found(key, _kind(status), status)
 
-    def _sort_key(self, path: bytes, entry: OnDisk, rules: IgnoreRules) -> bytes:
+    def _sort_key(self, directory: bytes, rules: IgnoreRules) -> bytes:
         """What lies below a directory sorts behind its path and `/`, but an empty directory is an entry itself."""
-        if not entry.is_dir(follow_symlinks=False) or self._is_empty(path, rules):
-            return path
-        return path + b"/"
+        return directory if self._is_empty(directory, rules) else directory + b"/"
 
     def _is_empty(self, directory: bytes, above: IgnoreRules) -> bool:
         rules = above.below(self._root, directory, self._ignore_files)
@@ -135,6 +138,7 @@ class _Walk:
 
 
 def _kind(status: os.stat_result) -> Kind:
-    if stat.S_ISLNK(status.st_mode):
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
         return Kind.SYMLINK
-    return Kind.EXECUTABLE if status.st_mode & stat.S_IXUSR else Kind.FILE
+    return Kind.EXECUTABLE if mode & stat.S_IXUSR else Kind.FILE

@@ -12,10 +12,9 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from millpond.lake.digests import DIGEST_SIZE, digest_of
 from millpond.lake.scan import Found
@@ -34,8 +33,7 @@ _RECORDS_PER_BLOCK = 1024
 _NUMBERS = struct.Struct("<QQqq")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     path: bytes
     numbers: bytes
     kind: int

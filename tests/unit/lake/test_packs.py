@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from millpond.errors import BadFormat, Corrupt
 from millpond.lake.digests import digest_of
-from millpond.lake.encoding import RAW, ZSTD, decode_blob, encode_blob
+from millpond.lake.encoding import RAW, ZSTD, BlobEncoder, decode_blob, encode_blob
 from millpond.lake.locators import decode_locator, encode_locator, pack_locator, unpack_locator
 from millpond.lake.packs import PACK_MOST, PackWriter, read_index, verify_pack
 from millpond.model.dataset import BlobPlace
@@ -106,6 +106,15 @@ def test_compresses_where_it_pays(raw: bytes, encoding: int) -> None:
     assert chosen == encoding
     assert len(stored) <= len(raw)
     assert bytes(decode_blob(digest_of(raw), chosen, stored, len(raw))) == raw
+
+
+def test_noise_is_tried_less_often_and_words_behind_it_are_soon_compressed_again() -> None:
+    encoder = BlobEncoder()
+    noise, words, png = os.urandom(20_000), b"words and words " * 2000, b"\x89PNG\r\n\x1a\n" + bytes(10_000)
+    assert {encoder.encode(noise)[0] for _ in range(100)} == {RAW}
+    assert [encoder.encode(words)[0] for _ in range(20)].count(RAW) < 8
+    assert {encoder.encode(png)[0] for _ in range(100)} == {RAW}
+    assert encoder.encode(words)[0] == ZSTD, "what is known to be compressed is not tried, so it says nothing"
 
 
 def test_a_blob_that_opens_to_more_than_it_says_is_corrupt() -> None:

@@ -27,6 +27,13 @@ def aged(path: Path, content: bytes) -> None:
     os.utime(path, (1, 1))
 
 
+def settled(path: Path) -> os.stat_result:
+    """The file's status, once its timestamps are old enough to tell of any change."""
+    while time.time_ns() - path.stat().st_ctime_ns < 30_000_000:
+        time.sleep(0.005)
+    return os.lstat(path)
+
+
 def after_fstat(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:
     """Call `act` with the number of the call each time a file's status was taken."""
     real, calls = os.fstat, [0]
@@ -67,7 +74,8 @@ def test_a_file_that_never_rests_is_reported(tmp_path: Path, root: bytes, monkey
         read_whole(root, b"f")
 
 
-def test_a_writer_in_place_never_gets_a_mixture_committed(tmp_path: Path, root: bytes) -> None:
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_writer_in_place_never_gets_a_mixture_committed(tmp_path: Path, root: bytes, is_seen: bool) -> None:
     """Two versions written over each other without pause: each reading is one of them, or none."""
     versions = [bytes([n]) * 200_000 for n in (1, 2)]
     aged(tmp_path / "f", versions[0])
@@ -87,7 +95,7 @@ def test_a_writer_in_place_never_gets_a_mixture_committed(tmp_path: Path, root: 
     readings = 0
     while writer.is_alive():
         try:
-            found = read_whole(root, b"f")
+            found = read_whole(root, b"f", os.lstat(tmp_path / "f") if is_seen else None)
         except Conflict:
             continue
         assert found is not None
@@ -96,6 +104,77 @@ def test_a_writer_in_place_never_gets_a_mixture_committed(tmp_path: Path, root: 
     writer.join()
     assert len(written) == 100
     assert readings
+
+
+def _write_over(path: Path) -> None:
+    path.write_bytes(b"after!")
+
+
+def _replace(path: Path) -> None:
+    aged(path.with_name("other"), b"after!")
+    path.with_name("other").rename(path)
+
+
+def _grow(path: Path) -> None:
+    aged(path, b"after!")
+
+
+@pytest.mark.parametrize("change", [_write_over, _replace, _grow])
+def test_a_file_that_is_not_what_was_seen_is_read_as_it_is(
+    tmp_path: Path, root: bytes, change: Callable[[Path], None]
+) -> None:
+    aged(tmp_path / "f", b"before" if change is not _grow else b"be")
+    seen = settled(tmp_path / "f")
+    change(tmp_path / "f")
+    found = read_whole(root, b"f", seen)
+    assert found is not None
+    now = os.lstat(tmp_path / "f")
+    assert (found.data, found.status.st_ino, found.status.st_ctime_ns) == (b"after!", now.st_ino, now.st_ctime_ns)
+
+
+def test_a_seen_file_that_changes_while_it_is_read(
+    tmp_path: Path, root: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aged(tmp_path / "f", b"before")
+    seen = settled(tmp_path / "f")
+    real = os.read
+    written: list[int] = []
+
+    def read_and_write(descriptor: int, size: int) -> bytes:
+        data = real(descriptor, size)
+        if not written:
+            written.append((tmp_path / "f").write_bytes(b"after!"))
+        return data
+
+    monkeypatch.setattr(os, "read", read_and_write)
+    found = read_whole(root, b"f", seen)
+    assert found is not None
+    assert found.data == b"after!"
+
+
+def test_a_seen_file_is_asked_for_its_status_once(tmp_path: Path, root: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    aged(tmp_path / "f", b"as it was")
+    seen = settled(tmp_path / "f")
+    calls: list[int] = []
+    after_fstat(monkeypatch, calls.append)
+    found = read_whole(root, b"f", seen)
+    assert found is not None
+    assert (found.data, found.status, calls) == (b"as it was", seen, [1])
+
+
+def test_what_became_a_link_or_a_fifo_is_not_read_through(tmp_path: Path, root: bytes) -> None:
+    for name in (b"l", b"p"):
+        aged(tmp_path / os.fsdecode(name), b"file")
+    seen = {name: settled(tmp_path / os.fsdecode(name)) for name in (b"l", b"p")}
+    (tmp_path / "l").unlink()
+    (tmp_path / "l").symlink_to("/etc/passwd")
+    (tmp_path / "p").unlink()
+    os.mkfifo(tmp_path / "p")
+    found = read_whole(root, b"l", seen[b"l"])
+    assert found is not None
+    assert (found.entry.kind, found.data) == (Kind.SYMLINK, b"/etc/passwd")
+    with pytest.raises(Conflict):
+        read_whole(root, b"p", seen[b"p"])
 
 
 def test_what_is_too_fresh_is_waited_for(tmp_path: Path, root: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
