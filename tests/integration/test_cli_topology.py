@@ -1,0 +1,80 @@
+"""Sites, links, topology, the choice of a volume and the use of caches, by the command line against a real server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millpond.testing.up import MillUp, mill_up
+from tests.integration.cli import Mill
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
+    with mill_up(tmp_path_factory.mktemp("cli-topology") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+    return Mill(server, capfd, tmp_path)
+
+
+def test_sites_and_links(mill: Mill) -> None:
+    assert "mill link set berlin lake" in mill.ok("site", "add", "berlin").err
+    mill.ok("site", "add", "paris")
+    done = mill.ok("link", "set", "berlin", "paris", "--bandwidth", "25Gbit/s", "--latency", "0.8ms")
+    assert "berlin – paris: 25 Gbit/s, 0.8 ms, near" in done.err
+    mill.ok("link", "set", "lake", "paris", "--bandwidth", "100MB/s", "--price-per-gb", "0.09")
+    found = mill.ok("link", "list", "--json").json["items"]
+    assert [(one["a"], one["b"], one["bits_per_second"], one["near"]) for one in found] == [
+        ("lake", "paris", 800_000_000, False),
+        ("berlin", "paris", 25_000_000_000, True),
+    ]
+    assert "lake: 800 Mbit/s, 0.09 per GB" in mill.ok("site", "show", "paris").out
+    assert "link berlin – paris: 25 Gbit/s, 0.8 ms, near" in mill.ok("topology").out
+    mill.ok("link", "remove", "paris", "berlin")
+    mill.ok("site", "remove", "berlin", "--yes")
+    assert mill("site", "show", "berlin").code == 3
+
+
+def test_mistakes_say_what_to_do(mill: Mill) -> None:
+    assert "10Gbit/s" in mill("link", "set", "local", "lake").err
+    assert "not a bandwidth" in mill("link", "set", "local", "lake", "--bandwidth", "fast").err
+    assert mill("link", "set", "local", "rome", "--bandwidth", "1G").code == 3
+    assert mill("link", "remove", "local", "lake").code == 3
+    refused = mill("site", "remove", "local", "--yes")
+    assert refused.code == 5 and "volume" in refused.err
+    assert mill("site", "add", "lake").code == 2
+
+
+def test_the_volume_is_chosen_near_the_compute_and_what_it_saves_is_counted(mill: Mill) -> None:
+    root = mill.cwd / "xray"
+    root.mkdir()
+    (root / "large.bin").write_bytes(os.urandom(3_000_000))
+    mill.ok("data", "init", cwd=root)
+    mill.ok("data", "sync", "-m", "first", cwd=root)
+    compute = mill.ok("compute", "list", "--json").json["items"][0]["name"]
+    done = mill.ok("cache", "add", "xray", "--near", compute)
+    assert "near: both are at site local" in done.err
+    again = mill.ok("cache", "add", "xray", "--near", "local", "--json")
+    assert "it is there already" in again.err
+    volume = again.json["volume"]
+
+    summary = mill.ok("cache", "summary", "--json").json
+    assert (summary["total"]["hits"], summary["total"]["misses"]) == (1, 1)
+    assert summary["total"]["saved_bytes"] == 3_000_000
+    assert "1 hits, 1 misses (50 %), 3.0 MB" in mill.ok("cache", "summary").out
+
+    usage = mill.ok("volume", "usage", volume, "--json").json
+    assert [one["source"] for one in usage["bandwidth"]] == ["lake"]
+    assert usage["total"]["fills"] == 1
+    shown = mill.ok("topology", "--json").json
+    served = shown["computes"][0]["volumes"][0]
+    assert (served["serves"], served["reason"]) == (True, "both are at site local")
+    assert shown["volumes"][0]["bandwidth"][0]["bytes_per_second"] > 0
+    assert "from lake" in mill.ok("topology").out
+    assert mill("cache", "add", "xray", "--near", "nowhere").code == 3
