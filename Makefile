@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api check fix test test-long bench-lake bench-lake-large bench-lake-million docs screenshots clean
+.PHONY: help demo setup web web-api check fix test test-long bench-lake bench-lake-large bench-lake-million bench-cache docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -56,6 +56,10 @@ bench-lake-large: $(VENV)/.made ## one large file against dd and BLAKE3, raw PUT
 
 bench-lake-million: $(VENV)/.made ## listings, differences and put on a commit of many files; FILES=1000000
 	@$(BIN)/python -m benchmarks.bench_million --files $(or $(FILES),1000000)
+
+bench-cache: $(VENV)/.made ## filling a volume and reading from it against tar, s5cmd and s3fs; FILES=30000 SIZE=16384
+	@$(BIN)/python -m benchmarks.bench_cache --files $(or $(FILES),30000) --size $(or $(SIZE),16384) \
+		--rounds $(or $(ROUNDS),3) --large $(or $(LARGE),4294967296)
 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api

@@ -27,6 +27,7 @@ class Measured:
     seconds: float
     peak_rss: int
     cpu_seconds: float = 0.0
+    output: str = ""
 
 
 class CommandFailed(Exception):
@@ -41,14 +42,14 @@ def run(command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | No
     process = subprocess.Popen(
         words, cwd=cwd, env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    watcher = _MemoryWatcher(process.pid)
+    watcher = MemoryWatcher(process.pid)
     watcher.start()
     output, _ = process.communicate()
     seconds = time.perf_counter() - began
     watcher.finish()
     if process.returncode:
         raise CommandFailed(f"{' '.join(words)} ended with {process.returncode}:\n{output.decode(errors='replace')}")
-    return Measured(seconds, watcher.peak, _children_cpu() - cpu_before)
+    return Measured(seconds, watcher.peak, _children_cpu() - cpu_before, output.decode(errors="replace"))
 
 
 def fresh(work: Path, name: str = "target") -> Path:
@@ -86,7 +87,7 @@ def _children_cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-class _MemoryWatcher(threading.Thread):
+class MemoryWatcher(threading.Thread):
     """Samples a process tree until told to stop."""
 
     def __init__(self, pid: int) -> None:

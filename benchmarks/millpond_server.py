@@ -15,6 +15,8 @@ from pathlib import Path
 import psutil
 
 from benchmarks.measure import Measured, run
+from millpond.client.credentials import resolve_target
+from millpond.client.http import Api
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
 
 MILL = Path(sys.executable).with_name("mill")
@@ -30,6 +32,23 @@ class Mill:
     def run(self, *words: str, cwd: Path) -> Measured:
         return run([MILL, *words], cwd=cwd, env=self.environment)
 
+    def api(self) -> Api:
+        """The server, over HTTP like the command line; to be closed."""
+        target = resolve_target(environ={**os.environ, **self.environment})
+        return Api(target.server, target.token)
+
+    @property
+    def agent(self) -> psutil.Process:
+        """The agent that the server has started."""
+        [found] = [child for child in self.server.children(recursive=True) if "agent" in child.cmdline()]
+        return found
+
+    @property
+    def agent_cpu_seconds(self) -> float:
+        """Processor time of the agent so far, and of those of its processes that have ended."""
+        used = self.agent.cpu_times()
+        return float(used.user + used.system + used.children_user + used.children_system)
+
     @property
     def server_cpu_seconds(self) -> float:
         """Processor time of the server so far, without its agent."""
@@ -44,8 +63,11 @@ class Mill:
 
 
 @contextmanager
-def running_mill(work: Path, seaweed: Seaweed | None) -> Iterator[Mill]:
-    """Server, agent and credentials live below `work` and end with the block; without a store the lake does, too."""
+def running_mill(work: Path, seaweed: Seaweed | None, prefix: str = "millpond") -> Iterator[Mill]:
+    """Server, agent and credentials live below `work` and end with the block; without a store the lake does, too.
+
+    The lake is that `prefix` of the store's bucket.
+    """
     environment = {
         **CREDENTIALS,
         "MILL_HOME": str(work / "home"),
@@ -55,7 +77,7 @@ def running_mill(work: Path, seaweed: Seaweed | None) -> Iterator[Mill]:
     log = work / "server.log"
     command = [str(MILL), "up", "--data-dir", str(work / "server")]
     if seaweed is not None:
-        command += ["--lake", seaweed.url("millpond")]
+        command += ["--lake", seaweed.url(prefix)]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **environment})
     try:

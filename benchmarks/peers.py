@@ -57,7 +57,14 @@ class Peers:
         return self._dvc(repository, "pull", "-q", "-j", "32")
 
     def _s5cmd(self, *words: str) -> Measured:
-        command = [self.binaries / "s5cmd", "--log", "error", "--endpoint-url", self.seaweed.endpoint, *words]
+        command: list[str | Path] = [
+            self.binaries / "s5cmd",
+            "--log",
+            "error",
+            "--endpoint-url",
+            self.seaweed.endpoint,
+            *words,
+        ]
         return run(command, cwd=self.work, env=CREDENTIALS)
 
     def _rclone(self, source: str, target: str) -> Measured:
