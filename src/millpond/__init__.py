@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from millpond.client.cached import Cached as Cached
+    from millpond.client.cached import cache as cache
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.tracking import Run as Run
     from millpond.client.tracking import current_run as current_run
@@ -22,9 +26,11 @@ if TYPE_CHECKING:
     from millpond.client.tracking import set_tags as set_tags
 
 __all__ = [
+    "Cached",
     "Dataset",
     "Run",
     "__version__",
+    "cache",
     "current_run",
     "finish",
     "init",
@@ -41,6 +47,21 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The SDK is loaded when it is first used: the command line and the server import this package too."""
     if name in __all__:
-        module = "millpond.client.dataset" if name == "Dataset" else "millpond.client.tracking"
-        return getattr(importlib.import_module(module), name)
+        module = {"Dataset": "dataset", "Cached": "cached"}.get(name, "tracking")
+        return getattr(importlib.import_module(f"millpond.client.{module}"), name)
     raise AttributeError(f"module 'millpond' has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """`millpond.cache` is what scripts call, also in a process that has imported the folder of the same name."""
+
+    @property
+    def cache(self) -> Any:
+        return importlib.import_module("millpond.client.cached").cache
+
+    @cache.setter
+    def cache(self, folder: ModuleType) -> None:
+        """The import system names the folder here; it is found under its full name all the same."""
+
+
+sys.modules[__name__].__class__ = _Package

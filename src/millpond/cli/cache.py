@@ -7,26 +7,33 @@ from typing import Annotated
 
 import typer
 
+from millpond.cli.cache_found import On, Written, find_cached, idle_of, name_of, show_cached
+from millpond.cli.cache_keeping import add_keeping_commands
+from millpond.cli.cache_reasons import add_reason_commands
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.cli.usage import add_summary_command
-from millpond.client.caches import add_cached, clear_cached, get_cached, list_cached, list_evictions, pin_cached
-from millpond.client.datasets import get_commit
-from millpond.errors import MillError, NotFound, VolumeProblem
-from millpond.model.names import DEFAULT_BRANCH, DatasetRef
+from millpond.client.caches import (
+    add_cached,
+    change_cached,
+    clear_cached,
+    get_cached,
+    list_cached,
+    list_evictions,
+    pin_cached,
+    verify_cached,
+)
+from millpond.errors import Corrupt, MillError, NotReady, VolumeProblem
+from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
 from millpond.model.volume import CachedState
-from millpond.wire.cache import CacheAdd, CachedCommit
+from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit
 
 app = typer.Typer()
-add_summary_command(app)
 
 POLL_SECONDS = 0.3
-
-Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the commit of it (main).")]
-On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume.")]
 
 
 @command(app, "add")
@@ -49,8 +56,8 @@ def add(
     if cached.state is not CachedState.READY and wait:
         cached = _wait(mill, cached)
     elif cached.state is not CachedState.READY:
-        mill.out.note(f"{_name(cached)} is on its way to volume {cached.volume}; see: mill cache list")
-    _show(mill, cached)
+        mill.out.note(f"{name_of(cached)} is on its way to volume {cached.volume}; see: mill cache list")
+    show_cached(mill, cached)
 
 
 @command(app, "list")
@@ -88,12 +95,12 @@ def clear(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a cached commit from its volume. It stays in the lake; a running job's data is never cleared."""
-    found = _find(mill, dataset, on)
-    names = ", ".join(f"{_name(c)} on {c.volume}" for c in found)
+    found = find_cached(mill, dataset, on)
+    names = ", ".join(f"{name_of(c)} on {c.volume}" for c in found)
     mill.confirm(f"Clear {names}?", yes=yes)
     for cached in found:
         clear_cached(mill.api, cached.id)
-        mill.out.note(f"{_name(cached)} is cleared from volume {cached.volume}.")
+        mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
 
 
 @command(app, "pin")
@@ -106,6 +113,40 @@ def pin(mill: Session, dataset: Written, on: On = None) -> None:
 def unpin(mill: Session, dataset: Written, on: On = None) -> None:
     """Let a cached commit go again when it is idle."""
     _pin(mill, dataset, on, pinned=False)
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    dataset: Written,
+    idle: Annotated[str, typer.Option("--idle", metavar="TIME", help="How long it stays unused, like 8h; or default.")],
+    on: On = None,
+) -> None:
+    """Give a cached commit an idle time of its own; `--idle default` gives it back to its dataset or volume."""
+    seconds = idle_of(idle)
+    changed = [change_cached(mill.api, c.id, CacheChange(idle_seconds=seconds)) for c in find_cached(mill, dataset, on)]
+    for cached in changed:
+        mill.out.note(f"{name_of(cached)} on {cached.volume} goes after {format_seconds(cached.idle_seconds)} unused.")
+    if mill.out.as_json:
+        mill.out.items(changed, [], empty="")
+
+
+@command(app, "verify")
+def verify(
+    mill: Session,
+    dataset: Written,
+    on: On = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the result.")] = True,
+) -> None:
+    """Hold every cached file against its digest; what is wrong is fetched anew, in every commit that shares it."""
+    asked = [verify_cached(mill.api, c.id) for c in find_cached(mill, dataset, on) if c.state is CachedState.READY]
+    if not asked:
+        raise NotReady(f"{dataset} is not whole on any volume.", hint="See: mill cache list")
+    done = [_verified(mill, cached) for cached in asked] if wait else asked
+    if mill.out.as_json:
+        mill.out.items(done, [], empty="")
+    for cached in done:
+        _check_verified(mill, cached)
 
 
 @command(app, "evictions")
@@ -122,6 +163,8 @@ def evictions(
             ("DATASET", lambda e: e.dataset),
             ("COMMIT", lambda e: CommitId(e.commit_id)),
             ("SIZE", lambda e: Bytes(e.bytes)),
+            ("CAUSE", lambda e: e.cause),
+            ("BY", lambda e: e.by),
             ("WHY", lambda e: e.reason),
         ],
         empty="Nothing has been evicted yet.",
@@ -129,76 +172,83 @@ def evictions(
 
 
 def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
-    with Meter(mill.out, f"Caching {_name(cached)} on {cached.volume}") as meter:
+    with Meter(mill.out, f"Caching {name_of(cached)} on {cached.volume}") as meter:
         while cached.state is CachedState.FILLING:
             meter.update(done=cached.done_bytes, total=cached.bytes, files=cached.done_files, total_files=cached.files)
             time.sleep(POLL_SECONDS)
             cached = get_cached(mill.api, cached.id)
     if cached.state is not CachedState.READY:
         raise VolumeProblem(
-            f"{_name(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
+            f"{name_of(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
             hint=f"See: mill volume show {cached.volume}",
         )
     size = format_tree(cached.files, cached.bytes)
-    mill.out.note(f"{_name(cached)} is on volume {cached.volume}: {size} in {format_seconds(meter.seconds)}.")
+    mill.out.note(f"{name_of(cached)} is on volume {cached.volume}: {size} in {format_seconds(meter.seconds)}.")
     return cached
 
 
-def _find(mill: Session, written: str, on: str | None) -> list[CachedCommit]:
-    """The cached commits meant; without a ref all of the dataset's."""
-    ref = DatasetRef.parse(written)
-    project = ref.project or mill.project
-    commit = get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id if ref.ref else None
-    listed = list_cached(mill.api, project=project, dataset=ref.dataset, volume=on)
-    found = [c for c in listed if commit in (None, c.commit_id)]
-    if not found:
-        where = f" on volume {on}" if on else ""
-        raise NotFound(f"{written} is not cached{where}.", hint="See what is: mill cache list")
-    return found
+def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:
+    """Wait until its verification has ended, or it is not there any more."""
+    with Meter(mill.out, f"Verifying {name_of(cached)} on {cached.volume}") as meter:
+        while cached.verification is not None and cached.verification.ended_at is None:
+            seen = cached.verification
+            meter.update(
+                done=seen.checked_bytes, total=cached.bytes, files=seen.checked_files, total_files=cached.files
+            )
+            time.sleep(POLL_SECONDS)
+            cached = get_cached(mill.api, cached.id)
+            if cached.state is not CachedState.READY:
+                break
+    return cached
+
+
+def _check_verified(mill: Session, cached: CachedCommit) -> None:
+    """Say what was found. Corrupt if something is still wrong, VolumeProblem if nobody could look."""
+    where, seen = f"{name_of(cached)} on {cached.volume}", cached.verification
+    if seen is None or seen.ended_at is None:
+        mill.out.note(f"{where} is being verified; see: mill cache why {cached.dataset}@{cached.commit_id[:8]}")
+    elif seen.state == "failed":
+        raise VolumeProblem(f"{where} could not be verified: {seen.problem}", volume=cached.volume)
+    elif seen.damaged_files > seen.healed_files:
+        wrong = ", ".join(seen.examples[:5])
+        raise Corrupt(f"{where}: {seen.damaged_files:,} files are wrong, {seen.healed_files:,} healed: {wrong}")
+    elif seen.damaged_files:
+        mill.out.note(f"{where}: {seen.damaged_files:,} files were wrong and are healed.")
+    else:
+        mill.out.note(f"{where} is whole: {format_tree(seen.checked_files, seen.checked_bytes)} read and right.")
 
 
 def _pin(mill: Session, written: str, on: str | None, *, pinned: bool) -> None:
     errors: list[MillError] = []
-    for cached in _find(mill, written, on):
+    for cached in find_cached(mill, written, on):
         try:
             changed = pin_cached(mill.api, cached.id, pinned=pinned)
         except MillError as error:
             errors.append(error)
             continue
-        mill.out.note(f"{_name(changed)} on {changed.volume} is {'pinned' if pinned else 'not pinned any more'}.")
+        mill.out.note(f"{name_of(changed)} on {changed.volume} is {'pinned' if pinned else 'not pinned any more'}.")
         if mill.out.as_json:
             mill.out.shape(changed, [])
     if errors:
         raise errors[0]
 
 
-def _show(mill: Session, cached: CachedCommit) -> None:
-    mill.out.shape(
-        cached,
-        [
-            ("dataset", f"{cached.project}/{cached.dataset}"),
-            ("commit", cached.commit_id),
-            ("volume", cached.volume),
-            ("path", cached.path),
-            ("state", cached.state),
-            ("size", Bytes(cached.bytes)),
-            ("files", cached.files),
-            ("expires", cached.expires_at),
-        ],
-    )
-
-
 def _state(cached: CachedCommit) -> str:
-    if cached.state is CachedState.FILLING and cached.bytes:
+    if cached.state is CachedState.FILLING and cached.bytes and not cached.waiting:
         return f"filling {100 * cached.done_bytes // cached.bytes} %"
     if cached.state is CachedState.FAILED:
         return f"failed: {cached.problem}"
-    return f"{cached.state.value}, pinned" if cached.pinned else cached.state.value
+    if cached.waiting:
+        return "waiting for room"
+    marks = ["pinned"] if cached.pinned else []
+    marks += [f"newest of {branch}" for branch in cached.kept_by]
+    return ", ".join([cached.state.value, *marks])
 
 
 def _holders(cached: CachedCommit) -> list[str]:
     return [holder.job or holder.user or "somebody" for holder in cached.leased_by]
 
 
-def _name(cached: CachedCommit) -> str:
-    return f"{cached.dataset}@{cached.commit_id[:8]}"
+add_keeping_commands(app)
+add_reason_commands(app)
+add_summary_command(app)

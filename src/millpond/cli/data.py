@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from millpond.cli.cache_found import idle_of
 from millpond.cli.command import command
 from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
 from millpond.cli.data_checking import add_checking_commands
@@ -17,7 +18,7 @@ from millpond.cli.data_import import add_import_command
 from millpond.cli.data_moving import add_moving_commands
 from millpond.cli.data_zip import add_zip_command
 from millpond.cli.naming import named
-from millpond.cli.output import Bytes, CommitId
+from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.datasets import (
     change_dataset,
@@ -127,12 +128,17 @@ def change(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its new name.")] = None,
     description: Annotated[str | None, typer.Option("--description", "-d", help="What it holds.")] = None,
+    cache_idle: Annotated[
+        str | None,
+        typer.Option("--cache-idle", metavar="TIME", help="How long its cached commits stay unused; or default."),
+    ] = None,
 ) -> None:
     """Rename a dataset or describe it anew. Folders that belong to it find it under its new name."""
-    if name is None and description is None:
+    if name is None and description is None and cache_idle is None:
         raise BadRequest("Nothing to change was given.", hint="See: mill data set --help")
     ref = named(mill, dataset)
-    asked = DatasetChange(name=name, description=description)
+    idle = None if cache_idle is None else idle_of(cache_idle)
+    asked = DatasetChange(name=name, description=description, cache_idle_seconds=idle)
     _show(mill, change_dataset(mill.api, ref.project, ref.dataset, asked))
 
 
@@ -281,6 +287,7 @@ def _show(mill: Session, dataset: Dataset) -> None:
             ("files", dataset.files),
             ("commits", dataset.commits),
             ("cached commits", dataset.cached_commits),
+            ("idle time there", Seconds(dataset.cache_idle_seconds) if dataset.cache_idle_seconds else None),
             (DEFAULT_BRANCH, dataset.head),
             ("keeps", rule_text(dataset.retention) if dataset.retention else None),
             ("message", head.message if head else None),

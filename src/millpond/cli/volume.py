@@ -11,10 +11,10 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.cli.usage import add_usage_command
-from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, list_volumes
+from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, limit_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
-from millpond.model.quantity import parse_bytes, parse_seconds
-from millpond.wire.cache import Volume, VolumeChange, VolumeCreate
+from millpond.model.quantity import format_bytes, parse_bytes, parse_seconds
+from millpond.wire.cache import Volume, VolumeChange, VolumeCreate, VolumeLimit
 
 app = typer.Typer()
 add_usage_command(app)
@@ -30,6 +30,11 @@ Reserve = Annotated[str | None, typer.Option(metavar="SIZE", help="What stays fr
 Idle = Annotated[str | None, typer.Option(metavar="TIME", help="How long an unused commit stays, like 8h or 1d.")]
 High = Annotated[int | None, typer.Option(metavar="PERCENT", help="Evict early above this.", min=1, max=100)]
 Low = Annotated[int | None, typer.Option(metavar="PERCENT", help="… down to this.", min=0, max=100)]
+Tier = Annotated[str | None, typer.Option(metavar="NAME", help="Its class of service, like premium.")]
+Throughput = Annotated[
+    float | None, typer.Option("--tier-throughput", metavar="N", help="Its speed; the standard tier has 1.", min=0.001)
+]
+Price = Annotated[float | None, typer.Option("--tier-price", metavar="N", help="Its price; the standard has 1.", min=0)]
 
 
 @command(app, "add")
@@ -43,10 +48,13 @@ def add(
     idle: Idle = None,
     high: High = None,
     low: Low = None,
+    tier: Tier = None,
+    throughput: Throughput = None,
+    price: Price = None,
     check: Annotated[bool, typer.Option(help="Wait for its agent's first look; refuse what cannot be used.")] = True,
 ) -> None:
     """Add a directory that may hold cached commits, normally an NFS mount. It must exist."""
-    limits = _limits(capacity, reserve, idle, high, low)
+    limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
     volume = create_volume(mill.api, VolumeCreate(name=name, path=path, site=site, **limits))
     if check:
         volume = _looked_at(mill, volume)
@@ -93,12 +101,31 @@ def change(
     idle: Idle = None,
     high: High = None,
     low: Low = None,
+    tier: Tier = None,
+    throughput: Throughput = None,
+    price: Price = None,
 ) -> None:
-    """Change a volume's limits."""
-    limits = _limits(capacity, reserve, idle, high, low)
+    """Change a volume's limits, or its tier: nothing is moved."""
+    limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
     if not limits:
         raise BadRequest("Nothing to change was given.", hint="See: mill volume set --help")
     _show(mill, change_volume(mill.api, name, VolumeChange(**limits)))
+
+
+@command(app, "limit")
+def limit(
+    mill: Session,
+    name: Name,
+    of: Annotated[str, typer.Argument(metavar="PROJECT", help="The project.")],
+    size: Annotated[str, typer.Argument(metavar="SIZE", help="What it may take at most, like 500GB; or none.")],
+) -> None:
+    """Limit what a project may take of a volume. What it has above that goes, least recently used first."""
+    changed = limit_volume(mill.api, name, of, None if size == "none" else parse_bytes(size))
+    found = next((one for one in changed.limits if one.project == of), None)
+    words = f"may take {format_bytes(found.bytes)}" if found else "may take what is free"
+    mill.out.note(f"Project {of} {words} of volume {name}.")
+    if mill.out.as_json:
+        mill.out.shape(changed, [])
 
 
 @command(app, "rm")
@@ -162,6 +189,15 @@ def _limits(
     return {key: value for key, value in given.items() if value is not None}
 
 
+def _limit(limit: VolumeLimit) -> str:
+    return f"{format_bytes(limit.used_bytes)}/{format_bytes(limit.bytes)}"
+
+
+def _tier(tier: str | None, throughput: float | None, price: float | None) -> dict[str, Any]:
+    given = {"tier": tier, "tier_throughput": throughput, "tier_price": price}
+    return {key: value for key, value in given.items() if value is not None}
+
+
 def _show(mill: Session, volume: Volume) -> None:
     mill.out.shape(
         volume,
@@ -174,10 +210,18 @@ def _show(mill: Session, volume: Volume) -> None:
             ("capacity", Bytes(volume.capacity_bytes)),
             ("reserve", Bytes(volume.reserve_bytes)),
             ("used", Bytes(volume.used_bytes)),
+            ("promised to fills", Bytes(volume.filling_bytes) if volume.filling_bytes else None),
+            ("on their way out", Bytes(volume.evicting_bytes) if volume.evicting_bytes else None),
             ("free", Bytes(volume.free_bytes)),
+            ("other files", Bytes(volume.foreign_bytes) if volume.foreign_bytes is not None else None),
+            ("files and directories", volume.used_inodes),
+            ("inodes free", volume.inodes_free),
             ("cached commits", volume.cached_commits),
             ("idle time", Seconds(volume.idle_seconds)),
             ("watermarks", f"{volume.high_percent} % down to {volume.low_percent} %"),
+            ("tier", f"{volume.tier} ({volume.tier_throughput:g} × speed, {volume.tier_price:g} × price)"),
+            ("limits", [f"{limit.project} {_limit(limit)}" for limit in volume.limits]),
+            ("filled by", volume.filler),
             ("seen", volume.seen_at),
         ],
     )

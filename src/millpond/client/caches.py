@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millpond.client.http import Api, segment
+from millpond.wire.base import Page
 from millpond.wire.cache import (
     CacheAdd,
     CacheAdded,
+    CacheChange,
     CachedCommit,
+    CacheHold,
     Eviction,
     Site,
     SiteCreate,
     Volume,
     VolumeChange,
     VolumeCreate,
+    VolumeLimitPut,
 )
+from millpond.wire.cache_plans import CachePolicy, CachePolicyCreate, CacheWhy, VolumePlan
 
 
 def list_sites(api: Api) -> Iterator[Site]:
@@ -46,6 +51,14 @@ def delete_volume(api: Api, name: str, *, force: bool = False) -> None:
     api.request("DELETE", f"/volumes/{segment(name)}", params={"force": 1 if force else None})
 
 
+def limit_volume(api: Api, name: str, project: str, limit: int | None) -> Volume:
+    """What a project may take of a volume at most; None takes the limit away."""
+    path = f"/volumes/{segment(name)}/limits/{segment(project)}"
+    if limit is None:
+        return api.send("DELETE", path, Volume, idempotent=True)
+    return api.send("PUT", path, Volume, VolumeLimitPut(bytes=limit), idempotent=True)
+
+
 def list_cached(
     api: Api, *, project: str | None = None, dataset: str | None = None, volume: str | None = None
 ) -> Iterator[CachedCommit]:
@@ -68,6 +81,46 @@ def clear_cached(api: Api, cached_id: str) -> None:
 def pin_cached(api: Api, cached_id: str, *, pinned: bool) -> CachedCommit:
     method = "POST" if pinned else "DELETE"
     return api.send(method, f"/caches/{segment(cached_id)}/pin", CachedCommit, idempotent=True)
+
+
+def change_cached(api: Api, cached_id: str, change: CacheChange) -> CachedCommit:
+    return api.send("PATCH", f"/caches/{segment(cached_id)}", CachedCommit, change, idempotent=True)
+
+
+def hold_cached(api: Api, cached_id: str, asked: CacheHold) -> CachedCommit:
+    """Asking again holds it until the later time."""
+    return api.send("POST", f"/caches/{segment(cached_id)}/hold", CachedCommit, asked, idempotent=True)
+
+
+def release_cached(api: Api, cached_id: str) -> CachedCommit:
+    return api.send("DELETE", f"/caches/{segment(cached_id)}/hold", CachedCommit, idempotent=True)
+
+
+def verify_cached(api: Api, cached_id: str) -> CachedCommit:
+    """Asking while one goes on joins it."""
+    return api.send("POST", f"/caches/{segment(cached_id)}/verify", CachedCommit, idempotent=True)
+
+
+def why_cached(api: Api, dataset: str, project: str | None = None) -> CacheWhy:
+    return api.get("/cache-why", CacheWhy, dataset=dataset, project=project)
+
+
+def plan_evictions(api: Api, volume: str | None = None) -> list[VolumePlan]:
+    return api.get("/cache-plan", Page[VolumePlan], volume=volume).items
+
+
+def list_policies(
+    api: Api, *, project: str | None = None, dataset: str | None = None, volume: str | None = None
+) -> Iterator[CachePolicy]:
+    return api.items("/cache-policies", CachePolicy, project=project, dataset=dataset, volume=volume)
+
+
+def keep_branch(api: Api, asked: CachePolicyCreate) -> CachePolicy:
+    return api.send("POST", "/cache-policies", CachePolicy, asked, idempotent=True)
+
+
+def unkeep_branch(api: Api, policy_id: str) -> None:
+    api.request("DELETE", f"/cache-policies/{segment(policy_id)}")
 
 
 def list_evictions(api: Api, at_most: int) -> Iterator[Eviction]:

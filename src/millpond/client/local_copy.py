@@ -7,16 +7,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from millpond.client.caches import list_cached
+from millpond.client.caches import hold_cached, list_cached
 from millpond.client.credentials import cache_dir
 from millpond.client.http import Api
 from millpond.client.making_once import Alive, make_once
 from millpond.client.transfer import ApiDownloader
-from millpond.errors import Forbidden, NotSignedIn
+from millpond.errors import Forbidden, NotFound, NotReady, NotSignedIn
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Moved
 from millpond.model.names import environment_name
 from millpond.model.volume import CachedState
+from millpond.wire.cache import CachedCommit, CacheHold
 from millpond.wire.data import Commit
 
 _COMMIT = re.compile(r"[0-9a-f]{64}")
@@ -27,7 +28,7 @@ def local_copy(
 ) -> Path:
     """A folder with the files of `commit`, not to be changed. Fetched only if nothing nearer has them.
 
-    What lies on a volume may be evicted once it was idle for long; inside a job it never is.
+    What lies on a volume is held for some hours from here; inside a job until the job ends.
     """
     given = job_input(dataset, environ)
     if given is not None and given.name == commit.id:
@@ -42,16 +43,28 @@ def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | N
 
 
 def _on_volume(api: Api, project: str, dataset: str, commit: Commit) -> Path | None:
-    """A mounted volume that holds the commit: what lies under a published path is whole."""
+    """A mounted volume that holds the commit: what lies under a published path is whole.
+
+    It is held for some hours, so that nobody evicts what is being read; asking again holds it longer.
+    """
     try:
         for cached in list_cached(api, project=project, dataset=dataset):
             if cached.commit_id == commit.id and cached.state is CachedState.READY:
                 path = Path(cached.path)
-                if path.is_dir() and os.access(path, os.R_OK | os.X_OK):
+                if path.is_dir() and os.access(path, os.R_OK | os.X_OK) and _is_held(api, cached):
                     return path
     except (Forbidden, NotSignedIn):
         return None  # a job's token may not see volumes
     return None
+
+
+def _is_held(api: Api, cached: CachedCommit) -> bool:
+    """Whether it may be read for a while; not if it is on its way out this moment."""
+    try:
+        hold_cached(api, cached.id, CacheHold(kind="read"))
+    except (NotReady, NotFound):
+        return False
+    return True
 
 
 def _own_copy(api: Api, project: str, dataset: str, commit: Commit, environ: Mapping[str, str]) -> Path:

@@ -1,0 +1,116 @@
+"""`mill cache hold`, `release`, `keep`, `unkeep`, `kept`: cached commits that stay because somebody wants them to."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.cache_found import On, Written, find_cached, name_of
+from millpond.cli.command import command
+from millpond.cli.output import CommitId, ago
+from millpond.cli.session import Session
+from millpond.client.caches import hold_cached, keep_branch, list_policies, release_cached, unkeep_branch
+from millpond.errors import NotFound
+from millpond.model.names import DEFAULT_BRANCH, DatasetRef
+from millpond.model.quantity import parse_seconds
+from millpond.wire.cache import CachedCommit, CacheHold
+from millpond.wire.cache_plans import CachePolicyCreate
+
+Branch = Annotated[str, typer.Argument(metavar="DATASET[@BRANCH]", help="The dataset, and a branch of it (main).")]
+
+
+def add_keeping_commands(app: typer.Typer) -> None:
+    for name, function in (
+        ("hold", hold),
+        ("release", release),
+        ("keep", keep),
+        ("unkeep", unkeep),
+        ("kept", kept),
+    ):
+        command(app, name)(function)
+
+
+def hold(
+    mill: Session,
+    dataset: Written,
+    length: Annotated[str, typer.Option("--for", metavar="TIME", help="For how long, like 8h or 3d.")] = "8h",
+    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="What for; others see it.")] = "",
+    on: On = None,
+) -> None:
+    """Keep a cached commit for a time: it is not evicted before. Holding it again sets a new time."""
+    asked = CacheHold(seconds=parse_seconds(length), reason=why)
+    held = [hold_cached(mill.api, cached.id, asked) for cached in find_cached(mill, dataset, on)]
+    for cached in held:
+        until = max(holder.until for holder in cached.leased_by if holder.until is not None)
+        mill.out.note(f"{name_of(cached)} stays on {cached.volume} until {until.astimezone():%Y-%m-%d %H:%M}.")
+    _as_json(mill, held)
+
+
+def release(mill: Session, dataset: Written, on: On = None) -> None:
+    """End your own holds of a cached commit, also those that reading took. Its idle time begins now."""
+    released = [release_cached(mill.api, cached.id) for cached in find_cached(mill, dataset, on)]
+    for cached in released:
+        goes = f", goes {ago(cached.expires_at)} unless it is used" if cached.expires_at else ""
+        mill.out.note(f"{name_of(cached)} on {cached.volume} is released{goes}.")
+    _as_json(mill, released)
+
+
+def keep(
+    mill: Session,
+    dataset: Branch,
+    on: Annotated[str, typer.Option("--on", metavar="VOLUME", help="The volume.")],
+) -> None:
+    """Keep a branch cached on a volume: every new commit is cached by itself, the one before ages out."""
+    asked = CachePolicyCreate(dataset=dataset, volume=on, project=DatasetRef.parse(dataset).project or mill.project)
+    policy = keep_branch(mill.api, asked)
+    mill.out.note(f"{policy.dataset}@{policy.branch} is kept cached on {policy.volume}.")
+    if policy.problem:
+        mill.out.warn(policy.problem)
+    mill.out.shape(
+        policy,
+        [
+            ("branch", f"{policy.project}/{policy.dataset}@{policy.branch}"),
+            ("volume", policy.volume),
+            ("commit", policy.commit_id),
+            ("state", policy.state or "not there"),
+            ("problem", policy.problem),
+        ],
+    )
+
+
+def unkeep(mill: Session, dataset: Branch, on: On = None) -> None:
+    """Let a branch that is kept cached age out like others."""
+    ref = DatasetRef.parse(dataset)
+    project = ref.project or mill.project
+    branch = ref.ref or DEFAULT_BRANCH
+    listed = list_policies(mill.api, project=project, dataset=ref.dataset, volume=on)
+    found = [policy for policy in listed if policy.branch == branch]
+    if not found:
+        where = f" on volume {on}" if on else ""
+        raise NotFound(f"{ref.dataset}@{branch} is not kept{where}.", hint="See what is: mill cache kept")
+    for policy in found:
+        unkeep_branch(mill.api, policy.id)
+        mill.out.note(f"{policy.dataset}@{policy.branch} is not kept on {policy.volume} any more.")
+
+
+def kept(mill: Session, on: On = None) -> None:
+    """List the branches that are kept cached, and whether their newest commits are there."""
+    mill.out.items(
+        list_policies(mill.api, project=mill.flags.project, volume=on),
+        [
+            ("BRANCH", lambda p: f"{p.project}/{p.dataset}@{p.branch}"),
+            ("VOLUME", lambda p: p.volume),
+            ("COMMIT", lambda p: CommitId(p.commit_id) if p.commit_id else None),
+            ("STATE", lambda p: p.state or "not there"),
+            ("BY", lambda p: p.created_by),
+            ("SINCE", lambda p: p.created_at),
+            ("PROBLEM", lambda p: p.problem),
+        ],
+        empty="No branch is kept cached. Keep one: mill cache keep DATASET@BRANCH --on VOLUME",
+    )
+
+
+def _as_json(mill: Session, found: list[CachedCommit]) -> None:
+    if mill.out.as_json:
+        mill.out.items(found, [], empty="")

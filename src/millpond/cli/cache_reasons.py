@@ -1,0 +1,74 @@
+"""`mill cache why` and `mill cache plan`: the reasons behind what is cached, and what goes next."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.cache_found import Written
+from millpond.cli.command import command
+from millpond.cli.output import Bytes, CommitId
+from millpond.cli.session import Session
+from millpond.client.caches import plan_evictions, why_cached
+from millpond.model.names import DatasetRef
+from millpond.model.quantity import format_bytes
+from millpond.wire.cache_plans import CacheStep, VolumePlan
+
+
+def add_reason_commands(app: typer.Typer) -> None:
+    command(app, "why")(why)
+    command(app, "plan")(plan)
+
+
+def why(mill: Session, dataset: Written) -> None:
+    """Say where a commit is cached, who holds it and when it goes; or why it went, or was refused."""
+    found = why_cached(mill.api, dataset, DatasetRef.parse(dataset).project or mill.project)
+    if mill.out.as_json:
+        mill.out.json(found.model_dump(mode="json"))
+        return
+    mill.out.line(f"{found.dataset}@{found.commit_id[:12]}: {'; '.join(found.reasons)}")
+    for place in found.volumes:
+        mill.out.line(f"{place.volume}:")
+        for reason in place.reasons:
+            mill.out.line(f"  {reason}")
+
+
+def plan(
+    mill: Session,
+    volume: Annotated[str | None, typer.Option("--volume", "--on", metavar="VOLUME", help="Only this volume.")] = None,
+    stays: Annotated[bool, typer.Option("--stays", help="Also what stays, and why.")] = False,
+) -> None:
+    """Show what would be evicted next, when and why, if nobody used anything until then. Nothing is evicted."""
+    plans = plan_evictions(mill.api, volume)
+    if mill.out.as_json:
+        mill.out.json({"items": [one.model_dump(mode="json") for one in plans]})
+        return
+    if mill.out.for_people:
+        for one in plans:
+            mill.out.note(_full(one))
+    steps = [(one.volume, step) for one in plans for step in [*one.goes, *(one.stays if stays else [])]]
+    mill.out.items(
+        steps,
+        [
+            ("GOES", lambda s: s[1].at or "stays"),
+            ("VOLUME", lambda s: s[0]),
+            ("DATASET", lambda s: s[1].dataset),
+            ("COMMIT", lambda s: _commit(s[1])),
+            ("FREES", lambda s: Bytes(s[1].bytes)),
+            ("WHY", lambda s: s[1].reason),
+        ],
+        empty="Nothing would be evicted.",
+    )
+
+
+def _commit(step: CacheStep) -> CommitId | None:
+    return CommitId(step.commit_id) if step.commit_id else None
+
+
+def _full(plan: VolumePlan) -> str:
+    foreign = f", other files take {format_bytes(plan.foreign_bytes)}" if plan.foreign_bytes else ""
+    return (
+        f"{plan.volume}: {format_bytes(plan.used_bytes)} of {format_bytes(plan.usable_bytes)} used{foreign}; "
+        f"above {format_bytes(plan.high_bytes)} it is brought down to {format_bytes(plan.low_bytes)}."
+    )
