@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +40,8 @@ class Attempt:
     def remove(self) -> bool:
         """Remove all of it; False when something has to be tried again: it lies in the trash then."""
         with explained(self.volume):
-            if remove_tree(self.path):
-                return True
-            _set_aside(self.volume, self.path)
-            return False
+            aside = _set_aside(self.volume, self.path)
+            return aside is None or remove_tree(aside)
 
 
 def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> Attempt:
@@ -56,7 +53,9 @@ def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> Attem
         # Made before others are looked for: on NFS a list of names may be old until something is changed there.
         path = volume.attempts / f"{number}-{place.commit_id}-{secrets.token_hex(4)}"
         older = path / "older"
-        older.mkdir(parents=True)
+        # Never what is above: below a mount that is missing nothing is made.
+        for directory in (volume.attempts, path, older):
+            directory.mkdir(exist_ok=directory == volume.attempts)
         for other in _of_commit(volume, place.commit_id):
             if other != path:
                 _take_over(other, path, older)
@@ -98,10 +97,13 @@ def _of_commit(volume: CacheVolume, commit_id: str) -> list[Path]:
     return [path for path, name in found if name is not None and name[2] == commit_id]
 
 
-def _set_aside(volume: CacheVolume, path: Path) -> None:
-    volume.trash.mkdir(parents=True, exist_ok=True)
-    with suppress(FileNotFoundError):  # somebody else was faster
-        move_into(volume.trash, path)
+def _set_aside(volume: CacheVolume, path: Path) -> Path | None:
+    """Where it is in the trash; None when somebody else was faster."""
+    volume.trash.mkdir(exist_ok=True)
+    try:
+        return move_into(volume.trash, path)
+    except FileNotFoundError:
+        return None
 
 
 def _directories(directory: Path) -> Iterator[Path]:

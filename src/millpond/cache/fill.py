@@ -50,8 +50,8 @@ def fill(
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
     is left, unless only the lake was away: then the next one goes on from there.
     """
-    check(attempt.volume)
     try:
+        check(attempt.volume)
         with explained(attempt.volume):
             filled = _make(attempt, tree, source, bases, progress)
     except StoreUnavailable:

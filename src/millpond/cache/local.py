@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from millpond.errors import Corrupt, MillError
+from millpond.errors import Corrupt
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
 from millpond.lake.reader import PageSource
@@ -35,6 +35,7 @@ _FICLONE = 0x40049409
 _THREADS = 2
 # Files that one thread makes at a time.
 _AT_ONCE = 128
+_COMPARED = stat.S_IFMT(0xFFFF) | 0o555
 _MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
 _NO_CLONE = {
     errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.EBADF, errno.EISDIR,
@@ -186,9 +187,12 @@ def is_content(directory: int, path: bytes, entry: Entry) -> bool:
     return read.digest == entry.digest
 
 
-def mode_of(kind: int) -> int:
-    """The type and permissions of a cached file."""
-    return _MODES[kind]
+def has_mode(mode: int, kind: int) -> bool:
+    """Whether this is a file that everybody may read, and execute if it is executable.
+
+    Who may write is left aside: some file servers do not let that be changed.
+    """
+    return mode & _COMPARED == _MODES[kind]
 
 
 def _make(planned: Sequence[tuple[Row, list[_Candidate]]], into: Target) -> tuple[list[Row], list[int]]:
@@ -210,65 +214,52 @@ def _looks_right(candidate: _Candidate, row: Row) -> bool:
         found = os.stat(candidate.path, dir_fd=candidate.directory, follow_symlinks=False)
     except OSError:
         return False
-    return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and found.st_mode == _MODES[row[1]]
+    return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and has_mode(found.st_mode, row[1])
 
 
 def _take(candidate: _Candidate, row: Row, into: Target) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
     directory, path, is_trusted, is_elsewhere = candidate
     if is_elsewhere:
-        return _copy_checked(directory, path, entry_of(row), into)
+        return _copy(directory, path, entry_of(row), into, may_share=False)
     if not is_trusted and not is_content(directory, path, entry_of(row)):
         return False
     return into.link_file(row[0], path, directory) or _copy(directory, path, entry_of(row), into)
 
 
-def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
+def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share: bool = True) -> bool:
+    """A copy that shares its blocks, where it may and the file system can do that; otherwise one of its own.
+
+    Of that every byte passes through here, so it is checked; external entries name no digest to check against.
+    """
     try:
         descriptor = os.open(path, _OPEN, dir_fd=directory)
     except OSError:
         return False
-    try:
-        if _clone(descriptor, entry, into):
-            return True
-    finally:
-        os.close(descriptor)
-    return _copy_checked(directory, path, entry, into)
 
-
-def _copy_checked(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
-    """A copy of its own, every byte held against the digest: what comes from another volume shares nothing with it."""
-    try:
-        descriptor = os.open(path, _OPEN, dir_fd=directory)
-    except OSError:
-        return False
-    try:
-        # Every byte passes through here anyway, so it is checked; external entries name no digest to check against.
+    def write(target: int) -> None:
+        if may_share and _clone(descriptor, target):
+            return
         if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
-            return False
-        into.make_file(entry.path, entry.kind, lambda target: _copy_bytes(descriptor, target))
+            raise Corrupt("What the volume has is damaged.")
+        _copy_bytes(descriptor, target)
+
+    try:
+        into.make_file(entry.path, entry.kind, write)
+    except Corrupt:
+        return False
     finally:
         os.close(descriptor)
     return True
 
 
-def _clone(descriptor: int, entry: Entry, into: Target) -> bool:
-    """A copy that shares its blocks, where the file system can do that."""
-    refused: list[int] = []
-
-    def write(target: int) -> None:
-        try:
-            fcntl.ioctl(target, _FICLONE, descriptor)
-        except OSError as error:
-            refused.append(error.errno or 0)
-            raise
-
+def _clone(source: int, target: int) -> bool:
     try:
-        into.make_file(entry.path, entry.kind, write)
-    except MillError:
-        if refused and refused[0] in _NO_CLONE:
-            return False
-        raise
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError as error:
+        if error.errno not in _NO_CLONE:
+            raise
+        return False
     return True
 
 

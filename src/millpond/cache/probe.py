@@ -45,7 +45,8 @@ def probe(volume: CacheVolume) -> Features:
     """Try everything out. VolumeProblem where directories cannot be renamed: nothing could be published there."""
     with explained(volume):
         directory = volume.probing / secrets.token_hex(8)
-        directory.mkdir(parents=True)
+        volume.probing.mkdir(exist_ok=True)
+        directory.mkdir()
         try:
             return _probe(volume, directory)
         finally:
@@ -83,7 +84,7 @@ def _can(tried: Callable[[], bool]) -> bool:
 def _renames(directory: Path) -> bool:
     before, after = directory / "before", directory / "after"
     (before / "below").mkdir(parents=True)
-    with suppress(FileNotFoundError):  # on NFS, the answer to a repetition
+    with suppress(FileNotFoundError, FileExistsError):  # on NFS, the answer to a repetition
         before.rename(after)
     return (after / "below").is_dir()
 

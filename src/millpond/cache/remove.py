@@ -10,6 +10,7 @@ from pathlib import Path
 
 # A file that somebody has open on NFS (`.nfs…`), or an entry that appeared meanwhile.
 _LATER = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY)
+_ANSWERED_TWICE = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
 
 
 def remove_tree(top: Path) -> bool:
@@ -48,9 +49,9 @@ def move_into(directory: Path, path: Path) -> Path:
     target = directory / f"{path.name[:32]}-{secrets.token_hex(8)}"
     try:
         path.rename(target)
-    except FileNotFoundError:
+    except OSError as error:
         # On NFS a rename that succeeded may be answered by what its repetition met.
-        if not target.exists():
+        if error.errno not in _ANSWERED_TWICE or not target.exists():
             raise
     return target
 

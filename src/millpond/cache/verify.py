@@ -11,7 +11,7 @@ from millpond.cache.attempt import Attempt
 from millpond.cache.fill import sync_file_system
 from millpond.cache.heal import Damage, Healer
 from millpond.cache.kept_pages import KeptPages
-from millpond.cache.local import is_content, mode_of
+from millpond.cache.local import has_mode, is_content
 from millpond.cache.volume import CommitPlace, check, explained
 from millpond.errors import StoreUnavailable, VolumeProblem
 from millpond.lake.digests import digest_of
@@ -152,7 +152,7 @@ def _is_right(root: int, entry: Entry, found: os.stat_result) -> bool:
     if entry.kind == Kind.SYMLINK:
         return stat.S_ISLNK(found.st_mode) and digest_of(os.readlink(entry.path, dir_fd=root)) == entry.digest
     return (
-        found.st_mode == mode_of(entry.kind)
+        has_mode(found.st_mode, entry.kind)
         and found.st_size == entry.size
         and found.st_mtime_ns == CACHED_MTIME_NS
         # An external entry names no digest: of it, size and time are all that can be held against it.

@@ -29,7 +29,8 @@ _CREATE = (
     | getattr(os, "O_BINARY", 0)
 )
 _REOPEN = _CREATE & ~(os.O_CREAT | os.O_EXCL)
-_WORK_MODE = 0o600
+# Of a file that is written in parts: where permissions cannot be changed it stays so, and must be readable.
+_WORK_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 _HAS_DIR_FD = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
 # Errors of a hard link that mean: copy instead.
@@ -146,13 +147,15 @@ class Target:
         with _translated(path):
             descriptor = os.open(self._place(path), _CREATE, mode, dir_fd=self._descriptor)
             try:
-                write(descriptor)
-                self._finish(descriptor, mode)
+                try:
+                    write(descriptor)
+                    self._finish(descriptor, mode)
+                finally:
+                    os.close(descriptor)
             except BaseException:
+                # After it is closed: on NFS an open file would stay under another name.
                 os.unlink(self._place(path), dir_fd=self._descriptor)
                 raise
-            finally:
-                os.close(descriptor)
 
     def begin_file(self, path: bytes, size: int) -> None:
         """Make a file to be written in parts."""
@@ -214,11 +217,11 @@ class Target:
 
 
 def _set_mode(descriptor: int, mode: int) -> None:
-    """Some file servers refuse to change permissions; what matters is whether the file has them."""
+    """Some file servers refuse to change permissions; what matters is whether the file can be read and executed."""
     try:
         os.fchmod(descriptor, mode)
     except PermissionError:
-        if os.fstat(descriptor).st_mode & 0o7777 != mode:
+        if (os.fstat(descriptor).st_mode ^ mode) & 0o555:
             raise
 
 
