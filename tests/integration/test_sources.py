@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import Connection
 
+from millpond.blobs.external_s3 import S3Place
 from millpond.client.datasets import create_dataset, get_commit, list_commits, list_entries, read_file
 from millpond.client.edits import put_files
 from millpond.client.http import Api
 from millpond.client.sources import change_source, create_source, delete_source, get_source, run_source
 from millpond.db import projects, sources, users
 from millpond.errors import InUse, NameTaken
+from millpond.lake.digests import digest_of
+from millpond.model.connection import ExternalObject
 from millpond.model.people import Role
-from millpond.services import source_runs
+from millpond.model.source import SourceObject
+from millpond.services import copying, source_runs
 from millpond.testing.seaweed import Seaweed
 from millpond.wire.imports import Source, SourceChange, SourceCreate
 from tests.integration.outside import Importing, importing
@@ -29,6 +34,10 @@ def there(tmp_path_factory: pytest.TempPathFactory, seaweed: Seaweed) -> Iterato
     with importing(tmp_path_factory.mktemp("sources"), seaweed, bucket="feed") as running:
         running.connect("feed")
         yield running
+
+
+class Killed(BaseException):
+    """Nothing of the server catches it, as nothing catches a kill."""
 
 
 def a_source(there: Importing, name: str, *, api: Api | None = None, **more: object) -> Source:
@@ -175,6 +184,58 @@ def test_a_server_that_died_while_running_is_replaced(there: Importing) -> None:
     assert ran(there, source).result is not None
     with there.server.deps.db.write() as tx:
         assert not sources.finish(tx, source.id, "dead", failures=9), "what is late changes nothing"
+
+
+def test_a_long_run_that_is_cut_off_goes_on(there: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What had been copied when the server died is neither read again nor stored again."""
+    monkeypatch.setattr(copying, "NOTED_EVERY", timedelta())
+    for number in range(4):
+        there.bucket.put(f"long/{number}", BIG[number * 1000 :] if number == 1 else f"small {number}".encode())
+    source = a_source(there, "long", copies=True)
+    read: list[str] = []
+    original = S3Place.read
+
+    def dying(place: S3Place, found: ExternalObject, start: int, end: int) -> Iterator[bytes]:
+        name = found.uri.rpartition("/")[2]
+        read.append(name)
+        if name == "3" and not noted.is_set():
+            noted.wait(30)
+            raise Killed
+        return original(place, found, start, end)
+
+    noted = threading.Event()
+    put_objects = sources.put_objects
+
+    def noting(tx: Connection, source_id: str, found: Sequence[SourceObject]) -> None:
+        put_objects(tx, source_id, found)
+        if any(one.path == b"2" for one in found):
+            noted.set()
+
+    monkeypatch.setattr(S3Place, "read", dying)
+    monkeypatch.setattr(sources, "put_objects", noting)
+    with pytest.raises(Killed):
+        there.run_sources()
+    packs = {info.key for info in there.server.deps.store.list("projects/") if "/packs/" in info.key}
+    with there.server.deps.db.write() as tx:  # as if two minutes had passed
+        sources.change(tx, source.id, runner_until=there.server.deps.clock.now() - timedelta(seconds=1))
+    read.clear()
+    assert ran(there, source).result is not None
+    assert read == ["3"], "the others had come"
+    more = {info.key for info in there.server.deps.store.list("projects/") if "/packs/" in info.key} - packs
+    assert len(more) == 1
+    assert content(there, "long") == {"0": b"small 0", "1": BIG[1000:], "2": b"small 2", "3": b"small 3"}
+
+
+def test_what_was_noted_and_is_gone_from_the_lake_is_read_again(there: Importing) -> None:
+    there.bucket.put("lost/a", b"really there")
+    source = a_source(there, "lost", copies=True)
+    ran(there, source)
+    with there.server.deps.db.write() as tx:
+        (known,) = sources.objects(tx, source.id).values()
+        sources.put_objects(tx, source.id, [SourceObject(b"b", known.etag, known.size, digest_of(b"never came"))])
+    there.bucket.put("lost/b", b"really there")
+    ran(there, source)
+    assert content(there, "lost") == {"a": b"really there", "b": b"really there"}
 
 
 def test_pausing_resuming_and_removing(there: Importing) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, or_, select
 
 from millpond.db.batches import batches
-from millpond.db.tables import pack, upload
+from millpond.db.tables import blob, pack, upload
 from millpond.model.dataset import PackState, Upload
 
 
@@ -51,6 +51,14 @@ def get(tx: Connection, upload_id: str) -> Upload | None:
 
 def touch(tx: Connection, upload_id: str, now: datetime) -> None:
     tx.execute(upload.update().where(upload.c.id == upload_id).values(used_at=now))
+
+
+def holding(tx: Connection, project_id: str, digests: Sequence[bytes]) -> set[str]:
+    """The uploads that brought packs with these blobs."""
+    query = select(pack.c.upload_id).join(blob, blob.c.pack_id == pack.c.id).distinct()
+    key = (blob.c.project_id == project_id) & pack.c.upload_id.is_not(None)
+    batched = (tx.scalars(query.where(key, blob.c.digest.in_(batch))) for batch in batches(digests))
+    return {upload_id for found in batched for upload_id in found}
 
 
 def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now: datetime) -> None:

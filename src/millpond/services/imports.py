@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from millpond.blobs.external import ExternalPlace, same_etag
 from millpond.blobs.guarded_http import shown
 from millpond.decide.import_plan import ImportPlan, plan_import
 from millpond.errors import BadRequest, Incomplete
-from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.digests import digest_of
 from millpond.lake.external import describe, encode_descriptor
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.streaming import entry_of_stream
 from millpond.lake.transfer import Meter
 from millpond.model.connection import ExternalObject, ProjectConnection
 from millpond.model.dataset import Commit, Dataset
@@ -27,14 +23,12 @@ from millpond.model.tree import Content, Entry, Kind
 from millpond.services import connections
 from millpond.services import uploads as upload_service
 from millpond.services.branch_changes import Changes, change_branch
+from millpond.services.copying import Copier, Note, is_same
 from millpond.services.deps import Deps
 from millpond.services.looking import Looked, Wanted, check_wanted, look
 from millpond.services.reading import directory_path, reader_of
 from millpond.services.server_upload import ServerUploader
 from millpond.wire import imports as wire
-
-_PARALLEL = 8
-_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +95,12 @@ def carry_out(
     order: Order,
     *,
     still_wanted: Callable[[], None] = lambda: None,
+    note: Note = lambda found: None,
 ) -> Done:
-    """Look, compare with the branch, and commit the difference. `still_wanted` may raise before the commit."""
+    """Look, compare with the branch, and commit the difference. `still_wanted` may raise before the commit.
+
+    `note` is told now and then what was copied, for a run that goes on after this one was cut off.
+    """
     check_wanted(order.connection.place, order.wanted)
     with connections.opened_to_list(deps, order.connection) as place:
         looked = look(place, order.connection.place, order.wanted)
@@ -110,10 +108,12 @@ def carry_out(
         if not order.copies:
             _skip_unnoticed(looked)
         uploader = ServerUploader(deps, upload_service.create(deps, actor, project))
-        work = _Work(deps, actor, dataset, order, looked, place, uploader, still_wanted)
+        copier = Copier(deps, place, uploader, looked.objects, order.before, note, still_wanted)
+        work = _Work(deps, actor, dataset, order, looked, uploader, copier, still_wanted)
         try:
             return work.change()
-        except Incomplete:  # packs it built on were collected this very moment: they are sent again
+        except Incomplete:  # packs it built on were collected: what they held is sent again
+            copier.from_the_beginning = True
             return work.change()
 
 
@@ -148,8 +148,8 @@ class _Work:
     dataset: Dataset
     order: Order
     looked: Looked
-    place: ExternalPlace
     uploader: ServerUploader
+    copier: Copier
     still_wanted: Callable[[], None]
     put: dict[bytes, Entry] = field(default_factory=dict)
     planned: ImportPlan | None = None
@@ -202,35 +202,19 @@ class _Work:
         if not self.order.copies:
             return entry == _registered(self.order, path, found)[0]
         known = self.order.before.get(path)
-        if known is None or known.size != found.size or not same_etag(known.etag, found.etag):
+        if known is None or not is_same(known, found):
             return False
         return (entry.kind, entry.size, entry.digest) == (Kind.FILE, known.size, known.digest)
 
     def _entries(self, planned: ImportPlan, packer: Packer) -> Iterator[Entry]:
         if self.order.copies:
-            yield from self._copied(planned, packer)
+            yield from self.copier.entries(planned.puts, packer)
             return
         for path in planned.puts:
             entry, descriptor = _registered(self.order, path, self.looked.objects[path])
             if descriptor:
                 packer.add(entry.digest, descriptor)
             yield entry
-
-    def _copied(self, planned: ImportPlan, packer: Packer) -> Iterator[Entry]:
-        """Small objects are read several at a time, large ones cut as they come."""
-        with ThreadPoolExecutor(_PARALLEL, "import-copy") as pool:
-            for start in range(0, len(planned.puts), _BATCH):
-                batch = planned.puts[start : start + _BATCH]
-                small = {p: pool.submit(self._whole, p) for p in batch if self.looked.objects[p].size <= WHOLE_MOST}
-                for path in batch:
-                    found = self.looked.objects[path]
-                    parts = iter([small[path].result()]) if path in small else self.place.read(found, 0, found.size)
-                    yield entry_of_stream(path, found.size, parts, packer.add, sha256=found.sha256)
-                self.still_wanted()
-
-    def _whole(self, path: bytes) -> bytes:
-        found = self.looked.objects[path]
-        return b"".join(self.place.read(found, 0, found.size))
 
     def _message(self, planned: ImportPlan) -> str:
         counts = {"added": planned.added, "changed": planned.changed, "removed": len(planned.removes)}

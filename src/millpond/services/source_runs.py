@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from logging import getLogger
@@ -13,7 +13,7 @@ from millpond.decide.source_times import next_run
 from millpond.errors import Forbidden, MillError, NotFound, NotReady
 from millpond.model.ids import new_id
 from millpond.model.people import Actor, Project, Role
-from millpond.model.source import Source
+from millpond.model.source import Source, SourceObject
 from millpond.services import access
 from millpond.services.deps import Deps
 from millpond.services.imports import Done, Order, carry_out
@@ -108,6 +108,10 @@ def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
             raise NotReady("The source was removed, or another server runs it.")
         _actor(deps, source, project)
 
+    def note(copied: Sequence[SourceObject]) -> None:
+        with deps.db.write() as tx:
+            sources.put_objects(tx, source.id, copied)
+
     order = Order(
         connection=connection,
         wanted=Wanted(source.uri, source.listing, source.path),
@@ -116,7 +120,7 @@ def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
         source=source.name,
         before=before,
     )
-    return carry_out(deps, actor, project, dataset, order, still_wanted=still_wanted)
+    return carry_out(deps, actor, project, dataset, order, still_wanted=still_wanted, note=note)
 
 
 def _actor(deps: Deps, source: Source, project: Project) -> Actor:
