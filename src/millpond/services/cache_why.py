@@ -20,6 +20,7 @@ from millpond.services.admission import would_admit
 from millpond.services.cache_requests import find_volume
 from millpond.services.cache_shapes import shapes
 from millpond.services.deps import Deps
+from millpond.services.fill_sources import explain
 from millpond.services.stock import FOREIGN, limits_of, space_of, stock_of
 from millpond.wire import cache as wire
 from millpond.wire import cache_plans as plans
@@ -34,6 +35,7 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
         shown = {item.volume: item for item in shapes(tx, actor, caches.of_commits(tx, [commit.id]), now)}
         gone = _newest(evictions.of_commit(tx, commit.id, among=access.visible_projects(actor)))
         refused = {refusal.volume: refusal for refusal in evictions.refusals(tx, commit.id)}
+        from_where = {view.volume: explain(tx, deps, view) for view in caches.of_commits(tx, [commit.id])}
         found = [
             plans.CacheWhyOn(
                 volume=volume.name,
@@ -41,10 +43,13 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
                 cached=shown.get(volume.name),
                 evicted=wire.Eviction.model_validate(gone[volume.name]) if volume.name in gone else None,
                 refused=plans.CacheRefusal.model_validate(refused[volume.name]) if volume.name in refused else None,
-                reasons=_reasons(
-                    tx, actor, volume, commit.id, now,
-                    shown.get(volume.name), gone.get(volume.name), refused.get(volume.name),
-                ),
+                reasons=[
+                    *_reasons(
+                        tx, actor, volume, commit.id, now,
+                        shown.get(volume.name), gone.get(volume.name), refused.get(volume.name),
+                    ),
+                    *from_where.get(volume.name, ()),
+                ],
             )
             for volume in volumes.all_of(tx)
         ]  # fmt: skip
@@ -139,7 +144,8 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
         reasons.append(f"cached for {since}, asked for by {cached.requested_by}; it has {_size(cached)}")
     elif cached.state is CachedState.FILLING:
         how = "waits for room" if cached.waiting else f"is filled: {format_bytes(cached.done_bytes)} are there"
-        reasons.append(f"asked for by {cached.requested_by}; it {how}")
+        left = f", {format_seconds(cached.seconds_left)} left" if cached.seconds_left is not None else ""
+        reasons.append(f"asked for by {cached.requested_by}; it {how}{left}")
     else:
         reasons.append(f"{cached.state.value}: {cached.problem or cached.reason}")
     for holder in cached.leased_by:

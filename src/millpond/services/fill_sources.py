@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, links, volumes
+from millpond.db import agents, caches, links, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.source import Source, Way, choose_source
 from millpond.model.job import Agent
@@ -55,6 +55,16 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> Source | None:
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
     )
     return choose_source(lake, found, row.bytes)
+
+
+def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:
+    """Where the bytes of a fill under way come from, and why not from elsewhere; nothing where there is no choice."""
+    volume = volumes.get(tx, view.cached.volume_id)
+    agent = agents.get(tx, volume.filler_id) if volume and volume.filler_id else None
+    if agent is None or view.cached.state is not CachedState.FILLING:
+        return ()
+    source = source_of(tx, load(tx, deps, agent), view)
+    return source.reasons if source else ()
 
 
 def _way(ways: Ways, target_id: str, volume: Volume) -> Way:

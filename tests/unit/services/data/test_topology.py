@@ -7,7 +7,7 @@ import pytest
 from millpond.db import shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
 from millpond.model.job import Agent
-from millpond.services import cache_reports, cache_requests, desired_fills, links, sites, topology
+from millpond.services import cache_reports, cache_requests, cache_why, desired_fills, links, sites, topology
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,
@@ -202,6 +202,9 @@ def test_a_fill_takes_its_bytes_from_a_volume_that_is_nearer_than_the_lake(deps:
     assert fill_source(deps, paris) is None, "it is not seen as a mount"
     look(deps, paris, "b")
     assert fill_source(deps, paris) == source.id
+    why = next(one for one in cache_why.why(deps, the_admin(deps), "xray").volumes if one.volume == "p").reasons
+    assert "fetched from volume b at berlin: 1.0 GB in about 0.8 s at 1.2 GB/s" in why
+    assert "not from the lake: 1.0 GB in about 8.0 s at 125.0 MB/s" in why
     link(deps, "lake", "paris", 100)
     assert fill_source(deps, paris) is None, "the lake is nearer"
 
