@@ -17,6 +17,7 @@ from millpond.decide.eviction import Evict
 from millpond.errors import BadRequest, DoesNotFit, InUse, NotReady, VolumeProblem
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
+from millpond.model.quantity import format_seconds
 from millpond.model.volume import CachedState, Cause, Volume
 from millpond.services import access, datasets, differences, listing, refs, volume_choice
 from millpond.services.admission import Begun, begin_fill, check_usable, mark_evictions
@@ -83,6 +84,8 @@ def _request(deps: Deps, actor: Actor, asked: wire.CacheAdd, commit: Commit) -> 
         shape = shapes(tx, actor, [begun.cached], now)[0]
     if begun.started:
         announce(deps, [begun.cached, *begun.evicting], "changed")
+    if asked.volume is not None and shape.seconds_left:
+        why = (f"it takes about {format_seconds(shape.seconds_left)}, by what earlier fills brought",)
     return wire.CacheAdded(cached=shape, started=begun.started, reasons=[*why, *_reasons(deps, volume, begun)])
 
 

@@ -58,7 +58,8 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     assert (measured.source, measured.bytes_per_second, measured.fills) == ("lake", GB / 5, 1)
     assert volume_usage.summary(deps, the_admin(deps)).fills == []
     a_sized_commit(deps, a_dataset(deps, "next"), size=2 * GB, branch="main")
-    ask(deps, "next")
+    added = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="next", volume="nfs"))
+    assert "it takes about 10.0 s, by what earlier fills brought" in added.reasons
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert running.seconds_left == 10, "by what the fill before brought"
 
