@@ -8,6 +8,7 @@
     │   └── AddressRefused         400 address_refused  imports do not connect there
     ├── NotSignedIn                401 not_signed_in
     │   ├── TokenExpired           401 token_expired
+    │   ├── CredentialRevoked      401 credential_revoked
     │   └── BadLogin               401 bad_login
     ├── Forbidden                  403 forbidden
     ├── NotFound                   404 not_found
@@ -97,6 +98,12 @@ class TokenExpired(NotSignedIn):
     """That token has expired."""
 
     code = "token_expired"
+
+
+class CredentialRevoked(NotSignedIn):
+    """That credential was taken back."""
+
+    code = "credential_revoked"
 
 
 class BadLogin(NotSignedIn):

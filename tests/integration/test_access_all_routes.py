@@ -55,6 +55,9 @@ EXISTING = {
     "connection": "archive",
     "source": "nightly",
     "site": "local",
+    "policy": "policy0001",
+    "compute": "local",
+    "test": "test000001",
     "a": "lake",
     "b": "local",
 }
@@ -66,6 +69,7 @@ SHARED = {
     "GET /caches/summary",
     "GET /topology",
     "GET /computes",
+    "GET /computes/{compute}",
     "GET /home",
     "GET /datasets/totals",
     "GET /doctor",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from millpond.model.job import UsageSample
-from millpond.services.computes import ComputeView, NodeUse
 from millpond.services.jobs import JobView
 from millpond.services.runs import RunView
 from millpond.services.series import Series
@@ -80,31 +79,3 @@ def series(value: Series) -> wire.Series:
 
 def usage(value: UsageSample) -> wire.Usage:
     return wire.Usage.model_validate(value)
-
-
-def compute(view: ComputeView) -> wire.Compute:
-    return wire.Compute(
-        id=view.agent.id,
-        name=view.agent.name,
-        site=view.agent.site,
-        driver=view.agent.driver,
-        version=view.agent.version,
-        connected=view.connected,
-        seen_at=view.agent.seen_at,
-        nodes=[_node(use) for use in view.nodes],
-    )
-
-
-def _node(use: NodeUse) -> wire.Node:
-    return wire.Node(
-        name=use.node.name,
-        cpus=use.node.cpus,
-        memory_bytes=use.node.memory_bytes,
-        gpus=use.node.gpus,
-        gpu_model=use.node.gpu_model,
-        declared=use.node.declared,
-        running=use.running,
-        cpu_used=use.cpu_used,
-        memory_used_bytes=use.memory_used_bytes,
-        gpu_used_hundredths=use.gpu_used_hundredths,
-    )

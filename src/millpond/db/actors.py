@@ -30,7 +30,9 @@ def of_user(tx: Connection, value: User) -> Actor:
 
 def of_agent(tx: Connection, agent_id: str) -> Actor | None:
     """An agent views the projects whose commits its site's volumes hold or are told to hold; services narrow that."""
-    row = tx.execute(select(agent.c.name, agent.c.site_id).where(agent.c.id == agent_id)).first()
+    row = tx.execute(
+        select(agent.c.name, agent.c.site_id).where(agent.c.id == agent_id, agent.c.detached_at.is_(None))
+    ).first()
     if row is None:
         return None
     query = select(cached.c.project_id).distinct().join(volume, volume.c.id == cached.c.volume_id)

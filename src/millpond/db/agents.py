@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, null, select
 
-from millpond.db.tables import agent, node, site
+from millpond.db.tables import agent, node, site, volume_sight
 from millpond.model.job import Agent, Node
 
 
@@ -33,6 +33,14 @@ def get(tx: Connection, agent_id: str) -> Agent | None:
     return _agent(row) if row else None
 
 
+def lock_named(tx: Connection, name: str) -> Agent | None:
+    """Read it to change it: nothing is placed there by anybody else until this transaction ends."""
+    found = find(tx, name)
+    if found is not None:
+        lock(tx, found.id)
+    return find(tx, name)
+
+
 def lock(tx: Connection, agent_id: str) -> None:
     """Alone until the transaction ends: everything that takes room on its nodes begins here."""
     tx.execute(select(agent.c.id).where(agent.c.id == agent_id).with_for_update())
@@ -53,8 +61,24 @@ def all_agents(tx: Connection) -> Sequence[Agent]:
     return [_agent(row) for row in tx.execute(_agents().order_by(agent.c.name))]
 
 
-def seen(tx: Connection, agent_id: str, *, driver: str, version: str, instance: str, now: datetime) -> None:
-    values = {"driver": driver, "version": version, "instance": instance, "seen_at": now}
+def change(tx: Connection, agent_id: str, **values: Any) -> None:
+    tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))
+
+
+def detach(tx: Connection, agent_id: str, now: datetime) -> None:
+    """Gone from every list; its name is free for another. Placements keep the row."""
+    tx.execute(node.delete().where(node.c.agent_id == agent_id))
+    tx.execute(volume_sight.delete().where(volume_sight.c.agent_id == agent_id))
+    # No name that people can choose has a colon.
+    change(tx, agent_id, name=f"detached:{agent_id}", detached_at=now, revoked_at=now, seen_at=None, instance=None)
+
+
+def seen(
+    tx: Connection, agent_id: str, *, driver: str, version: str, instance: str, capabilities: Mapping[str, Any] | None,
+    now: datetime,
+) -> None:  # fmt: skip
+    values: dict[str, Any] = {"driver": driver, "version": version, "instance": instance, "seen_at": now}
+    values["capabilities"] = null() if capabilities is None else dict(capabilities)
     tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))
 
 
@@ -96,7 +120,9 @@ def set_nodes(tx: Connection, agent_id: str, values: Sequence[Node]) -> bool:
 
 
 def _agents() -> Select[Any]:
-    return select(agent, site.c.name.label("site")).join(site, site.c.id == agent.c.site_id)
+    """Those that are not detached."""
+    query = select(agent, site.c.name.label("site")).join(site, site.c.id == agent.c.site_id)
+    return query.where(agent.c.detached_at.is_(None))
 
 
 def _agent(row: Row[Any]) -> Agent:
@@ -110,6 +136,10 @@ def _agent(row: Row[Any]) -> Agent:
         created_at=row.created_at,
         seen_at=row.seen_at,
         instance=row.instance,
+        cordoned_at=row.cordoned_at,
+        cordoned_by=row.cordoned_by,
+        revoked_at=row.revoked_at,
+        capabilities=row.capabilities,
     )
 
 

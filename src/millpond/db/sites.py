@@ -36,13 +36,19 @@ def by_id(tx: Connection) -> Mapping[str, str]:
 
 
 def delete(tx: Connection, site_id: str) -> None:
+    """IntegrityError while something stands there."""
+    # Detached agents are kept for the placements that refer to them, and any site will do for that.
+    other = select(site.c.id).where(site.c.id != site_id).order_by(site.c.created_at, site.c.id).limit(1)
+    gone = (agent.c.site_id == site_id) & agent.c.detached_at.is_not(None)
+    tx.execute(agent.update().where(gone).values(site_id=func.coalesce(other.scalar_subquery(), site_id)))
     tx.execute(site.delete().where(site.c.id == site_id))
 
 
 def standing_at(tx: Connection, site_id: str) -> tuple[Sequence[str], Sequence[str]]:
     """Names of the volumes and of the computes of a site."""
     volumes = tx.scalars(select(volume.c.name).where(volume.c.site_id == site_id).order_by(volume.c.name)).all()
-    agents = tx.scalars(select(agent.c.name).where(agent.c.site_id == site_id).order_by(agent.c.name)).all()
+    standing = (agent.c.site_id == site_id) & agent.c.detached_at.is_(None)
+    agents = tx.scalars(select(agent.c.name).where(standing).order_by(agent.c.name)).all()
     return volumes, agents
 
 
@@ -52,7 +58,8 @@ def names(tx: Connection) -> Sequence[str]:
 
 def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]:
     """At most `limit` sites by name, behind the name `after`."""
-    agents = select(func.count()).where(agent.c.site_id == site.c.id).scalar_subquery()
+    standing = (agent.c.site_id == site.c.id) & agent.c.detached_at.is_(None)
+    agents = select(func.count()).where(standing).scalar_subquery()
     volumes = select(func.count()).where(volume.c.site_id == site.c.id).scalar_subquery()
     query = select(site, agents.label("agents"), volumes.label("volumes")).where(site.c.name > after)
     rows = tx.execute(query.order_by(site.c.name).limit(limit))

@@ -7,7 +7,7 @@ does not hold up a later one that does. Nothing is kept free for a large job whi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millpond.decide.bandwidth import expected_seconds
 from millpond.model.job import Resources
@@ -39,6 +39,8 @@ class NodeView:
     gpus: int = 0
     containers: bool = False
     held: tuple[Held, ...] = ()
+    # Who said that nothing new goes there; None if nobody did.
+    cordoned_by: str | None = None
 
     @property
     def written(self) -> str:
@@ -128,7 +130,7 @@ def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
 def still_fits(node: NodeView, resources: Resources, gpu_indices: tuple[int, ...]) -> bool:
     """Whether what a plan promised on this node is still free there."""
     room = _Room(node)
-    if room.lacks(resources):
+    if node.cordoned_by is not None or room.lacks(resources):
         return False
     whole = resources.gpu_hundredths // WHOLE
     asked = [WHOLE if number < whole else resources.gpu_hundredths % WHOLE for number in range(len(gpu_indices))]
@@ -226,6 +228,8 @@ def _obstacle(job: QueuedJob, room: _Room, snapshot: Snapshot) -> str | None:
     node = room.node
     if not node.connected:
         return f"{node.written} is not connected."
+    if node.cordoned_by is not None:
+        return f"{node.agent} takes no new jobs: it was cordoned by {node.cordoned_by}."
     if job.image and not node.containers:
         return f"{node.written} cannot run container images."
     too_small = _too_small(node, job.resources)
@@ -287,7 +291,4 @@ def _missing_bytes(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> int:
 
 
 def _emptied(node: NodeView) -> NodeView:
-    return NodeView(
-        node.agent_id, node.agent, node.site_id, node.name, node.connected, node.cpus, node.memory_bytes,
-        node.gpus, node.containers,
-    )  # fmt: skip
+    return replace(node, held=())

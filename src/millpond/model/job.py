@@ -128,6 +128,13 @@ class Agent:
     created_at: datetime
     seen_at: datetime | None
     instance: str | None
+    # Nothing new is placed there, by whose word.
+    cordoned_at: datetime | None = None
+    cordoned_by: str | None = None
+    # Its credential opens nothing any more.
+    revoked_at: datetime | None = None
+    # What its driver says it can do; None until it has said so.
+    capabilities: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,35 +7,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from logging import getLogger
+from typing import Any
 
 from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
-from millpond.errors import BadRequest, Conflict, NotSignedIn
+from millpond.errors import Conflict, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.services import cache_reports, desired_fills, job_changes, logs, presence
+from millpond.services import cache_reports, compute_tests, desired_fills, job_changes, logs, presence
 from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
+from millpond.services.joining import check_protocol
 from millpond.services.presence import is_connected
-from millpond.wire.agent import PROTOCOL, Desired, NodeFacts, Observed, PlacementSeen
+from millpond.wire.agent import Desired, NodeFacts, Observed, PlacementSeen
 
 logger = getLogger(__name__)
 
 
 def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     """Take what the agent sees. Reports about placements that are over are ignored: it forgets them by itself."""
-    if observed.protocol != PROTOCOL:
-        raise BadRequest(
-            f"This agent speaks version {observed.protocol} of the protocol, this server version {PROTOCOL}.",
-            hint="Install the same version of Millpond on both sides, then start the agent again.",
-        )
+    check_protocol(observed.protocol, observed.version)
     now = deps.clock.now()
     agent = _hello(deps, actor, observed, now)
     cache_reports.observe_volumes(deps, agent, observed.volumes)
@@ -49,6 +47,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
     volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
         wanted = desired_placements(tx, agent, deps.secret)
+        trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
     answer = Desired(
         revision="",
         agent_id=agent.id,
@@ -56,6 +55,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
         volumes=volumes,
         fills=fills,
         placements=wanted,
+        trials=trials,
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )
@@ -80,7 +80,7 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
             raise NotSignedIn("This agent is not known any more.")
         agents.seen(
             tx, known.id, driver=observed.driver[:20], version=observed.version[:40],
-            instance=observed.instance[:64], now=now,
+            instance=observed.instance[:64], capabilities=_capabilities(observed), now=now,
         )  # fmt: skip
         changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
         placements.renew(tx, known.id, now)
@@ -90,6 +90,10 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})
         deps.events.wake("schedule")
     return known
+
+
+def _capabilities(observed: Observed) -> Mapping[str, Any] | None:
+    return None if observed.capabilities is None else observed.capabilities.model_dump()
 
 
 def _nodes(agent_id: str, facts: Sequence[NodeFacts]) -> list[Node]:

@@ -6,15 +6,28 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
 from sqlalchemy import Connection
 
 from millpond.db import agents, placements
 from millpond.db.placements import HeldRow
 from millpond.model.job import Agent, Node
+from millpond.services import access
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected
+
+
+class Health(Enum):
+    OK = "ok"
+    # Nothing new is placed there; jobs still run, or not.
+    DRAINING = "draining"
+    CORDONED = "cordoned"
+    AWAY = "away"
+    # Its agent came in and has not told anything yet.
+    NEW = "new"
+    REVOKED = "revoked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,23 @@ class ComputeView:
     connected: bool
     nodes: Sequence[NodeUse]
 
+    @property
+    def running(self) -> int:
+        return sum(use.running for use in self.nodes)
+
+    @property
+    def health(self) -> Health:
+        """In one word: the first of these that holds."""
+        if self.agent.revoked_at is not None:
+            return Health.REVOKED
+        if self.agent.seen_at is None:
+            return Health.NEW
+        if not self.connected:
+            return Health.AWAY
+        if self.agent.cordoned_at is not None:
+            return Health.DRAINING if self.running else Health.CORDONED
+        return Health.OK
+
 
 def list_computes(deps: Deps, *, limit: int, cursor: str | None) -> Listing[ComputeView]:
     """By name."""
@@ -39,6 +69,26 @@ def list_computes(deps: Deps, *, limit: int, cursor: str | None) -> Listing[Comp
         found = agents.page(tx, limit=limit + 1, after=text_of(cursor))
         shown = views(tx, found, deps.clock.now())
     return page_of(shown, limit, key=lambda view: view.agent.name)
+
+
+def get(deps: Deps, name: str) -> ComputeView:
+    with deps.db.read() as tx:
+        return views(tx, [find(tx, name)], deps.clock.now())[0]
+
+
+def find(tx: Connection, name: str) -> Agent:
+    return _known(tx, name, agents.find(tx, name))
+
+
+def lock(tx: Connection, name: str) -> Agent:
+    """Read it to change it: nothing is placed there by anybody else until this transaction ends."""
+    return _known(tx, name, agents.lock_named(tx, name))
+
+
+def _known(tx: Connection, name: str, found: Agent | None) -> Agent:
+    if found is None:
+        raise access.not_found("compute", name, [agent.name for agent in agents.all_agents(tx)])
+    return found
 
 
 def views(tx: Connection, found: Sequence[Agent], now: datetime) -> list[ComputeView]:

@@ -77,7 +77,7 @@ def list_jobs(
 def stop(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     """End the job and keep everything. Stopping one that has ended, or is being stopped, changes nothing."""
     now = deps.clock.now()
-    return _change(deps, actor, project, text, "job.stop", lambda job: _stopped(job, actor, now))
+    return _change(deps, actor, project, text, "job.stop", lambda job: stopped(job, actor, now))
 
 
 def delete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
@@ -85,7 +85,7 @@ def delete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     now = deps.clock.now()
     return _change(
         deps, actor, project, text, "job.delete",
-        lambda job: replace(_stopped(job, actor, now), deleted_at=job.deleted_at or now),
+        lambda job: replace(stopped(job, actor, now), deleted_at=job.deleted_at or now),
     )  # fmt: skip
 
 
@@ -123,7 +123,8 @@ def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
     return found[0] if found else None
 
 
-def _stopped(job: Job, actor: Actor, now: datetime) -> Job:
+def stopped(job: Job, actor: Actor, now: datetime) -> Job:
+    """The job as it is after somebody asked for its end."""
     if job.state.is_finished or job.stop_requested_at is not None:
         return job
     if job.state is JobState.QUEUED:

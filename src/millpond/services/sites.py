@@ -43,12 +43,16 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
         if standing:
             raise InUse(
                 f"Site {name!r} has {', '.join(standing)}.",
-                hint="Remove its volumes first: `mill volume rm`. A site with a compute stays." if agents
-                else "Remove them first: `mill volume rm`.",
+                hint="Remove its volumes (`mill volume rm`) and detach its computes (`mill compute detach`) first.",
                 depends=standing,
             )  # fmt: skip
         link_rows.delete_of(tx, site.id)
-        sites.delete(tx, site.id)
+        try:
+            sites.delete(tx, site.id)
+        except IntegrityError as error:
+            raise InUse(
+                f"Site {name!r} is the last one, and jobs have run there.", hint="Add another first."
+            ) from error
         audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
 
 

@@ -21,9 +21,6 @@ from millpond.model.volume import CachedState, Volume
 from millpond.services import geography
 from millpond.services.presence import is_connected
 
-# The label by which an agent says that its driver runs container images.
-CONTAINERS = "containers"
-
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -74,11 +71,16 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             cpus=node.cpus,
             memory_bytes=node.memory_bytes,
             gpus=node.gpus,
-            containers=node.labels.get(CONTAINERS) == "yes",
+            containers=bool((known[node.agent_id].capabilities or {}).get("containers")),
             held=tuple(held[node.agent_id, node.name]),
+            cordoned_by=_cordoned_by(known[node.agent_id]),
         )
         for node in agents.nodes(tx)
     )
+
+
+def _cordoned_by(agent: Agent) -> str | None:
+    return None if agent.cordoned_at is None else agent.cordoned_by or "an administrator"
 
 
 def serving_volumes(

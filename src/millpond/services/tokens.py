@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from millpond.db import actors, tokens, users
-from millpond.errors import Invalid, NotSignedIn, StalePlacement, TokenExpired
+from millpond.errors import CredentialRevoked, Invalid, NotSignedIn, StalePlacement, TokenExpired
 from millpond.model.ids import new_id
 from millpond.model.people import Actor, Token, TokenKind
 from millpond.services import access, audit
@@ -47,6 +47,11 @@ def actor_of(deps: Deps, secret: str) -> Actor:
             raise TokenExpired(
                 f"The token {token.name!r} expired at {token.expires_at.isoformat()}.",
                 hint="Sign in with `mill login`, or make a new token.",
+            )
+        if token.revoked_at is not None:
+            raise CredentialRevoked(
+                f"The credential {token.name!r} was revoked at {token.revoked_at:%Y-%m-%d %H:%M:%S} UTC.",
+                hint="An agent needs a new join token: `mill compute token --site SITE`.",
             )
         actor = _actor(tx, token)
     if token.last_used_at is None or now - token.last_used_at >= _NOTE_EVERY:

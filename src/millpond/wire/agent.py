@@ -9,6 +9,8 @@ from pydantic import Field
 from millpond.wire.base import Request, Response, Time
 
 PROTOCOL = 1
+# Told with every request of an agent: a server that speaks another version says so whatever the body looks like.
+PROTOCOL_HEADER = "X-Mill-Protocol"
 
 
 class NodeFacts(Request):
@@ -19,6 +21,15 @@ class NodeFacts(Request):
     gpu_model: str = ""
     declared: bool = False
     labels: dict[str, str] = {}
+
+
+class Capabilities(Request):
+    """What an agent's driver can honour; asked of it, never guessed from its name."""
+
+    containers: bool = False
+    limits_enforced: bool = False
+    # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
+    shared_trust: bool = True
 
 
 class VolumeFeatures(Request):
@@ -143,6 +154,7 @@ class Observed(Request):
     sequence: int = 0
     boot_id: str
     driver: str = "process"
+    capabilities: Capabilities | None = None
     nodes: list[NodeFacts]
     volumes: list[VolumeSeen] = []
     fills: list[FillSeen] = []
@@ -266,6 +278,18 @@ class Desired(Response):
     placements: list[DesiredPlacement]
     # For how long from when it asked an agent may begin something on a volume; later another may be at work there.
     word_seconds: float = 30.0
+    # Tests of this compute that somebody asked for, by their ids: each is made once, and what was found is told.
+    trials: list[str] = []
+    server_time: Time
+
+
+class TrialUrls(Response):
+    """One object of the lake to write and read back; URLs that begin with `/` are the server's own."""
+
+    put: str
+    put_headers: dict[str, str]
+    get: str
+    bytes: int
     server_time: Time
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from millpond.model.job import JobKind, JobState, RunState
@@ -173,18 +175,46 @@ class Node(Response):
     cpu_used: int
     memory_used_bytes: int
     gpu_used_hundredths: int
+    labels: dict[str, str] = {}
+
+
+class Capabilities(Response):
+    """What the compute's driver can honour."""
+
+    containers: bool
+    limits_enforced: bool
+    # Jobs of all projects share one operating-system account.
+    shared_trust: bool
 
 
 class Compute(Response):
-    """An agent's compute as people see it."""
+    """An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured."""
 
     id: str
     name: str
+    kind: Literal["machine", "cluster"]
     site: str
     driver: str
+    # None until its agent has told.
+    capabilities: Capabilities | None
     version: str
+    health: Literal["ok", "draining", "cordoned", "away", "new", "revoked"]
     connected: bool
     seen_at: Time | None
+    created_at: Time
+    cordoned: bool
+    cordoned_by: str | None
+    cordoned_at: Time | None
+    revoked_at: Time | None
+    declared: bool
+    cpus: int
+    cpu_used: int
+    memory_bytes: int
+    memory_used_bytes: int
+    gpus: int
+    gpu_used_hundredths: int
+    # Jobs that are placed there and have not ended.
+    running: int
     nodes: list[Node]
 
 

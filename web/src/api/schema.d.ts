@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/agents/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Join Agent
+         * @description Exchange a join token: from now on the agent speaks with the credential whose hash it tells.
+         */
+        post: operations["join_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/sync": {
         parameters: {
             query?: never;
@@ -18,6 +38,43 @@ export interface paths {
          * @description Answered at once when something else is wanted than the agent knows, otherwise after `wait_seconds`.
          */
         post: operations["sync_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/tests/{test}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Finish Compute Test */
+        post: operations["finish_compute_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/tests/{test}/urls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get Trial Urls
+         * @description What an agent needs to try out the lake.
+         */
+        post: operations["get_trial_urls"];
         delete?: never;
         options?: never;
         head?: never;
@@ -264,6 +321,141 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/computes/{compute}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Compute */
+        get: operations["get_compute"];
+        put?: never;
+        post?: never;
+        /**
+         * Detach Compute
+         * @description Its credential is revoked and it is forgotten. Refused while jobs are there, unless forced.
+         */
+        delete: operations["detach_compute"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cordon Compute
+         * @description Nothing new is placed there.
+         */
+        post: operations["cordon_compute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain Compute
+         * @description Cordoned; what runs there is let finish, or stopped.
+         */
+        post: operations["drain_compute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke Compute
+         * @description Its agent is refused from now on.
+         */
+        post: operations["revoke_compute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Compute Test
+         * @description Ask its agent to try out what it can reach; `not_ready` while it is not connected.
+         */
+        post: operations["start_compute_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/tests/{test}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Compute Test */
+        get: operations["get_compute_test"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Uncordon Compute */
+        post: operations["uncordon_compute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets": {
         parameters: {
             query?: never;
@@ -396,6 +588,47 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/join-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Join Tokens
+         * @description Without their secrets, which are not kept. Those that are over stay listed for a week.
+         */
+        get: operations["list_join_tokens"];
+        put?: never;
+        /**
+         * Create Join Token
+         * @description The secret is shown this once.
+         */
+        post: operations["create_join_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/join-tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke Join Token */
+        delete: operations["revoke_join_token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1871,6 +2104,8 @@ export interface components {
             base?: string | null;
             /** Bytes */
             bytes: number;
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
             /** Commit Id */
             commit_id: string;
             /** Dataset */
@@ -1946,6 +2181,8 @@ export interface components {
             requested_at: string;
             /** Requested By */
             requested_by: string;
+            /** Seconds Left */
+            seconds_left?: number | null;
             /** Site */
             site: string;
             state: components["schemas"]["CachedState"];
@@ -2213,6 +2450,39 @@ export interface components {
             volume: string;
         };
         /**
+         * Capabilities
+         * @description What an agent's driver can honour; asked of it, never guessed from its name.
+         */
+        "Capabilities-Input": {
+            /**
+             * Containers
+             * @default false
+             */
+            containers: boolean;
+            /**
+             * Limits Enforced
+             * @default false
+             */
+            limits_enforced: boolean;
+            /**
+             * Shared Trust
+             * @default true
+             */
+            shared_trust: boolean;
+        };
+        /**
+         * Capabilities
+         * @description What the compute's driver can honour.
+         */
+        "Capabilities-Output": {
+            /** Containers */
+            containers: boolean;
+            /** Limits Enforced */
+            limits_enforced: boolean;
+            /** Shared Trust */
+            shared_trust: boolean;
+        };
+        /**
          * Cause
          * @description Why a cached commit went.
          * @enum {string}
@@ -2237,16 +2507,32 @@ export interface components {
             /** Size Before */
             size_before: number | null;
         };
-        /** Check */
-        Check: {
-            /** Hint */
-            hint?: string | null;
+        /**
+         * Check
+         * @description One thing a test of a compute looked at. `value` is in `unit`, for programs; `message` is for people.
+         */
+        "Check-Input": {
             /** Message */
             message: string;
             /** Name */
             name: string;
-            /** Ok */
-            ok: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "failed" | "skipped";
+            /** Unit */
+            unit?: string | null;
+            /** Value */
+            value?: number | null;
+        };
+        /**
+         * Checks
+         * @description What an agent found.
+         */
+        Checks: {
+            /** Checks */
+            checks: components["schemas"]["Check-Input"][];
         };
         /**
          * Collect
@@ -2345,25 +2631,77 @@ export interface components {
         };
         /**
          * Compute
-         * @description An agent's compute as people see it.
+         * @description An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured.
          */
         Compute: {
+            capabilities: components["schemas"]["Capabilities-Output"] | null;
             /** Connected */
             connected: boolean;
+            /** Cordoned */
+            cordoned: boolean;
+            /** Cordoned At */
+            cordoned_at: string | null;
+            /** Cordoned By */
+            cordoned_by: string | null;
+            /** Cpu Used */
+            cpu_used: number;
+            /** Cpus */
+            cpus: number;
+            /** Created At */
+            created_at: string;
+            /** Declared */
+            declared: boolean;
             /** Driver */
             driver: string;
+            /** Gpu Used Hundredths */
+            gpu_used_hundredths: number;
+            /** Gpus */
+            gpus: number;
+            /**
+             * Health
+             * @enum {string}
+             */
+            health: "ok" | "draining" | "cordoned" | "away" | "new" | "revoked";
             /** Id */
             id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "machine" | "cluster";
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Memory Used Bytes */
+            memory_used_bytes: number;
             /** Name */
             name: string;
             /** Nodes */
             nodes: components["schemas"]["Node"][];
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Running */
+            running: number;
             /** Seen At */
             seen_at: string | null;
             /** Site */
             site: string;
             /** Version */
             version: string;
+        };
+        /** ComputeTest */
+        ComputeTest: {
+            /** Checks */
+            checks: components["schemas"]["millpond__wire__computes__Check"][];
+            /** Compute */
+            compute: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: string;
         };
         /**
          * Connection
@@ -2559,6 +2897,11 @@ export interface components {
             server_time: string;
             /** Site */
             site: string;
+            /**
+             * Trials
+             * @default []
+             */
+            trials: string[];
             /** Volumes */
             volumes: components["schemas"]["DesiredVolume"][];
             /**
@@ -2790,9 +3133,17 @@ export interface components {
         /** Doctor */
         Doctor: {
             /** Checks */
-            checks: components["schemas"]["Check"][];
+            checks: components["schemas"]["millpond__wire__health__Check"][];
             /** Server Time */
             server_time: string;
+        };
+        /** Drain */
+        Drain: {
+            /**
+             * Stop
+             * @default false
+             */
+            stop: boolean;
         };
         /**
          * Edit
@@ -3226,6 +3577,76 @@ export interface components {
          * @enum {string}
          */
         JobState: "queued" | "placed" | "preparing" | "running" | "preempted" | "succeeded" | "failed" | "cancelled";
+        /**
+         * Join
+         * @description An agent exchanges a join token. It has made its credential itself and tells its SHA-256.
+         */
+        Join: {
+            /** Credential Sha256 */
+            credential_sha256: string;
+            /**
+             * Driver
+             * @default process
+             */
+            driver: string;
+            /**
+             * Exact
+             * @default false
+             */
+            exact: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Protocol
+             * @default 1
+             */
+            protocol: number;
+            /** Site */
+            site?: string | null;
+            /** Token */
+            token: string;
+            /** Version */
+            version: string;
+        };
+        /** Joined */
+        Joined: {
+            /** Agent Id */
+            agent_id: string;
+            /** Name */
+            name: string;
+            /** Site */
+            site: string;
+        };
+        /**
+         * JoinToken
+         * @description A token as it is listed; its secret is not kept anywhere.
+         */
+        JoinToken: {
+            /** Compute */
+            compute?: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Site */
+            site: string;
+            /** Used At */
+            used_at: string | null;
+        };
+        /** JoinTokenCreate */
+        JoinTokenCreate: {
+            /**
+             * Seconds
+             * @default 3600
+             */
+            seconds: number;
+            /** Site */
+            site: string;
+        };
         /** LakeStats */
         LakeStats: {
             /** Projects */
@@ -3377,6 +3798,36 @@ export interface components {
             value: number | null;
         };
         /**
+         * Check
+         * @description One thing a test of a compute looked at. `value` is in `unit`, for programs; `message` is for people.
+         */
+        millpond__wire__computes__Check: {
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "failed" | "skipped";
+            /** Unit */
+            unit?: string | null;
+            /** Value */
+            value?: number | null;
+        };
+        /** Check */
+        millpond__wire__health__Check: {
+            /** Hint */
+            hint?: string | null;
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+            /** Ok */
+            ok: boolean;
+        };
+        /**
          * NearVolume
          * @description What a volume is to a compute. Jobs there use it if it is near and its agent sees it well: `serves`.
          */
@@ -3391,6 +3842,28 @@ export interface components {
             serves: boolean;
             /** Volume */
             volume: string;
+        };
+        /**
+         * NewJoinToken
+         * @description Shown once.
+         */
+        NewJoinToken: {
+            /** Compute */
+            compute?: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Secret */
+            secret: string;
+            /** Site */
+            site: string;
+            /** Used At */
+            used_at: string | null;
         };
         /**
          * NewToken
@@ -3424,6 +3897,13 @@ export interface components {
             gpu_used_hundredths: number;
             /** Gpus */
             gpus: number;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
             /** Memory Bytes */
             memory_bytes: number;
             /** Memory Used Bytes */
@@ -3471,6 +3951,7 @@ export interface components {
         Observed: {
             /** Boot Id */
             boot_id: string;
+            capabilities?: components["schemas"]["Capabilities-Input"] | null;
             /**
              * Driver
              * @default process
@@ -3522,6 +4003,8 @@ export interface components {
         PackSlotsRequest: {
             /** Count */
             count: number;
+            /** Crc32 */
+            crc32?: string[];
         };
         /** PacksWritten */
         PacksWritten: {
@@ -3602,6 +4085,13 @@ export interface components {
         Page_Job_: {
             /** Items */
             items: components["schemas"]["Job"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[JoinToken] */
+        Page_JoinToken_: {
+            /** Items */
+            items: components["schemas"]["JoinToken"][];
             /** Next */
             next?: string | null;
         };
@@ -4430,6 +4920,24 @@ export interface components {
             /** Size */
             size: number;
         };
+        /**
+         * TrialUrls
+         * @description One object of the lake to write and read back; URLs that begin with `/` are the server's own.
+         */
+        TrialUrls: {
+            /** Bytes */
+            bytes: number;
+            /** Get */
+            get: string;
+            /** Put */
+            put: string;
+            /** Put Headers */
+            put_headers: {
+                [key: string]: string;
+            };
+            /** Server Time */
+            server_time: string;
+        };
         /** Upload */
         Upload: {
             /** Created At */
@@ -4697,6 +5205,8 @@ export interface components {
             inodes_free?: number | null;
             /** Inodes Total */
             inodes_total?: number | null;
+            /** Lake Bytes Per Second */
+            lake_bytes_per_second?: number | null;
             /**
              * Limits
              * @default []
@@ -4979,6 +5489,39 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    join_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Join"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Joined"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sync_agent: {
         parameters: {
             query?: never;
@@ -4999,6 +5542,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Desired"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_compute_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                test: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Checks"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_trial_urls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                test: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialUrls"];
                 };
             };
             /** @description A problem */
@@ -5596,6 +6203,259 @@ export interface operations {
             };
         };
     };
+    get_compute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    detach_compute: {
+        parameters: {
+            query?: {
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cordon_compute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain_compute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Drain"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_compute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_compute_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComputeTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_compute_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+                test: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComputeTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    uncordon_compute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_datasets: {
         parameters: {
             query?: {
@@ -5815,6 +6675,102 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Page_Job_"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_join_tokens: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description The most items in one answer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_JoinToken_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_join_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewJoinToken"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_join_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

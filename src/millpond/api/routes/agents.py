@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 
-from millpond.api.access import AgentOnly, DepsOf, HubOf
-from millpond.services import agents
-from millpond.wire.agent import Desired, Observed
+from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
+from millpond.services import agents, compute_tests, joining, presence
+from millpond.wire.agent import PROTOCOL_HEADER, Desired, Observed, TrialUrls
+from millpond.wire.computes import Checks, Join, Joined
 
 router = APIRouter(prefix="/agents", tags=["agents"])
 
@@ -19,11 +20,37 @@ _LOOK_AGAIN_SECONDS = 2.0
 _NOTE_SECONDS = 15.0
 
 
-@router.post("/sync")
+async def _check_protocol(request: Request) -> None:
+    """Before the body is looked at: one of another version may have a shape that means nothing here."""
+    spoken = request.headers.get(PROTOCOL_HEADER, "")
+    if spoken.isdigit():
+        joining.check_protocol(int(spoken))
+
+
+@router.post("/join", dependencies=[PUBLIC, Depends(_check_protocol)])
+def join_agent(body: Join, deps: DepsOf) -> Joined:
+    """Exchange a join token: from now on the agent speaks with the credential whose hash it tells."""
+    agent = joining.join(deps, body)
+    return Joined(agent_id=agent.id, name=agent.name, site=agent.site)
+
+
+@router.post("/tests/{test}/urls")
+def get_trial_urls(test: str, actor: AgentOnly, deps: DepsOf) -> TrialUrls:
+    """What an agent needs to try out the lake."""
+    return compute_tests.urls(deps, actor, test)
+
+
+@router.post("/tests/{test}", status_code=204)
+def finish_compute_test(test: str, body: Checks, actor: AgentOnly, deps: DepsOf) -> None:
+    compute_tests.finish(deps, actor, test, body.checks)
+
+
+@router.post("/sync", dependencies=[Depends(_check_protocol)])
 async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: DepsOf, hub: HubOf) -> Desired:
     """Answered at once when something else is wanted than the agent knows, otherwise after `wait_seconds`."""
     agent = await run_in_threadpool(agents.observe, deps, actor, body)
-    ends = time.monotonic() + body.wait_seconds
+    # Whoever waited longer would count as away.
+    ends = time.monotonic() + min(body.wait_seconds, presence.CONNECTED.total_seconds() / 2)
     noted = time.monotonic()
     while True:
         mark = hub.mark("agents")

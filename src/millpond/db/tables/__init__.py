@@ -13,6 +13,7 @@ from millpond.db.tables.cache import (
     volume_limit,
     volume_share,
 )
+from millpond.db.tables.computes import compute_test, join_token
 from millpond.db.tables.data import (
     blob,
     commit,
@@ -41,12 +42,14 @@ __all__ = [
     "cache_use",
     "cached",
     "commit",
+    "compute_test",
     "connection",
     "dataset",
     "doomed_object",
     "eviction",
     "fill_rate",
     "job",
+    "join_token",
     "lease",
     "link",
     "member",

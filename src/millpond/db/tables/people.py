@@ -64,6 +64,8 @@ token = Table(
     time_column("created_at"),
     time_column("expires_at", nullable=True),
     time_column("last_used_at", nullable=True),
+    # Whoever still uses it is told so, instead of that it is not known.
+    time_column("revoked_at", nullable=True),
 )
 
 session = Table(

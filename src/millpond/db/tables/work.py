@@ -31,6 +31,15 @@ agent = Table(
     time_column("created_at"),
     time_column("seen_at", nullable=True),
     Column("instance", String(64), nullable=True),
+    # Nothing new is placed there; by whom it was said.
+    time_column("cordoned_at", nullable=True),
+    Column("cordoned_by", String(63), nullable=True),
+    # Its credential opens nothing any more.
+    time_column("revoked_at", nullable=True),
+    # Gone for everybody; the row stays because placements, and through them the logs of jobs, refer to it.
+    time_column("detached_at", nullable=True),
+    # What its driver says it can do; null until it has said so.
+    Column("capabilities", JSON, nullable=True),
 )
 
 node = Table(

@@ -7,7 +7,7 @@ import pytest
 from millpond.db import agents
 from millpond.errors import BadName, BadRequest, DoesNotFit, Invalid, MillError, NameTaken, NotFound
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobState, Node, RunState
+from millpond.model.job import JobState, RunState
 from millpond.model.people import SYSTEM
 from millpond.model.volume import CachedState
 from millpond.services import jobs, projects, submit
@@ -144,8 +144,7 @@ def test_an_image_needs_a_driver_with_containers(world: World) -> None:
     with pytest.raises(DoesNotFit, match="No compute can run container images"):
         world.submit(image="python:3.11")
     with world.deps.db.write() as tx:
-        node = Node(world.agent.agent.id, "local", 4, 16 * GB, 0, "", False, {"containers": "yes"})
-        agents.set_nodes(tx, world.agent.agent.id, [node])
+        agents.change(tx, world.agent.agent.id, capabilities={"containers": True})
     assert world.submit(image="python:3.11").image == "python:3.11"
 
 

@@ -1,0 +1,83 @@
+"""Computes, join tokens and tests of computes as the wire shows them."""
+
+from __future__ import annotations
+
+from millpond.model.compute import ComputeTest, JoinToken
+from millpond.services.computes import ComputeView, NodeUse
+from millpond.wire import computes, work
+
+_CLUSTERS = frozenset({"kubernetes", "slurm", "ray"})
+
+
+def compute(view: ComputeView) -> work.Compute:
+    agent, nodes = view.agent, [node(use) for use in view.nodes]
+    return work.Compute(
+        id=agent.id,
+        name=agent.name,
+        kind="cluster" if agent.driver in _CLUSTERS else "machine",
+        site=agent.site,
+        driver=agent.driver,
+        capabilities=work.Capabilities.model_validate(agent.capabilities) if agent.capabilities else None,
+        version=agent.version,
+        health=view.health.value,
+        connected=view.connected,
+        seen_at=agent.seen_at,
+        created_at=agent.created_at,
+        cordoned=agent.cordoned_at is not None,
+        cordoned_by=agent.cordoned_by,
+        cordoned_at=agent.cordoned_at,
+        revoked_at=agent.revoked_at,
+        declared=any(one.declared for one in nodes),
+        cpus=sum(one.cpus for one in nodes),
+        cpu_used=sum(one.cpu_used for one in nodes),
+        memory_bytes=sum(one.memory_bytes for one in nodes),
+        memory_used_bytes=sum(one.memory_used_bytes for one in nodes),
+        gpus=sum(one.gpus for one in nodes),
+        gpu_used_hundredths=sum(one.gpu_used_hundredths for one in nodes),
+        running=view.running,
+        nodes=nodes,
+    )
+
+
+def node(use: NodeUse) -> work.Node:
+    return work.Node(
+        name=use.node.name,
+        cpus=use.node.cpus,
+        memory_bytes=use.node.memory_bytes,
+        gpus=use.node.gpus,
+        gpu_model=use.node.gpu_model,
+        declared=use.node.declared,
+        running=use.running,
+        cpu_used=use.cpu_used,
+        memory_used_bytes=use.memory_used_bytes,
+        gpu_used_hundredths=use.gpu_used_hundredths,
+        labels=dict(use.node.labels),
+    )
+
+
+def join_token(token: JoinToken) -> computes.JoinToken:
+    return computes.JoinToken(
+        id=token.id,
+        site=token.site,
+        created_by=token.created_by,
+        created_at=token.created_at,
+        expires_at=token.expires_at,
+        used_at=token.used_at,
+        compute=token.compute,
+    )
+
+
+def new_join_token(token: JoinToken, secret: str) -> computes.NewJoinToken:
+    return computes.NewJoinToken(**join_token(token).model_dump(), secret=secret)
+
+
+def test(named: tuple[str, ComputeTest]) -> computes.ComputeTest:
+    name, found = named
+    return computes.ComputeTest(
+        id=found.id,
+        compute=name,
+        created_by=found.created_by,
+        created_at=found.created_at,
+        ended_at=found.ended_at,
+        checks=[computes.Check.model_validate(check) for check in found.checks or ()],
+    )

@@ -1,0 +1,33 @@
+"""Join tokens, with which agents come in."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from millpond.api import compute_shapes as shapes
+from millpond.api.access import DepsOf, SiteAdmin
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.services import joining
+from millpond.wire.base import Page
+from millpond.wire.computes import JoinToken, JoinTokenCreate, NewJoinToken
+
+router = APIRouter(prefix="/join-tokens", tags=["computes"])
+
+
+@router.get("")
+def list_join_tokens(
+    actor: SiteAdmin, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+) -> Page[JoinToken]:
+    """Without their secrets, which are not kept. Those that are over stay listed for a week."""
+    return page(joining.list_all(deps, limit=limit, cursor=cursor), shapes.join_token)
+
+
+@router.post("", status_code=201)
+def create_join_token(body: JoinTokenCreate, actor: SiteAdmin, deps: DepsOf) -> NewJoinToken:
+    """The secret is shown this once."""
+    return shapes.new_join_token(*joining.create(deps, actor, site=body.site, seconds=body.seconds))
+
+
+@router.delete("/{token}", status_code=204)
+def revoke_join_token(token: str, actor: SiteAdmin, deps: DepsOf) -> None:
+    joining.revoke(deps, actor, token)

@@ -1,0 +1,52 @@
+"""Tests of computes: asked for, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from millpond.db.tables import compute_test
+from millpond.model.compute import ComputeTest
+
+
+def insert(tx: Connection, value: ComputeTest) -> None:
+    tx.execute(
+        compute_test.insert().values(
+            id=value.id, agent_id=value.agent_id, created_by=value.created_by, created_at=value.created_at
+        )
+    )
+
+
+def get(tx: Connection, agent_id: str, test_id: str) -> ComputeTest | None:
+    """The test of this id, if it is one of this agent."""
+    key = (compute_test.c.id == test_id) & (compute_test.c.agent_id == agent_id)
+    row = tx.execute(select(compute_test).where(key)).first()
+    return _test(row) if row else None
+
+
+def open_of_agent(tx: Connection, agent_id: str, since: datetime) -> Sequence[str]:
+    """Ids of the tests that were asked for since then and have not been answered, oldest first."""
+    query = select(compute_test.c.id).where(
+        compute_test.c.agent_id == agent_id, compute_test.c.ended_at.is_(None), compute_test.c.created_at >= since
+    )
+    return tx.scalars(query.order_by(compute_test.c.created_at, compute_test.c.id)).all()
+
+
+def end(tx: Connection, test_id: str, checks: Sequence[Mapping[str, Any]], now: datetime) -> None:
+    values = {"ended_at": now, "checks": [dict(check) for check in checks]}
+    tx.execute(compute_test.update().where(compute_test.c.id == test_id).values(**values))
+
+
+def ids_before(tx: Connection, before: datetime) -> Sequence[str]:
+    return tx.scalars(select(compute_test.c.id).where(compute_test.c.created_at < before)).all()
+
+
+def delete(tx: Connection, test_ids: Sequence[str]) -> None:
+    tx.execute(compute_test.delete().where(compute_test.c.id.in_(test_ids)))
+
+
+def _test(row: Row[Any]) -> ComputeTest:
+    return ComputeTest(row.id, row.agent_id, row.created_by, row.created_at, row.ended_at, row.checks)
