@@ -1,4 +1,4 @@
-import { useMutation } from "@tanstack/react-query";
+import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
 
@@ -9,7 +9,19 @@ export interface CacheFilter {
 }
 
 export function refreshCaches(): Promise<unknown> {
-  const nouns = ["caches", "volumes", "evictions", "commits", "commit", "datasets", "summary", "usage"];
+  const nouns = [
+    "caches",
+    "volumes",
+    "evictions",
+    "commits",
+    "commit",
+    "datasets",
+    "summary",
+    "usage",
+    "plan",
+    "why",
+    "policies",
+  ];
   return Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
 
@@ -18,36 +30,76 @@ export const cachesQuery = (filter: CacheFilter) =>
     take(api.GET("/api/v1/caches", { params: { query: { ...filter, cursor } } })),
   );
 
+/** Of one dataset, all at once: what its commits are marked with. */
+export const cachesOfDatasetQuery = (place: { project: string; dataset: string }) =>
+  queryOptions({
+    queryKey: ["caches", "of", place],
+    queryFn: () => take(api.GET("/api/v1/caches", { params: { query: { ...place, limit: 1000 } } })),
+  });
+
 export const evictionsQuery = paged(["evictions"], (cursor) =>
   take(api.GET("/api/v1/evictions", { params: { query: { cursor, limit: 20 } } })),
 );
 
+/** Asks for a change of cached commits, and looks again at what it touched. */
+function useCacheChange<Asked, Answer>(ask: (asked: Asked) => Promise<Answer>) {
+  return useMutation({ mutationFn: ask, onSettled: refreshCaches });
+}
+
+export interface CacheRequest {
+  project: string;
+  dataset: string;
+  volume?: string;
+  /** A compute, or a site, that it shall be near. */
+  near?: string;
+}
+
 export function useCacheCommit() {
-  return useMutation({
-    mutationFn: (body: { project: string; dataset: string; volume?: string }) =>
-      take(api.POST("/api/v1/caches", { body })),
-    onSettled: refreshCaches,
-  });
+  return useCacheChange((body: CacheRequest) => take(api.POST("/api/v1/caches", { body })));
 }
 
 export function useClearCached() {
-  return useMutation({
-    mutationFn: (cached: string) =>
-      take(api.DELETE("/api/v1/caches/{cached}", { params: { path: { cached } } })),
-    onSettled: refreshCaches,
-  });
+  return useCacheChange((cached: string) =>
+    take(api.DELETE("/api/v1/caches/{cached}", { params: { path: { cached } } })),
+  );
 }
 
 export function usePinCached() {
-  return useMutation({
-    mutationFn: ({ cached, pinned }: { cached: string; pinned: boolean }) => {
-      const options = { params: { path: { cached } } };
-      return take(
-        pinned
-          ? api.POST("/api/v1/caches/{cached}/pin", options)
-          : api.DELETE("/api/v1/caches/{cached}/pin", options),
-      );
-    },
-    onSettled: refreshCaches,
+  return useCacheChange(({ cached, pinned }: { cached: string; pinned: boolean }) => {
+    const options = { params: { path: { cached } } };
+    return take(
+      pinned
+        ? api.POST("/api/v1/caches/{cached}/pin", options)
+        : api.DELETE("/api/v1/caches/{cached}/pin", options),
+    );
   });
+}
+
+export function useHoldCached() {
+  return useCacheChange(({ cached, seconds }: { cached: string; seconds: number }) =>
+    take(
+      api.POST("/api/v1/caches/{cached}/hold", {
+        params: { path: { cached } },
+        body: { kind: "hold", seconds, reason: "" },
+      }),
+    ),
+  );
+}
+
+export function useReleaseCached() {
+  return useCacheChange((cached: string) =>
+    take(api.DELETE("/api/v1/caches/{cached}/hold", { params: { path: { cached } } })),
+  );
+}
+
+export function useIdleOfCached() {
+  return useCacheChange(({ cached, idle_seconds }: { cached: string; idle_seconds: number | "default" }) =>
+    take(api.PATCH("/api/v1/caches/{cached}", { params: { path: { cached } }, body: { idle_seconds } })),
+  );
+}
+
+export function useVerifyCached() {
+  return useCacheChange((cached: string) =>
+    take(api.POST("/api/v1/caches/{cached}/verify", { params: { path: { cached } } })),
+  );
 }

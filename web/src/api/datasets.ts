@@ -54,9 +54,16 @@ export function useCreateDataset() {
   });
 }
 
+interface DatasetChange {
+  name?: string;
+  description?: string;
+  retention?: Retention | "off";
+  cache_idle_seconds?: number | "default";
+}
+
 export function useChangeDataset(place: DatasetPlace) {
   return useMutation({
-    mutationFn: (body: { name?: string; description?: string; retention?: Retention | "off" }) =>
+    mutationFn: (body: DatasetChange) =>
       take(api.PATCH("/api/v1/projects/{project}/datasets/{dataset}", { params: { path: place }, body })),
     onSuccess: (changed) => {
       queries.setQueryData(

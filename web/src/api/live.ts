@@ -8,7 +8,20 @@ export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
   datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
-  caches: ["caches", "volumes", "evictions", "commits", "commit", "datasets", "home", "summary", "topology"],
+  caches: [
+    "caches",
+    "volumes",
+    "evictions",
+    "commits",
+    "commit",
+    "datasets",
+    "home",
+    "summary",
+    "topology",
+    "plan",
+    "why",
+    "policies",
+  ],
   jobs: ["jobs", "home", "computes", "runs", "topology"],
   sources: ["sources", "connections"],
 };

@@ -33,6 +33,26 @@ export function useChangeVolume() {
   });
 }
 
+export function usePutLimit() {
+  return useMutation({
+    mutationFn: ({ volume, project, bytes }: { volume: string; project: string; bytes: number }) => {
+      const params = { path: { volume, project } };
+      return take(api.PUT("/api/v1/volumes/{volume}/limits/{project}", { params, body: { bytes } }));
+    },
+    onSettled: refreshCaches,
+  });
+}
+
+export function useRemoveLimit() {
+  return useMutation({
+    mutationFn: ({ volume, project }: { volume: string; project: string }) => {
+      const params = { path: { volume, project } };
+      return take(api.DELETE("/api/v1/volumes/{volume}/limits/{project}", { params }));
+    },
+    onSettled: refreshCaches,
+  });
+}
+
 interface Added {
   name: string;
   path: string;

@@ -5,6 +5,8 @@ import uPlot from "uplot";
 import type { ChartData } from "./Chart";
 
 const HEIGHT = 180;
+/** So few points are drawn as such: a single one makes no line. */
+const FEW = 24;
 const COLORS = { light: ["#0b7285", "#d9480f", "#5f3dc4"], dark: ["#3bc9db", "#ff922b", "#b197fc"] };
 
 /** The colours of the lines, in their order. */
@@ -87,7 +89,7 @@ function optionsFor(
         stroke: COLORS[scheme][index % COLORS[scheme].length],
         width: 1.75,
         spanGaps: false,
-        points: { show: undefined },
+        points: { show: (plot: uPlot) => (plot.data[0]?.length ?? 0) <= FEW, size: 5 },
       })),
     ],
   };

@@ -1,5 +1,5 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { Commit, Job, Volume } from "../api/shapes";
+import type { CachedCommit, Commit, Job, Volume } from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
@@ -84,6 +84,43 @@ export function aVolume(part: Partial<Volume> = {}): Volume {
     tier_throughput: 1,
     tier_price: 1,
     limits: [],
+    ...part,
+  };
+}
+
+export function aCached(part: Partial<CachedCommit> = {}): CachedCommit {
+  return {
+    id: "c1",
+    volume: "fast",
+    site: "local",
+    project: "default",
+    dataset: "digits",
+    dataset_id: "d1",
+    commit_id: "3fa2c1".padEnd(64, "0"),
+    path: "/mnt/fast/commits/p1/d1/3fa2c1",
+    state: "ready",
+    bytes: 32_400_000,
+    files: 1797,
+    done_bytes: 32_400_000,
+    done_files: 1797,
+    requested_by: "mary",
+    requested_at: TIME,
+    ready_at: TIME,
+    used_at: TIME,
+    expires_at: TIME,
+    idle_seconds: 86_400,
+    idle_by: "volume",
+    pinned: false,
+    leased_by: [],
+    reason: "",
+    problem: null,
+    kind: "data",
+    allocated_bytes: 33_000_000,
+    freed_bytes: 33_000_000,
+    measured: true,
+    waiting: false,
+    kept_by: [],
+    leaving: false,
     ...part,
   };
 }

@@ -15,6 +15,8 @@ import { WaitingCards } from "../../components/Waiting";
 import { formatUsed } from "../../lib/quantity";
 import { CachedCommits } from "./parts/CachedCommits";
 import { Evictions } from "./parts/Evictions";
+import { Plan } from "./parts/Plan";
+import { Policies } from "./parts/Policies";
 import { RunningFills } from "./parts/RunningFills";
 import { Summary } from "./parts/Summary";
 import { NewVolumeButton } from "./parts/VolumeActions";
@@ -65,6 +67,8 @@ function Overview({ volumes }: { volumes: Volume[] }) {
       <RunningFills />
       <VolumeCards volumes={volumes} />
       <CachedCommits filter={filter} narrowing={<Narrowing filter={filter} volumes={volumes} />} />
+      <Policies filter={{}} />
+      <Plan />
       <Evictions />
     </Stack>
   );

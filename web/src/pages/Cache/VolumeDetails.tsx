@@ -16,6 +16,9 @@ import { shellQuote } from "../../lib/names";
 import { formatSeconds } from "../../lib/quantity";
 import { CachedCommits } from "./parts/CachedCommits";
 import { Features } from "./parts/Features";
+import { Limits } from "./parts/Limits";
+import { Plan } from "./parts/Plan";
+import { Policies } from "./parts/Policies";
 import { RunningFills } from "./parts/RunningFills";
 import { UsageCharts } from "./parts/UsageCharts";
 import { VolumeActions } from "./parts/VolumeActions";
@@ -57,6 +60,9 @@ function Details({ volume }: { volume: Volume }) {
         onRange={(chosen) => navigate({ search: { range: chosen }, replace: true, resetScroll: false })}
       />
       <CachedCommits filter={{ volume: volume.name }} />
+      <Plan volume={volume.name} />
+      <Policies filter={{ volume: volume.name }} />
+      <Limits volume={volume} />
     </Stack>
   );
 }

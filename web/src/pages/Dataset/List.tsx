@@ -1,10 +1,10 @@
-import { Button, Group, Skeleton, Switch, Text } from "@mantine/core";
+import { Button, Group, Switch, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconPlus } from "@tabler/icons-react";
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { type DatasetFilter, datasetsQuery, datasetTotalsQuery } from "../../api/datasets";
+import { type DatasetFilter, datasetsQuery } from "../../api/datasets";
 import { EmptyState } from "../../components/EmptyState";
 import { Filter } from "../../components/Filter";
 import { Paged } from "../../components/Paged";
@@ -14,7 +14,7 @@ import { WaitingCards } from "../../components/Waiting";
 import { DatasetBin } from "./parts/DatasetBin";
 import { DatasetCards } from "./parts/DatasetCards";
 import { NewDataset } from "./parts/NewDataset";
-import { totalsLine } from "./parts/totals";
+import { Totals } from "./parts/Totals";
 
 const route = getRouteApi("/in/datasets");
 
@@ -82,14 +82,4 @@ function Cards({ filter, create }: { filter: DatasetFilter; create: ReactNode })
 
 function BinNote() {
   return <Text c="dimmed">Deleted datasets stay here for 30 days.</Text>;
-}
-
-function Totals() {
-  const { data } = useQuery(datasetTotalsQuery);
-  if (!data) return <Skeleton height={20} width={420} maw="100%" mt={4} />;
-  return (
-    <Text c="dimmed" data-testid="totals">
-      {totalsLine(data)}
-    </Text>
-  );
 }

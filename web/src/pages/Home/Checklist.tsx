@@ -52,7 +52,7 @@ export function Checklist({ home }: { home: Home }) {
                 <IconCircle size={16} aria-label="to do" />
               )}
             </ThemeIcon>
-            <div>
+            <div style={{ minWidth: 0 }}>
               <Text td={step.done ? "line-through" : undefined} mb={4}>
                 {step.words}
               </Text>

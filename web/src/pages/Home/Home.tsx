@@ -8,7 +8,8 @@ import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
 import { Tile } from "../../components/Tile";
 import { WaitingCards } from "../../components/Waiting";
-import { formatGpus, formatUsed } from "../../lib/quantity";
+import { formatBytes, formatGpus, formatSeconds, formatUsed } from "../../lib/quantity";
+import { Totals } from "../Dataset/parts/Totals";
 import { JobTable } from "../Job/parts/JobTable";
 import { Checklist } from "./Checklist";
 
@@ -16,7 +17,7 @@ export function Home() {
   const home = useQuery(homeQuery);
   return (
     <>
-      <PageHeader title="Home" />
+      <PageHeader title="Home" below={<Totals />} />
       <Loaded result={home} waiting={<WaitingCards cards={4} height={96} />}>
         {(data) => (
           <Stack gap="lg">
@@ -89,6 +90,24 @@ function Numbers({ home }: { home: HomeShape }) {
         {formatUsed(cached_bytes, volume_bytes)}
         <Progress value={cached} mt={6} color="cyan.7" aria-label="Share of the volumes in use" />
       </Tile>
+      {home.hit_rate != null && <Saved home={home} />}
     </SimpleGrid>
+  );
+}
+
+/** What the caches were good for, once something was asked of them. */
+function Saved({ home }: { home: HomeShape }) {
+  return (
+    <Tile
+      label="Cache hit rate"
+      link={
+        <TextLink to="/caches" size="sm">
+          {home.fills_running} filling
+        </TextLink>
+      }
+      note={`${formatBytes(home.saved_bytes)} and ${formatSeconds(home.saved_seconds)} saved`}
+    >
+      {Math.round(100 * (home.hit_rate ?? 0))} %
+    </Tile>
   );
 }

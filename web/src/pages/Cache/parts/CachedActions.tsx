@@ -1,33 +1,49 @@
 import { ActionIcon, Group, Tooltip } from "@mantine/core";
 import { type Icon, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
-import { useClearCached, usePinCached } from "../../../api/caches";
+import { useCacheCommit, useClearCached, usePinCached } from "../../../api/caches";
 import { useMay } from "../../../api/session";
 import type { CachedCommit } from "../../../api/shapes";
-import { tell } from "../../../components/notify";
+import { notifyUndo, tell } from "../../../components/notify";
+import { CachedMenu } from "./CachedMenu";
 
-/** Pin, unpin and clear: each one click. Cleared bytes can be fetched again at any time. */
+/** Pin, unpin and clear by one click, the rest by two. What was cleared is in the lake and can come back. */
 export function CachedActions({ cached }: { cached: CachedCommit }) {
   const may = useMay(cached.project, "member");
   const pin = usePinCached();
-  const clear = useClearCached();
-  if (!may || cached.state === "evicting") return null;
+  const clear = useClear(cached);
   const name = `${cached.dataset} on ${cached.volume}`;
+  const changeable = may && cached.state !== "evicting";
   return (
     <Group gap={4} wrap="nowrap">
-      <Action
-        icon={cached.pinned ? IconPinnedOff : IconPin}
-        label={cached.pinned ? `Unpin ${name}` : `Pin ${name}`}
-        busy={pin.isPending}
-        onClick={() => tell(pin.mutateAsync({ cached: cached.id, pinned: !cached.pinned }))}
-      />
-      <Action
-        icon={IconTrash}
-        label={`Clear ${name}`}
-        busy={clear.isPending}
-        onClick={() => tell(clear.mutateAsync(cached.id))}
-      />
+      {changeable && (
+        <>
+          <Action
+            icon={cached.pinned ? IconPinnedOff : IconPin}
+            label={cached.pinned ? `Unpin ${name}` : `Pin ${name}`}
+            busy={pin.isPending}
+            onClick={() => tell(pin.mutateAsync({ cached: cached.id, pinned: !cached.pinned }))}
+          />
+          <Action icon={IconTrash} label={`Clear ${name}`} busy={clear.busy} onClick={clear.start} />
+        </>
+      )}
+      <CachedMenu cached={cached} changeable={changeable} />
     </Group>
   );
+}
+
+/** Clears it, with a way back: the same commit fetched again. */
+function useClear(cached: CachedCommit) {
+  const clear = useClearCached();
+  const cache = useCacheCommit();
+  const fetchAgain = () => {
+    const { project, dataset, commit_id, volume } = cached;
+    tell(cache.mutateAsync({ project, dataset: `${dataset}@${commit_id}`, volume }));
+  };
+  const start = () =>
+    tell(clear.mutateAsync(cached.id), () =>
+      notifyUndo(`${cached.dataset} is cleared from ${cached.volume}; the lake keeps it.`, fetchAgain),
+    );
+  return { start, busy: clear.isPending };
 }
 
 interface ActionProps {

@@ -3,17 +3,7 @@ import { IconClock } from "@tabler/icons-react";
 import type { Volume } from "../../../api/shapes";
 import { useChangeVolume } from "../../../api/volumes";
 import { notifyError } from "../../../components/notify";
-
-const HOUR = 3600;
-const DAY = 24 * HOUR;
-const CHOICES = [
-  [HOUR, "1 hour"],
-  [8 * HOUR, "8 hours"],
-  [DAY, "1 day"],
-  [3 * DAY, "3 days"],
-  [7 * DAY, "1 week"],
-  [30 * DAY, "30 days"],
-] as const;
+import { IDLE_TIMES } from "./times";
 
 /** How long an unused commit stays, to change. */
 export function IdleTime({ volume }: { volume: Volume }) {
@@ -35,7 +25,7 @@ export function IdleTime({ volume }: { volume: Volume }) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Clear what nobody used for</Menu.Label>
-        {CHOICES.map(([seconds, words]) => (
+        {IDLE_TIMES.map(([seconds, words]) => (
           <Menu.Item key={seconds} onClick={() => choose(seconds)} disabled={seconds === volume.idle_seconds}>
             {words}
           </Menu.Item>

@@ -4,8 +4,8 @@ import type { RunningFill } from "../../../api/shapes";
 import { cachesSummaryQuery } from "../../../api/usage";
 import { TextLink } from "../../../components/TextLink";
 import { shortId } from "../../../lib/names";
-import { formatBytes, formatRate, plural } from "../../../lib/quantity";
-import { leftOf, shareOf } from "./progress";
+import { plural } from "../../../lib/quantity";
+import { progressWords, shareOf } from "./progress";
 
 /** What is on its way now, everywhere or to one volume. Not shown while nothing is. */
 export function RunningFills({ volume }: { volume?: string }) {
@@ -66,12 +66,5 @@ function FillLine({ fill }: { fill: RunningFill }) {
 
 function wordsOf(fill: RunningFill): string {
   if (fill.waiting) return "waits for room or for its agent";
-  return [
-    `${formatBytes(fill.done_bytes)} of ${formatBytes(fill.bytes)}`,
-    `${fill.done_files.toLocaleString("en")} of ${plural(fill.files, "file")}`,
-    fill.bytes_per_second !== null && formatRate(fill.bytes_per_second),
-    leftOf(fill.seconds_left),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  return `${progressWords(fill)} · ${fill.done_files.toLocaleString("en")} of ${plural(fill.files, "file")}`;
 }

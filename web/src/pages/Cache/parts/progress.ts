@@ -1,16 +1,30 @@
 /** How far a fill is, in numbers and words. */
-import { formatElapsed } from "../../../lib/quantity";
+import { formatBytes, formatElapsed, formatRate } from "../../../lib/quantity";
 
-/** Per cent of what comes; a commit without bytes is measured by its files. */
-export function shareOf(fill: {
+export interface Fill {
   done_bytes: number;
   bytes: number;
   done_files?: number;
   files?: number;
-}): number {
-  const { done_bytes, bytes, done_files = 0, files = 0 } = fill;
+  bytes_per_second?: number | null;
+  seconds_left?: number | null;
+}
+
+/** Per cent of the whole; a commit without bytes is measured by its files. */
+export function shareOf({ done_bytes, bytes, done_files = 0, files = 0 }: Fill): number {
   const share = bytes > 0 ? done_bytes / bytes : files > 0 ? done_files / files : 0;
   return Math.min(100, Math.max(0, 100 * share));
+}
+
+/** `1.2 GB of 4.0 GB · 118.0 MB/s · 24 s left`: what is known of it. */
+export function progressWords(fill: Fill): string {
+  return [
+    `${formatBytes(fill.done_bytes)} of ${formatBytes(fill.bytes)}`,
+    fill.bytes_per_second != null && formatRate(fill.bytes_per_second),
+    leftOf(fill.seconds_left ?? null),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** `2 m 5 s left`; nothing while it is not known. */

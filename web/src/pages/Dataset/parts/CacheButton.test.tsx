@@ -4,6 +4,7 @@ import { queries } from "../../../api/client";
 import type { Volume } from "../../../api/shapes";
 import { aCommit, aVolume } from "../../../testing/builders";
 import { showPage, signInAs } from "../../../testing/page";
+import { aComputeAt, aTopology } from "../../../testing/topology";
 import { CacheButton } from "./CacheButton";
 
 const place = { project: "default", dataset: "digits" };
@@ -11,6 +12,7 @@ const fetched = vi.fn<(request: Request) => Promise<Response>>();
 
 afterEach(() => {
   vi.unstubAllGlobals();
+  fetched.mockReset();
   queries.clear();
 });
 
@@ -42,6 +44,17 @@ it("asks which volume when there are several", async () => {
   const page = await show([aVolume(), aVolume({ id: "v2", name: "slow" })]);
   await userEvent.click(page.getByRole("button", { name: "Cache" }));
   expect(await page.findByRole("menuitem", { name: /slow at local/ })).toBeTruthy();
+});
+
+it("offers the computes that a volume serves", async () => {
+  signInAs();
+  const computes = [aComputeAt("local", "gpu-cluster", ["slow"]), aComputeAt("oslo", "edge")];
+  queries.setQueryData(["topology"], aTopology(["local", "oslo"], { computes }));
+  const page = await show([aVolume(), aVolume({ id: "v2", name: "slow" })]);
+  await userEvent.click(page.getByRole("button", { name: "Cache" }));
+  expect(page.queryByRole("menuitem", { name: /edge/ })).toBeNull();
+  await userEvent.click(await page.findByRole("menuitem", { name: "gpu-cluster, which uses slow" }));
+  expect(await asked()?.clone().json()).toMatchObject({ near: "gpu-cluster" });
 });
 
 it("is gone where the commit is on every volume, and for those who may only look", async () => {

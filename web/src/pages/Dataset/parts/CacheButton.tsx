@@ -5,6 +5,7 @@ import { useCacheCommit } from "../../../api/caches";
 import type { DatasetPlace } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Commit, Volume } from "../../../api/shapes";
+import { topologyQuery } from "../../../api/topology";
 import { volumesQuery } from "../../../api/volumes";
 import { notifyDone, tell } from "../../../components/notify";
 import { formatBytes } from "../../../lib/quantity";
@@ -14,53 +15,65 @@ interface Props {
   place: DatasetPlace;
 }
 
-/** One click with one volume left to choose; with several, a second click says which. */
+/** One click with one place left to choose; with several, a second click says which. */
 export function CacheButton({ commit, place }: Props) {
   const may = useMay(place.project, "member");
-  const cache = useCacheCommit();
   const volumes = useQuery(volumesQuery).data?.items ?? [];
+  const { start, busy } = useCaching(commit, place);
   const taken = commit.cached_on.filter((cached) => cached.state !== "failed").map((cached) => cached.volume);
   const left = volumes.filter((volume) => !taken.includes(volume.name));
   if (!may || (volumes.length > 0 && left.length === 0)) return null;
-
-  const start = (volume?: string) =>
-    tell(
-      cache.mutateAsync({ project: place.project, dataset: `${place.dataset}@${commit.id}`, volume }),
-      ({ started, cached }) =>
-        notifyDone(started ? `Caching on ${cached.volume}.` : `It is on ${cached.volume} already.`),
-    );
   if (left.length <= 1) {
     return (
       <Button
         variant="light"
         leftSection={<IconRipple size={16} aria-hidden />}
-        loading={cache.isPending}
-        onClick={() => start(left[0]?.name)}
+        loading={busy}
+        onClick={() => start({ volume: left[0]?.name })}
       >
         {volumes.length > 1 ? `Cache on ${left[0]?.name}` : "Cache"}
       </Button>
     );
   }
   return (
-    <Menu position="bottom-end">
+    <Menu position="bottom-end" width={340}>
       <Menu.Target>
         <Button
           variant="light"
           leftSection={<IconRipple size={16} aria-hidden />}
           rightSection={<IconChevronDown size={16} aria-hidden />}
-          loading={cache.isPending}
+          loading={busy}
         >
           Cache
         </Button>
       </Menu.Target>
-      <Menu.Dropdown>
+      <Menu.Dropdown mah={420} style={{ overflowY: "auto" }}>
         <Menu.Label>On which volume</Menu.Label>
         {left.map((volume) => (
-          <VolumeItem key={volume.id} volume={volume} onClick={() => start(volume.name)} />
+          <VolumeItem key={volume.id} volume={volume} onClick={() => start({ volume: volume.name })} />
         ))}
+        <NearItems onChoose={(near) => start({ near })} />
+        <Menu.Divider />
+        <Menu.Item onClick={() => start({})}>The best one, as the server sees it</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Asks for the commit, and says what the server answers: where it goes, how much room there is, and why there. */
+function useCaching(commit: Commit, place: DatasetPlace) {
+  const cache = useCacheCommit();
+  const start = (where: { volume?: string; near?: string }) =>
+    tell(
+      cache.mutateAsync({ project: place.project, dataset: `${place.dataset}@${commit.id}`, ...where }),
+      ({ started, cached, reasons }) =>
+        notifyDone(
+          [started ? `Caching on ${cached.volume}` : `It is on ${cached.volume} already`, ...reasons].join(
+            ". ",
+          ),
+        ),
+    );
+  return { start, busy: cache.isPending };
 }
 
 function VolumeItem({ volume, onClick }: { volume: Volume; onClick: () => void }) {
@@ -69,5 +82,27 @@ function VolumeItem({ volume, onClick }: { volume: Volume; onClick: () => void }
     <Menu.Item onClick={onClick}>
       {volume.name} at {volume.site}, {state}
     </Menu.Item>
+  );
+}
+
+/** Computes, each with the volumes that serve it: the server takes the best of them. */
+function NearItems({ onChoose }: { onChoose: (compute: string) => void }) {
+  const computes = useQuery(topologyQuery).data?.computes ?? [];
+  const served = computes
+    .map(({ name, volumes }) => ({
+      name,
+      volumes: volumes.filter((volume) => volume.serves).map((volume) => volume.volume),
+    }))
+    .filter(({ volumes }) => volumes.length > 0);
+  if (served.length === 0) return null;
+  return (
+    <>
+      <Menu.Label>Near a compute</Menu.Label>
+      {served.map(({ name, volumes }) => (
+        <Menu.Item key={name} onClick={() => onChoose(name)}>
+          {name}, which uses {volumes.join(", ")}
+        </Menu.Item>
+      ))}
+    </>
   );
 }

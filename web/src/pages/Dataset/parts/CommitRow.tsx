@@ -1,4 +1,5 @@
 import { Badge, Group, Paper, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import type { DatasetPlace } from "../../../api/datasets";
 import type { Commit } from "../../../api/shapes";
 import { CopyIcon } from "../../../components/Copyable";
@@ -6,6 +7,7 @@ import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
 import { shortId } from "../../../lib/names";
 import { formatBytes, plural } from "../../../lib/quantity";
+import { WhyDrawer } from "../../Cache/parts/WhyDrawer";
 import { CacheButton } from "./CacheButton";
 import { CachedBadge } from "./CachedBadge";
 
@@ -55,6 +57,8 @@ export function CommitRow({ commit, place }: Props) {
               >
                 changes
               </TextLink>
+              {" · "}
+              <WhyCached commit={commit} place={place} />
             </Text>
           </Group>
         </div>
@@ -63,7 +67,7 @@ export function CommitRow({ commit, place }: Props) {
       {commit.cached_on.length > 0 && (
         <Group mt="sm" gap="sm">
           {commit.cached_on.map((cached) => (
-            <CachedBadge key={cached.cached_id} cached={cached} project={place.project} />
+            <CachedBadge key={cached.cached_id} cached={cached} place={place} />
           ))}
         </Group>
       )}
@@ -83,5 +87,18 @@ function CommitLink({ commit, place }: Props) {
     >
       {shortId(commit.id)}
     </TextLink>
+  );
+}
+
+/** Where it is cached and why, or why it is not. */
+function WhyCached({ commit, place }: Props) {
+  const [opened, drawer] = useDisclosure(false);
+  return (
+    <>
+      <button type="button" className="text-button" onClick={drawer.open}>
+        where cached
+      </button>
+      {opened && <WhyDrawer cached={{ ...place, commit_id: commit.id }} onClose={drawer.close} />}
+    </>
   );
 }

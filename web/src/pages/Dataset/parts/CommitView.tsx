@@ -75,7 +75,7 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
       {commit.cached_on.length > 0 && (
         <Group mt="sm" gap="sm">
           {commit.cached_on.map((cached) => (
-            <CachedBadge key={cached.cached_id} cached={cached} project={place.project} />
+            <CachedBadge key={cached.cached_id} cached={cached} place={place} />
           ))}
         </Group>
       )}

@@ -6,6 +6,7 @@ import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { Paged } from "../../../components/Paged";
 import { CommitRow } from "./CommitRow";
+import { KeepBranch } from "./KeepBranch";
 import { NoCommits } from "./NoCommits";
 import { RefActions } from "./RefActions";
 import { RefSelect } from "./RefSelect";
@@ -28,6 +29,7 @@ export function CommitsTab({ dataset }: { dataset: Dataset }) {
             onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
           />
           <RefActions dataset={dataset} at={ref} />
+          <KeepBranch place={place} branch={ref} />
         </Group>
         <CommandLine command={`mill cache add ${dataset.project}/${dataset.name}@${ref}`} />
       </Group>

@@ -10,6 +10,7 @@ import { notifyDone, notifyUndo, tell } from "../../../components/notify";
 import { People } from "../../../components/People";
 import { TextLink } from "../../../components/TextLink";
 import { plural } from "../../../lib/quantity";
+import { CacheIdle } from "./CacheIdle";
 import { NameAndDescription } from "./NameAndDescription";
 import { RetentionRule } from "./RetentionRule";
 
@@ -18,6 +19,7 @@ export function SettingsTab({ dataset }: { dataset: Dataset }) {
     <Stack maw={720}>
       <NameAndDescription dataset={dataset} />
       <RetentionRule dataset={dataset} />
+      <CacheIdle dataset={dataset} />
       <Access dataset={dataset} />
       <Deletion dataset={dataset} />
     </Stack>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { totalsLine } from "./totals";
+import { totalsLine } from "./totalsLine";
 
 it("is the header of the hub, word for word", () => {
   const totals = {

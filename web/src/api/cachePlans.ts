@@ -1,0 +1,42 @@
+/** Why a commit is cached or not, what goes next, and the branches that are kept cached. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { type CacheFilter, refreshCaches } from "./caches";
+import { api, take } from "./client";
+import { paged } from "./paging";
+
+/** `dataset` in written form, with a commit: digits@3fa2c1. */
+export const whyQuery = (project: string, dataset: string) =>
+  queryOptions({
+    queryKey: ["why", project, dataset],
+    queryFn: () => take(api.GET("/api/v1/cache-why", { params: { query: { project, dataset } } })),
+  });
+
+/** Of one volume, or of all. */
+export const planQuery = (volume?: string) =>
+  queryOptions({
+    queryKey: ["plan", volume],
+    queryFn: () => take(api.GET("/api/v1/cache-plan", { params: { query: { volume } } })),
+    // What is planned moves with time alone.
+    refetchInterval: 60_000,
+  });
+
+export const policiesQuery = (filter: CacheFilter) =>
+  paged(["policies", filter], (cursor) =>
+    take(api.GET("/api/v1/cache-policies", { params: { query: { ...filter, cursor } } })),
+  );
+
+export function useKeepBranch() {
+  return useMutation({
+    mutationFn: (body: { project: string; dataset: string; volume: string }) =>
+      take(api.POST("/api/v1/cache-policies", { body })),
+    onSettled: refreshCaches,
+  });
+}
+
+export function useUnkeepBranch() {
+  return useMutation({
+    mutationFn: (policy: string) =>
+      take(api.DELETE("/api/v1/cache-policies/{policy}", { params: { path: { policy } } })),
+    onSettled: refreshCaches,
+  });
+}

@@ -1,0 +1,90 @@
+import { Text } from "@mantine/core";
+import type { CachedCommit } from "../../../api/shapes";
+import { Status } from "../../../components/Status";
+import { TextLink } from "../../../components/TextLink";
+import { Time } from "../../../components/Time";
+import { shortId } from "../../../lib/names";
+import { formatBytes, formatSeconds } from "../../../lib/quantity";
+import { FillProgress } from "./FillProgress";
+import { verificationWords } from "./verification";
+
+interface Props {
+  cached: CachedCommit;
+}
+
+export function Name({ cached }: Props) {
+  return (
+    <>
+      <TextLink
+        to="/projects/$project/datasets/$dataset"
+        params={{ project: cached.project, dataset: cached.dataset }}
+        size="sm"
+        fw={600}
+      >
+        {cached.dataset}
+      </TextLink>
+      <Text size="xs" c="dimmed">
+        {cached.project} <span className="mono">@{shortId(cached.commit_id)}</span>
+        {cached.kind !== "data" && ` · ${cached.kind}`}
+      </Text>
+    </>
+  );
+}
+
+export function State({ cached }: Props) {
+  const verified = verificationWords(cached.verification);
+  return (
+    <>
+      <Status state={cached.waiting ? "waiting" : cached.state} />
+      {cached.state === "filling" && !cached.waiting && <FillProgress fill={cached} />}
+      {cached.leaving && <Note>Its dataset was deleted: it goes when the last lease ends.</Note>}
+      {cached.problem && <Note color="red.9">{cached.problem}</Note>}
+      {verified && <Note color={verified.bad ? "red.9" : "dimmed"}>{verified.words}</Note>}
+    </>
+  );
+}
+
+/** Its own size; what of it lies on the volume for it alone, and what it shares. */
+export function Size({ cached }: Props) {
+  return (
+    <>
+      {formatBytes(cached.bytes)}
+      {sharing(cached).map((words) => (
+        <Text key={words} size="xs" c="dimmed">
+          {words}
+        </Text>
+      ))}
+    </>
+  );
+}
+
+export function sharing(cached: CachedCommit): string[] {
+  const said: string[] = [];
+  if (cached.state === "ready" && cached.freed_bytes < cached.allocated_bytes) {
+    said.push(`clearing it frees ${formatBytes(cached.freed_bytes)}`);
+  }
+  if (cached.base) said.push(`shares files with ${shortId(cached.base)}`);
+  return said;
+}
+
+const WHOSE = { commit: "its own", dataset: "its dataset's", volume: "its volume's" } as const;
+
+export function Expiry({ cached }: Props) {
+  if (cached.pinned) return <>never (pinned)</>;
+  return (
+    <>
+      <Time at={cached.expires_at} />
+      <Text size="xs" c="dimmed">
+        {WHOSE[cached.idle_by]} idle time, {formatSeconds(cached.idle_seconds)}
+      </Text>
+    </>
+  );
+}
+
+function Note({ color = "dimmed", children }: { color?: string; children: string }) {
+  return (
+    <Text size="xs" c={color} maw={240}>
+      {children}
+    </Text>
+  );
+}
