@@ -108,7 +108,10 @@ class LyingDisk(Operations):  # type: ignore[misc]
                 if path.lstat().st_ino == inode:
                     path.unlink()
 
-    def getattr(self, path: str, handle: int | None = None) -> dict[str, Any]:
+    def getattr(self, path: str | None, handle: int | None = None) -> dict[str, Any]:
+        """An open file that was removed has a handle, and no path any more."""
+        if path is None:
+            return self._attributes(os.fstat(handle or -1))
         place = self._place(path)
         if self._late.get(place, 0.0) > time.monotonic():
             raise FuseOSError(errno.ENOENT)

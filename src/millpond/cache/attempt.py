@@ -6,15 +6,17 @@ from, or leads to, has another name by then.
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.remove import move_into, remove_tree
+from millpond.cache.remove import move_into, remove_tree, rename_directory
 from millpond.cache.volume import CacheVolume, CommitPlace, explained
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _NAME = re.compile(r"(\d+)-([^-]+)-[0-9a-f]+")
 
 
@@ -47,18 +49,16 @@ class Attempt:
 def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> Attempt:
     """A new directory for this attempt, which has taken over whatever earlier ones at this commit have left.
 
-    After this no earlier attempt can publish or evict the commit any more.
+    After this no earlier attempt can publish or evict the commit any more. DiskFull only when nothing is left that was
+    kept for this: evictions begin on a full disk, too.
     """
     with explained(volume):
         # Made before others are looked for: on NFS a list of names may be old until something is changed there.
         path = volume.attempts / f"{number}-{place.commit_id}-{secrets.token_hex(4)}"
-        older = path / "older"
-        # Never what is above: below a mount that is missing nothing is made.
-        for directory in (volume.attempts, path, older):
-            directory.mkdir(exist_ok=directory == volume.attempts)
+        _make(volume, path)
         for other in _of_commit(volume, place.commit_id):
             if other != path:
-                _take_over(other, path, older)
+                _take_over(other, path, path / "older")
         return Attempt(volume, number, place, path)
 
 
@@ -81,6 +81,34 @@ def empty_trash(volume: CacheVolume) -> bool:
         return not left
 
 
+def _make(volume: CacheVolume, path: Path) -> None:
+    """Make an attempt's directory, or take the spare one of a full disk. What is above is there, or a mount is not."""
+    try:
+        for directory in (volume.attempts, volume.trash, volume.spare):
+            directory.mkdir(exist_ok=True)
+        path.mkdir()
+        (path / "older").mkdir()
+    except OSError as error:
+        spare = next(_directories(volume.spare), None)
+        if error.errno not in _FULL or spare is None:
+            raise
+        if path.is_dir():
+            path.rmdir()
+        rename_directory(spare, path)
+        return
+    _keep_spare(volume)
+
+
+def _keep_spare(volume: CacheVolume) -> None:
+    spare = next(_directories(volume.spare), volume.spare / "1")
+    try:
+        for directory in (spare, spare / "older"):
+            directory.mkdir(exist_ok=True)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise  # a full disk is met by whoever writes
+
+
 def _take_over(other: Path, path: Path, older: Path) -> None:
     """Move `other` below `path`, then its trees to `older`: few levels, however often an attempt is interrupted."""
     try:
@@ -99,7 +127,6 @@ def _of_commit(volume: CacheVolume, commit_id: str) -> list[Path]:
 
 def _set_aside(volume: CacheVolume, path: Path) -> Path | None:
     """Where it is in the trash; None when somebody else was faster."""
-    volume.trash.mkdir(exist_ok=True)
     try:
         return move_into(volume.trash, path)
     except FileNotFoundError:

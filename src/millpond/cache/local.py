@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -141,19 +141,23 @@ class _Base:
         self.is_elsewhere = is_elsewhere
         self._later = changes
         self._changed: deque[bytes] = deque()
-        self._moved: dict[tuple[bytes, int], bytes] = {}
+        # Each is taken once, so that equal files stay as many as they are.
+        self._moved: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
         # None if there are more than were looked at.
         self.differences: int | None = None
         for change in changes:
             self._changed.append(change.path)
             if change.before is not None and change.before.kind.is_file and change.before.size:
-                self._moved[change.before.digest, change.before.kind] = change.path
+                self._moved[change.before.digest, change.before.kind].append(change.path)
             if len(self._changed) >= _MOVED_MOST:
                 return
         self.differences = len(self._changed)
 
     def path_of(self, path: bytes, kind: int, digest: bytes) -> bytes | None:
-        return self._moved.get((digest, kind)) if self._is_changed(path) else path
+        if not self._is_changed(path):
+            return path
+        moved = self._moved.get((digest, kind))
+        return moved.pop() if moved else None
 
     def _is_changed(self, path: bytes) -> bool:
         """Whether this path differs between the two trees. Paths are asked for in order."""

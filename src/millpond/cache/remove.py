@@ -47,13 +47,18 @@ def move_into(directory: Path, path: Path) -> Path:
     """
     _open_up(path)
     target = directory / f"{path.name[:32]}-{secrets.token_hex(8)}"
+    rename_directory(path, target)
+    return target
+
+
+def rename_directory(path: Path, target: Path) -> None:
+    """Rename to a name that nobody else uses."""
     try:
         path.rename(target)
     except OSError as error:
         # On NFS a rename that succeeded may be answered by what its repetition met.
         if error.errno not in _ANSWERED_TWICE or not target.exists():
             raise
-    return target
 
 
 def _empty(directory: Path, above: Path) -> tuple[list[Path], bool]:

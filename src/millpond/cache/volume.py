@@ -60,6 +60,11 @@ class CacheVolume:
         return self._own / "trash"
 
     @property
+    def spare(self) -> Path:
+        """Holds a directory for an attempt: on a full disk none can be made, and evictions need one."""
+        return self._own / "spare"
+
+    @property
     def probing(self) -> Path:
         return self._own / "probing"
 
