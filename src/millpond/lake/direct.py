@@ -1,82 +1,100 @@
 """Ranges read straight into memory that is there already: no bytes are made, joined or copied on the way.
 
-A general client took two and a half times the processor time for the same ranges (docs/design/008).
+A general client took twice the processor time for the same ranges, and as long to import as all else that a process
+of a crew needs (docs/design/008).
 """
 
 from __future__ import annotations
 
-import ssl
 import threading
-from functools import cache
-from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
-from urllib.parse import urlsplit
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from urllib.parse import SplitResult, urlsplit
 
+from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest
+from millpond.lake.tries import Passing, Tries, failure, shown
 
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 60.0
 
 
-class DirectReads(threading.local):
-    """One connection for each thread and host, used again. No proxies: whoever needs one reads in another way."""
+class RangeReader:
+    """Reads ranges over signed URLs, tried again where that helps. Safe for threads; errors as DataPlane's.
 
-    def __init__(self) -> None:
-        self._connections: dict[tuple[str, str], HTTPConnection] = {}
+    Without proxies: what needs one is read by a DataPlane.
+    """
 
-    def read(self, url: str, start: int, end: int, into: memoryview) -> tuple[int, str | None]:
-        """Fill `into` with bytes `start` to `end` (not included): 206, or the status and its `Retry-After`.
+    def __init__(self, patience: Patience | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._tries = Tries(patience, sleep)
+        self._connections = _Connections()
 
-        BadRequest if the object does not have them. OSError and HTTPException may pass.
-        """
-        parts = urlsplit(url)
-        key = (parts.scheme, parts.netloc)
-        target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-        connection = self._connections.pop(key, None)
-        answer = _answer_if_open(connection, target, headers) if connection else None
-        if connection is None or answer is None:
-            connection = _connect(*key)
-            answer = _answer(connection, target, headers)
-        if not _is_range(answer, start, end):
-            connection.close()
-            return answer.status, answer.getheader("Retry-After")
-        try:
-            _fill(answer, into, f"{parts.scheme}://{parts.netloc}{parts.path}")
-        except BaseException:
-            connection.close()
-            raise
-        if connection.sock is not None:  # the other side may have asked for its end
-            self._connections[key] = connection
-        return 206, None
+    def get_range(self, url: str, start: int, end: int) -> memoryview:
+        """Bytes `start` to `end` (not included), exactly."""
+        return self.read_range(url, start, end, memoryview(bytearray(end - start)))
+
+    def read_range(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
+        """The same, into memory that is there already: whoever reads many ranges holds no more than that."""
+        into = into[: end - start]
+        self._tries.again(url, lambda url: self._once(url, start, end, into))
+        return into
 
     def close(self) -> None:
         """The connections of this thread; those of others end with them."""
-        while self._connections:
-            self._connections.popitem()[1].close()
+        while self._connections.by_host:
+            self._connections.by_host.popitem()[1].close()
+
+    def _once(self, url: str, start: int, end: int, into: memoryview) -> None:
+        parts = urlsplit(url)
+        try:
+            connection, answer = self._asked(
+                parts, {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+            )
+            try:
+                if not _is_range(answer, start, end):
+                    raise failure(answer.status, answer.getheader("Retry-After"), url)
+                _fill(answer, into, url)
+            except BaseException:
+                connection.close()
+                raise
+        except (OSError, HTTPException) as error:
+            raise Passing(str(error) or type(error).__name__) from error
+        if connection.sock is not None:  # the other side may have asked for its end
+            self._connections.by_host[parts.scheme, parts.netloc] = connection
+
+    def _asked(self, parts: SplitResult, headers: dict[str, str]) -> tuple[HTTPConnection, HTTPResponse]:
+        """A connection that was used before may have been closed by the other side at any time: that is no fault."""
+        path = parts.path or "/"
+        target = f"{path}?{parts.query}" if parts.query else path
+        known = self._connections.by_host.pop((parts.scheme, parts.netloc), None)
+        if known is not None:
+            with suppress(ConnectionError):
+                return known, _answer(known, target, headers)
+        connection = _connect(parts.scheme, parts.netloc)
+        return connection, _answer(connection, target, headers)
+
+
+class _Connections(threading.local):
+    """One for each thread and host, used again."""
+
+    def __init__(self) -> None:
+        self.by_host: dict[tuple[str, str], HTTPConnection] = {}
 
 
 def _connect(scheme: str, host: str) -> HTTPConnection:
-    connection = (
-        HTTPSConnection(host, timeout=_CONNECT_SECONDS, context=_tls())
-        if scheme == "https"
-        else HTTPConnection(host, timeout=_CONNECT_SECONDS)
-    )
+    connection = HTTPConnection(host, timeout=_CONNECT_SECONDS) if scheme == "http" else _secure(host)
     connection.connect()
     connection.sock.settimeout(_READ_SECONDS)
     return connection
 
 
-@cache
-def _tls() -> ssl.SSLContext:
-    return ssl.create_default_context()
+def _secure(host: str) -> HTTPConnection:
+    # What knows the certificates is loaded where they are needed: every process of a crew starts with this module.
+    from millpond.trust import tls_context  # noqa: PLC0415
 
-
-def _answer_if_open(connection: HTTPConnection, target: str, headers: dict[str, str]) -> HTTPResponse | None:
-    """None if the other side has closed a connection that was used before, which it may at any time."""
-    try:
-        return _answer(connection, target, headers)
-    except ConnectionError:
-        return None
+    return HTTPSConnection(host, timeout=_CONNECT_SECONDS, context=tls_context())
 
 
 def _answer(connection: HTTPConnection, target: str, headers: dict[str, str]) -> HTTPResponse:
@@ -94,13 +112,13 @@ def _is_range(answer: HTTPResponse, start: int, end: int) -> bool:
     return answer.status == 206 or (answer.status == 200 and came == f"bytes {start}-{end - 1}")
 
 
-def _fill(answer: HTTPResponse, into: memoryview, shown: str) -> None:
+def _fill(answer: HTTPResponse, into: memoryview, url: str) -> None:
     if answer.length is not None and answer.length != len(into):
-        raise BadRequest(f"{shown} answered with {answer.length} bytes where {len(into)} were asked for.")
+        raise BadRequest(f"{shown(url)} answered with {answer.length} bytes where {len(into)} were asked for.")
     at = 0
     while at < len(into) and (count := answer.readinto(into[at:])):
         at += count
     if at < len(into):
         raise IncompleteRead(b"", len(into) - at)
     if answer.length is None and answer.read(1):
-        raise BadRequest(f"{shown} answered with more bytes than were asked for.")
+        raise BadRequest(f"{shown(url)} answered with more bytes than were asked for.")

@@ -20,6 +20,7 @@ from pathlib import Path
 from millpond.errors import Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
+from millpond.lake.http import proxy_for
 from millpond.lake.pages import LeafPage, Row, entry_of
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
@@ -258,7 +259,10 @@ class _Fetch:
     def _send(self, order: Order) -> bool:
         """Whether the crew has carried the order out; it cannot where a URL does not work (any more)."""
         url = self._source.pack_url(order.pack_id)
-        return self._crew is not None and url is not None and self._crew.carry_out(url, order)
+        # The processes know no proxies: what needs one is read here.
+        if self._crew is None or url is None or proxy_for(url) is not None:
+            return False
+        return self._crew.carry_out(url, order)
 
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import md5
-from http.client import HTTPException
-from typing import TypeVar, cast
+from typing import cast
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -21,16 +19,13 @@ from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import Buffer
-from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable, by_code
-from millpond.lake.direct import DirectReads
+from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
+from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
+from millpond.trust import tls_context
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
-_TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
-_LONGEST_ADVICE = 30.0
-
-Result = TypeVar("Result")
 
 
 class DataPlane:
@@ -50,11 +45,9 @@ class DataPlane:
     ) -> None:
         """`base_url` completes URLs that begin with `/`."""
         self._base = base_url
-        self._patience = patience or Patience()
-        self._sleep = sleep
+        self._tries = Tries(patience, sleep)
         self._connections = connections
-        self._pools: dict[str | None, urllib3.PoolManager] = {}
-        self._direct = DirectReads()
+        self._pools: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._lock = threading.Lock()
 
     def get(self, url: str) -> bytes:
@@ -64,16 +57,8 @@ class DataPlane:
         """Bytes `start` to `end` (not included), exactly."""
         data = self._request("GET", url, None, {"Range": f"bytes={start}-{end - 1}"}, 206)
         if len(data) != end - start:
-            raise BadRequest(f"{_shown(url)} does not have bytes {start} to {end}.")
+            raise BadRequest(f"{shown(url)} does not have bytes {start} to {end}.")
         return data
-
-    def read_range(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
-        """The same, into memory that is there already: whoever reads many ranges holds no more than that."""
-        into = into[: end - start]
-        if proxy_for(urljoin(self._base, url)) is not None:
-            into[:] = self.get_range(url, start, end)
-            return into
-        return self._again(url, lambda complete: self._once_into(complete, start, end, into))
 
     def get_external(self, url: str, found: ExternalObject, start: int, end: int) -> bytes:
         """Bytes of an object outside the lake, exactly. ChangedOutside if it is not the one that was `found`."""
@@ -87,7 +72,6 @@ class DataPlane:
         self._request("PUT", url, data, {"Content-MD5": checksum, **(headers or {})}, 200)
 
     def close(self) -> None:
-        self._direct.close()
         for pool in self._pools.values():
             pool.clear()
 
@@ -95,72 +79,53 @@ class DataPlane:
         return self._again(url, lambda complete: self._once(method, complete, body, headers, expected))
 
     def _again(self, url: str, once: Callable[[str], Result]) -> Result:
-        url = urljoin(self._base, url)
-        attempt = 0
-        while True:
-            try:
-                return once(url)
-            except _Passing as passing:
-                attempt += 1
-                if attempt >= self._patience.attempts:
-                    raise StoreUnavailable(f"{_shown(url)}: {passing.reason}") from passing
-                wait = self._patience.wait(attempt - 1, random.random())
-                self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
+        return self._tries.again(urljoin(self._base, url), once)
 
     def _once(self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int) -> bytes:
         try:
             # urllib3 sends any buffer without copying it; its types only name bytes.
             answer = self._pool(url).request(method, url, body=cast(bytes | None, body), headers=headers)
         except urllib3.exceptions.HTTPError as error:
-            raise _Passing(str(error)) from error
+            raise Passing(str(error)) from error
         if answer.status == expected or _means_the_same(method, answer, headers):
             return answer.data
         if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
-            raise _Passing("the bytes were damaged on the way")
-        raise _failure(answer.status, _seconds(answer.headers.get("Retry-After")), url)
-
-    def _once_into(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
-        try:
-            status, advice = self._direct.read(url, start, end, into)
-        except (OSError, HTTPException) as error:
-            raise _Passing(str(error) or type(error).__name__) from error
-        if status != 206:
-            raise _failure(status, _seconds(advice), url)
-        return into
+            raise Passing("the bytes were damaged on the way")
+        raise failure(answer.status, answer.headers.get("Retry-After"), url)
 
     def _external_once(self, url: str, headers: dict[str, str], found: ExternalObject, start: int, end: int) -> bytes:
         try:
             answer = self._pool(url).request("GET", url, headers=headers, preload_content=False, redirect=False)
-            if answer.status in _TRANSIENT:
+            if answer.status in TRANSIENT:
                 answer.drain_conn()
-                raise _Passing(f"answered {answer.status}", _seconds(answer.headers.get("Retry-After")))
+                raise failure(answer.status, answer.headers.get("Retry-After"), url)
             if "problem+json" in answer.headers.get("Content-Type", ""):
                 raise _told(answer.read())
             if answer.status == 403:
-                raise _as_mill_error(403, url)
+                raise as_mill_error(403, url)
             return b"".join(checked_parts(answer, found, start, end))
         except (urllib3.exceptions.HTTPError, StoreUnavailable) as error:
-            raise _Passing(str(error)) from error
+            raise Passing(str(error)) from error
 
     def _pool(self, url: str) -> urllib3.PoolManager:
-        proxy = proxy_for(url)
+        # Certificates are read only by those who need them: it takes longer than many a request.
+        key = proxy_for(url), urlsplit(url).scheme == "https"
         with self._lock:
-            pool = self._pools.get(proxy)
+            pool = self._pools.get(key)
             if pool is None:
-                pool = self._pools[proxy] = self._new_pool(proxy)
+                pool = self._pools[key] = self._new_pool(*key)
             return pool
 
-    def _new_pool(self, proxy: str | None) -> urllib3.PoolManager:
+    def _new_pool(self, proxy: str | None, is_secure: bool) -> urllib3.PoolManager:
+        context = tls_context() if is_secure else None
         if proxy is None:
             return urllib3.PoolManager(
-                retries=False, timeout=_TIMEOUT, maxsize=self._connections, block=False, blocksize=1 << 16
-            )
-        return urllib3.ProxyManager(proxy, retries=False, timeout=_TIMEOUT, maxsize=self._connections)
-
-
-def _failure(status: int, advice: float, url: str) -> Exception:
-    """What an answer that is no success stands for."""
-    return _Passing(f"answered {status}", advice) if status in _TRANSIENT else _as_mill_error(status, url)
+                retries=False, timeout=_TIMEOUT, maxsize=self._connections, block=False, blocksize=1 << 16,
+                ssl_context=context,
+            )  # fmt: skip
+        return urllib3.ProxyManager(
+            proxy, retries=False, timeout=_TIMEOUT, maxsize=self._connections, ssl_context=context
+        )
 
 
 def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:
@@ -169,15 +134,6 @@ def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapp
         return answer.status in (201, 204)
     came = answer.headers.get("Content-Range", "").partition("/")[0]
     return answer.status == 200 and "Range" in headers and came == headers["Range"].replace("=", " ")
-
-
-class _Passing(Exception):
-    """An error after which the same request may succeed."""
-
-    def __init__(self, reason: str, advice: float = 0.0) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.advice = advice
 
 
 def proxy_for(url: str, environment: Mapping[str, str] | None = None) -> str | None:
@@ -203,19 +159,6 @@ def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _as_mill_error(status: int, url: str) -> MillError:
-    if status == 403:
-        return Forbidden(f"{_shown(url)} may not be used, or no longer.", hint="Ask the server for a new URL.")
-    if status == 404:
-        return NotFound(f"{_shown(url)} is not there.")
-    if status == 507:
-        return DiskFull(
-            f"The lake at {urlsplit(url).netloc} has no room left.",
-            hint="Make room there and try again: what has arrived is not sent again.",
-        )
-    return BadRequest(f"{_shown(url)} answered {status}.")
-
-
 def _told(body: bytes) -> MillError:
     """What our own server says is wrong, in its own words."""
     try:
@@ -223,13 +166,3 @@ def _told(body: bytes) -> MillError:
         return by_code(str(problem["code"]))(str(problem["detail"]), hint=problem.get("hint"))
     except (ValueError, KeyError, TypeError):
         return StoreUnavailable("The server answered with an error that cannot be read.")
-
-
-def _shown(url: str) -> str:
-    """Without the query: a signature does not belong into messages and logs."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else parts.path
-
-
-def _seconds(text: str | None) -> float:
-    return float(text) if text and text.isdigit() else 0.0

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from millpond.errors import Forbidden, MillError, VolumeProblem
-from millpond.lake.http import DataPlane
+from millpond.lake.direct import RangeReader
 from millpond.lake.ranges import SEGMENT_MOST
 from millpond.lake.target import Target
 from millpond.lake.writing import Order, write_range
@@ -69,26 +69,26 @@ def main() -> None:
     orders, answers = sys.stdin.buffer, sys.stdout.buffer
     root, read_only, exact_modes = receive(orders)
     lock = threading.Lock()
-    plane = DataPlane()
+    reader = RangeReader()
     with Target.shared(root, read_only=read_only, exact_modes=exact_modes) as into:
         pool = ThreadPoolExecutor(_THREADS)
         while (message := receive(orders)) is not None:
-            pool.submit(_work, message, into, plane, answers, lock)
+            pool.submit(_work, message, into, reader, answers, lock)
         os._exit(0)
 
 
 def _work(
-    message: tuple[int, str, Order], into: Target, plane: DataPlane, answers: BinaryIO, lock: threading.Lock
+    message: tuple[int, str, Order], into: Target, reader: RangeReader, answers: BinaryIO, lock: threading.Lock
 ) -> None:
     number, url, order = message
     code, text, hint = "", "", None
     try:
         try:
-            data = plane.read_range(url, order.start, order.end, _memory.of(order.end - order.start))
+            data = reader.read_range(url, order.start, order.end, _memory.of(order.end - order.start))
         except Forbidden:
             code = EXPIRED
         else:
-            write_range(order, data, partial(plane.get_range, url), into)
+            write_range(order, data, partial(reader.get_range, url), into)
     except MillError as error:
         code, text, hint = error.code, error.message, error.hint
     except Exception as error:  # noqa: BLE001 - told to the one who waits

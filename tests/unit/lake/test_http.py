@@ -11,6 +11,7 @@ import pytest
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.lake.direct import RangeReader
 from millpond.lake.http import DataPlane, proxy_for
 
 # Does something odd with one request, and says whether it has answered it.
@@ -181,6 +182,13 @@ def memory() -> memoryview:
     return memoryview(bytearray(b"." * 16))
 
 
+@pytest.fixture
+def reader(waits: list[float]) -> Iterator[RangeReader]:
+    reader = RangeReader(patience=Patience(attempts=4), sleep=waits.append)
+    yield reader
+    reader.close()
+
+
 def truncates_a_range(request: BaseHTTPRequestHandler) -> bool:
     request.send_response(206)
     request.send_header("Content-Length", "4")
@@ -201,10 +209,10 @@ def answers_in_chunks(*chunks: bytes) -> Fault:
     return fault
 
 
-def test_ranges_into_memory(store: Store, plane: DataPlane, memory: memoryview) -> None:
+def test_ranges_into_memory(store: Store, reader: RangeReader, memory: memoryview) -> None:
     store.objects["/a"] = b"0123456789"
-    assert bytes(plane.read_range("/a?signature=x", 2, 6, memory)) == b"2345"
-    assert bytes(plane.read_range(f"{store.url}/a", 0, 10, memory)) == b"0123456789"
+    assert bytes(reader.read_range(store.url + "/a?signature=x", 2, 6, memory)) == b"2345"
+    assert bytes(reader.read_range(store.url + "/a", 0, 10, memory)) == b"0123456789"
     assert bytes(memory) == b"0123456789......", "nothing behind it is touched"
 
 
@@ -212,14 +220,14 @@ def test_ranges_into_memory(store: Store, plane: DataPlane, memory: memoryview) 
     "fault", [answers(500), answers(503), resets, truncates_a_range, answers_in_chunks(b"0", b"1")]
 )
 def test_passing_faults_of_ranges_into_memory(
-    store: Store, plane: DataPlane, memory: memoryview, waits: list[float], fault: Fault
+    store: Store, reader: RangeReader, memory: memoryview, waits: list[float], fault: Fault
 ) -> None:
     store.objects["/a"] = b"0123456789"
     store.faults = [fault, fault]
-    assert bytes(plane.read_range("/a", 0, 4, memory)) == b"0123"
+    assert bytes(reader.read_range(store.url + "/a", 0, 4, memory)) == b"0123"
     assert len(waits) == 2
     store.faults = [resets]
-    assert bytes(plane.read_range("/a", 4, 8, memory)) == b"4567"
+    assert bytes(reader.read_range(store.url + "/a", 4, 8, memory)) == b"4567"
     assert len(waits) == 2, "a connection that was open may be closed at any time: that is no fault"
 
 
@@ -235,20 +243,20 @@ def test_passing_faults_of_ranges_into_memory(
     ],
 )
 def test_lasting_errors_of_ranges_into_memory(
-    store: Store, plane: DataPlane, memory: memoryview, fault: Fault, expected: type[MillError]
+    store: Store, reader: RangeReader, memory: memoryview, fault: Fault, expected: type[MillError]
 ) -> None:
     store.objects["/a"] = b"0123456789"
     store.faults = [fault]
     with pytest.raises(expected):
-        plane.read_range("/a?signature=secret", 0, 4, memory)
+        reader.read_range(store.url + "/a?signature=secret", 0, 4, memory)
     assert len(store.requests) == 1
-    assert bytes(plane.read_range("/a", 0, 4, memory)) == b"0123"
+    assert bytes(reader.read_range(store.url + "/a", 0, 4, memory)) == b"0123"
 
 
-def test_advice_to_wait_for_a_range(store: Store, plane: DataPlane, memory: memoryview, waits: list[float]) -> None:
+def test_advice_to_wait_for_a_range(store: Store, reader: RangeReader, memory: memoryview, waits: list[float]) -> None:
     store.objects["/a"] = b"0123456789"
     store.faults = [answers(503, Retry_After="7")]
-    plane.read_range("/a", 0, 4, memory)
+    reader.read_range(store.url + "/a", 0, 4, memory)
     assert waits == [7.0]
 
 

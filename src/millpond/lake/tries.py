@@ -1,0 +1,72 @@
+"""Requests to a store that are tried again where that helps, and what an answer that is no success stands for."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from millpond.blobs.retry import Patience
+from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+
+TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
+_LONGEST_ADVICE = 30.0
+
+Result = TypeVar("Result")
+
+
+class Passing(Exception):
+    """An error after which the same request may succeed."""
+
+    def __init__(self, reason: str, advice: float = 0.0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.advice = advice
+
+
+class Tries:
+    def __init__(self, patience: Patience | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._patience = patience or Patience()
+        self._sleep = sleep
+
+    def again(self, url: str, once: Callable[[str], Result]) -> Result:
+        """Call `once` until it succeeds or fails for good; StoreUnavailable when patience is at its end."""
+        attempt = 0
+        while True:
+            try:
+                return once(url)
+            except Passing as passing:
+                attempt += 1
+                if attempt >= self._patience.attempts:
+                    raise StoreUnavailable(f"{shown(url)}: {passing.reason}") from passing
+                wait = self._patience.wait(attempt - 1, random.random())
+                self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
+
+
+def failure(status: int, retry_after: str | None, url: str) -> Exception:
+    """What an answer that is no success stands for."""
+    if status in TRANSIENT:
+        advice = float(retry_after) if retry_after and retry_after.isdigit() else 0.0
+        return Passing(f"answered {status}", advice)
+    return as_mill_error(status, url)
+
+
+def as_mill_error(status: int, url: str) -> MillError:
+    if status == 403:
+        return Forbidden(f"{shown(url)} may not be used, or no longer.", hint="Ask the server for a new URL.")
+    if status == 404:
+        return NotFound(f"{shown(url)} is not there.")
+    if status == 507:
+        return DiskFull(
+            f"The lake at {urlsplit(url).netloc} has no room left.",
+            hint="Make room there and try again: what has arrived is not sent again.",
+        )
+    return BadRequest(f"{shown(url)} answered {status}.")
+
+
+def shown(url: str) -> str:
+    """Without the query: a signature does not belong into messages and logs."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else parts.path
