@@ -10,6 +10,7 @@ import { formatBytes, plural } from "../../../lib/quantity";
 import { WhyDrawer } from "../../Cache/parts/WhyDrawer";
 import { CacheButton } from "./CacheButton";
 import { CachedBadge } from "./CachedBadge";
+import { OutsideOf } from "./Outside";
 
 interface Props {
   commit: Commit;
@@ -30,6 +31,7 @@ export function CommitRow({ commit, place }: Props) {
                 {ref}
               </Badge>
             ))}
+            <OutsideOf commit={commit} />
           </Group>
           <Group gap={6} mt={2}>
             <CommitLink commit={commit} place={place} />

@@ -17,6 +17,7 @@ import { formatBytes, plural } from "../../../lib/quantity";
 import { CacheButton } from "./CacheButton";
 import { CachedBadge } from "./CachedBadge";
 import { Difference } from "./Difference";
+import { OutsideOf } from "./Outside";
 import { RefActions } from "./RefActions";
 import { RevertDialog } from "./RevertDialog";
 import { Verified } from "./Verified";
@@ -52,6 +53,7 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
                 {ref}
               </Badge>
             ))}
+            <OutsideOf commit={commit} />
           </Group>
           <Group gap={4}>
             <Text className="mono" style={{ overflowWrap: "anywhere" }}>

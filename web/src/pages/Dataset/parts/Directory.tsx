@@ -7,6 +7,7 @@ import { Paged } from "../../../components/Paged";
 import { TextLink } from "../../../components/TextLink";
 import { formatBytes, plural } from "../../../lib/quantity";
 import { isImage } from "./kinds";
+import { OutsideBadge } from "./Outside";
 import { RemovePath } from "./RemovePath";
 
 interface Props {
@@ -73,6 +74,7 @@ function EntryRow({ entry, place, branch, selected }: RowProps) {
           >
             {entry.name}
           </TextLink>
+          {entry.external && <OutsideBadge />}
         </Group>
       </Table.Td>
       <Table.Td ta="right">{inside ? plural(entry.files, "file") : ""}</Table.Td>
