@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from millpond.decide.account import Account
 from millpond.decide.eviction import Evict
-from millpond.decide.stock import Held, Room, Stock, evictable, needed_bases, on_disk, rooms, shares_of, used_room
+from millpond.decide.stock import (
+    Held,
+    Room,
+    Stock,
+    evictable,
+    needed_bases,
+    on_disk,
+    project_rooms,
+    rooms,
+    shares_of,
+    used_room,
+)
 from millpond.model.quantity import format_bytes
 from millpond.model.volume import CachedState, Cause
 
@@ -116,15 +127,18 @@ def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
     """The waiting fills that may write now, in the order they were asked for.
 
     One that was admitted against an eviction waits until those bytes are gone, and none overtakes another: so what
-    has been begun never has to stop.
+    has been begun never has to stop. One that waits for its project's limit keeps its room, and holds nobody up.
     """
-    used = used_room(stock)
+    used, used_by = used_room(stock), project_rooms(stock)
     started: list[str] = []
     for fill in sorted((one for one in stock.held if one.is_waiting), key=lambda one: (one.requested_at, one.id)):
-        used += Room(fill.reserved_bytes, fill.reserved_inodes)
+        room = Room(fill.reserved_bytes, fill.reserved_inodes)
+        used += room
         if not usable.holds(used):
             break
-        started.append(fill.id)
+        used_by[fill.project_id] += room
+        if used_by[fill.project_id].bytes <= stock.limits.get(fill.project_id, used_by[fill.project_id].bytes):
+            started.append(fill.id)
     return tuple(started)
 
 

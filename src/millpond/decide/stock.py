@@ -134,6 +134,17 @@ def used_room(stock: Stock) -> Room:
     return room_of(share for share in shares_of(stock) if waiting.isdisjoint(share.members))
 
 
+def project_rooms(stock: Stock) -> dict[str, Room]:
+    """The same by project."""
+    project = {one.id: one.project_id for one in stock.held}
+    waiting = {one.id for one in stock.held if one.is_waiting}
+    found: dict[str, Room] = defaultdict(Room)
+    for share in shares_of(stock):
+        if waiting.isdisjoint(share.members):
+            found[project[next(iter(share.members))]] += Room(share.bytes, share.inodes)
+    return found
+
+
 def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[Held]:
     """What may go, in the order it goes: least recently used first, of equals what is easiest to bring back."""
     stays = needed_bases(stock) | set(besides)

@@ -15,7 +15,7 @@ from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import commits, diffs, edits, merges, reading, urls, verification
+from millpond.services import cache_holds, commits, diffs, edits, merges, reading, urls, verification
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page
@@ -59,6 +59,7 @@ def list_entries(
 ) -> Page[wire.TreeEntry]:
     """One directory."""
     found, commit = commit_of(deps, scope, dataset, ref)
+    cache_holds.looked_at(deps, commit.id)
     return page(reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor), lambda item: item)
 
 
