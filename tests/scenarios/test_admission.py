@@ -7,9 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.decide.admission import Admit, Asked, Refuse, Space, Usable, admit, fills_to_start, usable_room
+from millpond.decide.admission import (
+    Admit,
+    Asked,
+    Refuse,
+    Space,
+    Usable,
+    admit,
+    fills_to_start,
+    foreign_bytes,
+    usable_room,
+)
 from millpond.decide.stock import Held, Room, Stock, used_room
-from millpond.model.volume import CachedState
+from millpond.model.volume import CachedState, Share
 from millpond.testing.clock import NOON
 
 READY, FILLING, EVICTING, FAILED = (
@@ -106,3 +116,139 @@ def test_usable_is_what_the_disk_really_has() -> None:
     assert usable_room(replace(SPACE, disk_free_bytes=1000), Stock([])).bytes == 100
     assert usable_room(replace(SPACE, disk_free_bytes=30), Stock([held("a", 40)])).bytes == 60
     assert usable_room(replace(SPACE, disk_free_bytes=0), Stock([])).bytes == 0
+
+
+def shared(members: str, size: int, inodes: int = 0) -> Share:
+    """What these commits (a letter each) have in common."""
+    return Share(frozenset(members), size, inodes)
+
+
+@dataclass(frozen=True)
+class SharedCase:
+    what: str
+    there: tuple[Held, ...]
+    measured: tuple[Share, ...]
+    needed: Room
+    evicted: tuple[str, ...] | None
+    reason: str = ""
+    limits: tuple[tuple[str, int], ...] = ()
+    space: Space = SPACE
+    base: str | None = None
+
+
+OLD, NEW = held("a", 50, hours=3), held("b", 50, hours=2)
+SHARED_CASES = [
+    SharedCase("what is shared counts once", (OLD, NEW), (shared("ab", 50),), Room(50), ()),
+    SharedCase("both must go before what they share comes back", (OLD, NEW), (shared("ab", 80),), Room(40), ("a", "b")),
+    SharedCase(
+        "what would give nothing back stays",
+        (held("a", 40, hours=9), replace(held("b", 40), pinned=True), held("c", 40, hours=2)),
+        (shared("ab", 40), shared("c", 60)),
+        Room(50),
+        ("c",),
+    ),
+    SharedCase(
+        "shared with what is pinned, it makes no room",
+        (held("a", 40), replace(held("b", 40), pinned=True)),
+        (shared("ab", 60), shared("a", 10)),
+        Room(50),
+        None,
+        "nfs can give 40 B of its 100 B",
+    ),
+    SharedCase(
+        "a base never goes for what is filled beside it",
+        (OLD, NEW),
+        (shared("a", 50), shared("b", 50)),
+        Room(30),
+        ("b",),
+        base="a",
+    ),
+    SharedCase(
+        "the base of a fill under way stays",
+        (OLD, replace(held("b", 10, state=FILLING), base_id="a")),
+        (shared("a", 50),),
+        Room(60),
+        None,
+        "nfs can give 40 B of its 100 B",
+    ),
+    SharedCase(
+        "a project keeps to its limit: its own go, the least recently used first",
+        (
+            replace(held("a", 20, hours=9), project_id="q"),
+            replace(held("b", 20, hours=3), project_id="p"),
+            replace(held("c", 20, hours=2), project_id="p"),
+        ),
+        (),
+        Room(20),
+        ("b",),
+        limits=(("p", 45),),
+    ),
+    SharedCase(
+        "a limit refuses although the volume has room",
+        (replace(held("b", 20, pinned=True), project_id="p"),),
+        (),
+        Room(30),
+        None,
+        "its project may take 45 B of nfs, and 20 B of that cannot go",
+        limits=(("p", 45),),
+    ),
+    SharedCase(
+        "inodes count like bytes",
+        (held("a", 1, hours=2, reserved_inodes=60),),
+        (),
+        Room(1, 50),
+        ("a",),
+        space=replace(SPACE, inodes_total=110, inodes_free=50),
+    ),
+    SharedCase(
+        "inodes run out before bytes do",
+        (),
+        (),
+        Room(1, 101),
+        None,
+        "it is 101 files and directories, and nfs can take 100 more (inodes)",
+        space=replace(SPACE, inodes_total=110, inodes_free=110),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", SHARED_CASES, ids=lambda case: case.what)
+def test_admission_by_shares(case: SharedCase) -> None:
+    stock = Stock(case.there, case.measured, dict(case.limits))
+    answer = admit(case.space, stock, Asked("x", case.needed, "p", case.base))
+    if case.evicted is None:
+        assert isinstance(answer, Refuse)
+        assert answer.reasons[-1] == case.reason
+    else:
+        assert isinstance(answer, Admit)
+        assert tuple(evict.id for evict in answer.evict) == case.evicted
+
+
+def test_a_refusal_names_the_largest_in_the_way_first() -> None:
+    there = [
+        replace(held("a", 10, pinned=True), pinned_by="maria"),
+        held("b", 50, leased_by=("job p/train",)),
+        replace(held("c", 20), kept_for="main"),
+    ]
+    answer = admit(SPACE, Stock(there), Asked("x", Room(50)))
+    assert isinstance(answer, Refuse)
+    assert answer.blockers == (
+        "b (50 B) is in use by job p/train",
+        "c (20 B) is kept here as the newest commit of main",
+        "a (10 B) is pinned by maria",
+    )
+
+
+def test_a_fill_that_waits_for_its_limit_holds_nobody_up() -> None:
+    leaving = replace(held("x", 30, state=EVICTING), project_id="p")
+    first = held("a", 20, state=FILLING, attempt=0, requested_at=NOON - timedelta(seconds=1), project_id="p")
+    second = held("b", 20, state=FILLING, attempt=0, project_id="q")
+    assert fills_to_start(Usable(100), Stock([leaving, first, second], limits={"p": 40})) == ("b",)
+    assert fills_to_start(Usable(100), Stock([first, second], limits={"p": 40})) == ("a", "b")
+
+
+def test_foreign_bytes_are_what_others_have_on_the_disk() -> None:
+    space = replace(SPACE, disk_total_bytes=200, disk_free_bytes=90)
+    assert foreign_bytes(space, Stock([held("a", 40)])) == 70
+    assert foreign_bytes(space, Stock([held("a", 40)], [shared("a", 45)])) == 65
+    assert foreign_bytes(SPACE, Stock()) is None
