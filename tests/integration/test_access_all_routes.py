@@ -20,12 +20,12 @@ from sqlalchemy import Connection
 
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
-from millpond.db import caches, connections, datasets, placements, projects, sources, users
+from millpond.db import caches, connections, datasets, placements, policies, projects, sources, users
 from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
 from millpond.model.people import ActorKind, Role, TokenKind
 from millpond.model.source import Source
-from millpond.model.volume import CachedCommit, CachedState
+from millpond.model.volume import CachedCommit, CachedState, CachePolicy
 from millpond.services import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
 from millpond.testing.clock import NOON, FakeClock
@@ -67,6 +67,7 @@ SHARED = {
     "GET /volumes",
     "GET /volumes/{volume}",
     "GET /caches/summary",
+    "GET /cache-plan",  # others' commits without their names
     "GET /topology",
     "GET /computes",
     "GET /computes/{compute}",
@@ -168,7 +169,9 @@ def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
     placement_id = EXISTING["placement"]
     add_job(db, project=PROJECT, id=EXISTING["job"], run_id=EXISTING["run"], placement_id=placement_id)
     with db.write() as tx:
-        caches.insert(tx, a_cached_commit(tx, volume_id, project.id, commit_id))
+        cached = a_cached_commit(tx, volume_id, project.id, commit_id)
+        caches.insert(tx, cached)
+        policies.insert(tx, CachePolicy(EXISTING["policy"], volume_id, cached.dataset_id, "main", "member", NOON))
         placements.insert(
             tx,
             Placement(
