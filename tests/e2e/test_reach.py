@@ -32,6 +32,8 @@ OTHER_SCREENS = {
     "/projects/default/datasets/digits?tab=commit&ref=main": "digits",
     "/datasets?deleted=true": "Bin",
     "/runs": "Runs",
+    "/caches/local": "local",
+    "/topology": "Topology",
     "/compute": "Compute",
     "/projects": "Projects",
     "/sources": "Sources",

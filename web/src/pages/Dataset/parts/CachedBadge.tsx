@@ -19,6 +19,7 @@ export function CachedBadge({ cached, place }: { cached: CachedOn; place: Datase
       <Status state={whole?.waiting ? "waiting" : (cached.state as CachedState)} />
       {cached.state === "filling" && <FillProgress fill={whole ?? cached} />}
       {whole?.pinned && <Text size="sm">pinned</Text>}
+      {whole && whole.leased_by.length > 0 && <Text size="sm">in use</Text>}
       {whole?.problem && (
         <Text size="sm" c="red.9">
           {whole.problem}
