@@ -64,18 +64,13 @@ def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: s
     return found
 
 
-def places(
-    tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str, also: Collection[str] = ()
-) -> dict[bytes, BlobPlace]:
-    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one.
-
-    `also` are packs of others that may be built on where nothing else is.
-    """
+def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> dict[bytes, BlobPlace]:
+    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one."""
     found: dict[bytes, BlobPlace] = {}
     for batch in batches(digests):
         query = select(*_PLACE_COLUMNS[1:]).where(blob.c.project_id == project_id, blob.c.digest.in_(batch))
         rows = [BlobPlace._make(row) for row in tx.execute(query).all()]
-        usable = _usable(tx, {place.pack_id for place in rows}, owner, also)
+        usable = _usable(tx, {place.pack_id for place in rows}, owner)
         for place in rows:
             rank = usable.get(place.pack_id)
             other = found.get(place.digest)
@@ -221,20 +216,17 @@ def forget_pages(tx: Connection, project_id: str, page_ids: Collection[str]) -> 
     return [*page_ids, *(page_id.hex() for page_id in indexes)]
 
 
-def _usable(
-    tx: Connection, pack_ids: Collection[str], owner: str, also: Collection[str] = ()
-) -> dict[str, tuple[bool, bool, bool, str]]:
+def _usable(tx: Connection, pack_ids: Collection[str], owner: str) -> dict[str, tuple[bool, bool, str]]:
     """Those of these packs that `owner` may build on, with a rank: the least is the best.
 
     Looked up beside the blobs, not joined with them: there are thousands of blobs for each pack.
     """
-    ranks: dict[str, tuple[bool, bool, bool, str]] = {}
+    ranks: dict[str, tuple[bool, bool, str]] = {}
     # Accepting a commit makes condemned packs live again, unless they are bad.
     states = (PackState.LIVE.value, PackState.CONDEMNED.value)
     for batch in batches(pack_ids):
         query = select(pack.c.id, pack.c.state, pack.c.owner, pack.c.verified_at.is_(None).label("unread"))
         for row in tx.execute(query.where(pack.c.id.in_(batch), pack.c.state.in_(states), pack.c.problem.is_(None))):
-            foreign = bool(row.unread) and row.owner != owner
-            if not foreign or row.id in also:
-                ranks[row.id] = foreign, row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
+            if not row.unread or row.owner == owner:
+                ranks[row.id] = row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
     return ranks
