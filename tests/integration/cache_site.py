@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,12 @@ class CacheSite:
         return self.ids.get(found.filler_id or "", "")
 
     def cache(self, commit: Commit) -> str:
+        """Ask for the commit; while it is just leaving, until it may be asked for again. The id of what is cached."""
         asked = {"dataset": f"xray@{commit.id}", "volume": "shared"}
-        return str(self._ask("POST", "/caches", json=asked)["cached"]["id"])
+        added = wait_until(
+            lambda: self._ask("POST", "/caches", json=asked).get("cached"), what="a commit that may come", within=40
+        )
+        return str(added["id"])
 
     def state(self, cached_id: str) -> str:
         with self.server.deps.db.read() as tx:
@@ -76,13 +81,14 @@ class CacheSite:
         (found,) = self.volume.glob(f"commits/*/*/{commit.id}")
         return found
 
-    def attempts(self) -> list[Path]:
-        return sorted(self.volume.glob(".millpond/attempts/*/tree/*/*"))
+    def attempts(self) -> list[str]:
+        """Files of attempts. Not by `Path.glob`, which minds when something vanishes meanwhile."""
+        return glob(f"{self.volume}/.millpond/attempts/*/tree/*/*")
 
     def assert_tidy(self) -> None:
         """Nothing is left of any attempt, and nothing is published but what should be."""
         own = self.volume / ".millpond"
-        wait_until(lambda: not any([*own.glob("attempts/*"), *own.glob("trash/*")]), what="tidiness", within=60)
+        wait_until(lambda: not [*glob(f"{own}/attempts/*"), *glob(f"{own}/trash/*")], what="tidiness", within=60)
 
     def _sights(self) -> Iterator[str]:
         with self.server.deps.db.read() as tx:

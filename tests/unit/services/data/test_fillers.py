@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millpond.db import agents, shares
+from millpond.db import shares, tables
 from millpond.model.dataset import Commit
 from millpond.model.job import Agent
 from millpond.model.volume import Share
@@ -22,8 +22,8 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.agent import DesiredFill, DesiredVolume, ProjectShares, ShareSeen
-from millpond.wire.cache import CacheAdd, VolumeCreate
+from millpond.wire.agent import DesiredFill, DesiredVolume, ProjectShares, ShareSeen, Verified
+from millpond.wire.cache import CacheAdd, CacheVerification, VolumeCreate
 
 
 def ask(deps: Deps, commit: Commit) -> str:
@@ -44,6 +44,11 @@ def volume_of(deps: Deps, agent: Agent) -> DesiredVolume:
 
 def look(deps: Deps, agent: Agent, problem: str | None = None) -> None:
     cache_reports.observe_volumes(deps, agent, [sees(the_volume(deps), free=50 * GB, problem=problem)])
+
+
+def hear_of(deps: Deps, agent: Agent) -> None:
+    with deps.db.write() as tx:
+        tx.execute(tables.agent.update().where(tables.agent.c.id == agent.id).values(seen_at=deps.clock.now()))
 
 
 def test_another_takes_over_when_the_one_that_fills_is_away(deps: Deps, clock: FakeClock) -> None:
@@ -87,13 +92,11 @@ def test_only_one_agent_may_make_a_directory_into_a_volume(deps: Deps, clock: Fa
     second = an_agent(deps)
     asked = VolumeCreate(name="nfs", path="/mnt/nfs", site=first.site)
     volume_service.create(deps, the_admin(deps), asked)
-    with deps.db.write() as tx:
-        for agent in (first, second):
-            agents.seen(tx, agent.id, driver="process", version="1", instance="i", now=clock.now())
+    hear_of(deps, first)
+    hear_of(deps, second)
     assert (volume_of(deps, first).new, volume_of(deps, second).new) == (True, False)
     clock.advance(60)
-    with deps.db.write() as tx:
-        agents.seen(tx, second.id, driver="process", version="1", instance="i", now=clock.now())
+    hear_of(deps, second)
     assert (volume_of(deps, first).new, volume_of(deps, second).new) == (False, True)
     look(deps, second)
     assert (volume_of(deps, first).new, volume_of(deps, second).new) == (False, False)
@@ -150,3 +153,56 @@ def test_branches_lead_to_what_is_ready(deps: Deps) -> None:
     assert (pointer.project, pointer.dataset, pointer.branch, pointer.commit_id) == (
         "default", "xray", "main", commit.id,
     )  # fmt: skip
+
+
+def verification(deps: Deps, cached_id: str) -> CacheVerification | None:
+    return cache_requests.get(deps, the_admin(deps), cached_id).verification
+
+
+def test_a_verification_is_told_carried_out_and_shown(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    cached = ask(deps, a_new_commit(deps))
+    carry_out(deps, agent)
+    cache_requests.verify(deps, the_admin(deps), cached)
+    (wanted,) = fills_of(deps, agent)
+    assert wanted.want == "verified"
+    cache_reports.observe_fills(deps, agent, [told(wanted, "verifying", done_files=3, done_bytes=30)])
+    running = verification(deps, cached)
+    assert running and (running.state, running.checked_files) == ("running", 3)
+    found = Verified(checked_files=9, checked_bytes=90, damaged_files=1, missing_files=1, healed_files=2)
+    cache_reports.observe_fills(deps, agent, [told(wanted, "verified", verified=found.model_dump())])
+    done = verification(deps, cached)
+    assert done and (done.state, done.checked_files, done.damaged_files, done.healed_files) == ("done", 9, 2, 2)
+    assert fills_of(deps, agent) == []
+
+
+def test_a_verification_that_cannot_be_done_says_why(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    cached = ask(deps, a_new_commit(deps))
+    carry_out(deps, agent)
+    cache_requests.verify(deps, the_admin(deps), cached)
+    (wanted,) = fills_of(deps, agent)
+    away = told(wanted, "failed", problem="The lake is away.", transient=True)
+    cache_reports.observe_fills(deps, agent, [away])
+    waiting = verification(deps, cached)
+    assert waiting and (waiting.state, waiting.problem) == ("running", "The lake is away.")
+    cache_reports.observe_fills(deps, agent, [told(wanted, "failed", problem="The lake is damaged.")])
+    failed = verification(deps, cached)
+    assert failed and (failed.state, failed.problem) == ("failed", "The lake is damaged.")
+
+
+def test_a_verification_goes_on_with_another_agent_under_another_number(deps: Deps, clock: FakeClock) -> None:
+    first, second = an_agent(deps), an_agent(deps)
+    a_volume(deps, first)
+    cached = ask(deps, a_new_commit(deps))
+    carry_out(deps, first)
+    cache_requests.verify(deps, the_admin(deps), cached)
+    (before,) = fills_of(deps, first)
+    clock.advance(60)
+    look(deps, second)
+    (after,) = fills_of(deps, second)
+    assert (after.want, after.attempt > before.attempt) == ("verified", True)
+    cache_reports.observe_fills(deps, first, [told(before, "verified")])
+    assert fills_of(deps, second) == [after]
