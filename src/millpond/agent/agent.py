@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from millpond import __version__
@@ -23,10 +23,11 @@ from millpond.agent.pointing import Pointing
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
+from millpond.agent.trials import Place, Trials
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import Desired, DesiredFill, NodeFacts, Observed, VolumeSeen
+from millpond.wire.agent import Capabilities, Desired, DesiredFill, NodeFacts, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ class Tools:
     source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]]
     # Commits the outputs of a job; see `World`.
     save_outputs: Callable[[Spec, Path], str | None]
+    # Tries out what this compute can reach, and tells the server.
+    run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
 
 
 class Agent:
@@ -70,6 +73,7 @@ class Agent:
         self._fills = Fills(self._volumes, tools.source_of, self._changed)
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
+        self._trials = Trials(self._volumes, tools.run_trial)
         world = World(
             driver=tools.driver,
             server=tools.server,
@@ -95,6 +99,7 @@ class Agent:
             self._fills.end()
             self._measuring.end()
             self._pointing.end()
+            self._trials.end()
             self._placements.end()
             self._volumes.end()
             await self._server.close()
@@ -131,6 +136,7 @@ class Agent:
             sequence=self._sequence,
             boot_id=boot_id(),
             driver=self._driver.name,
+            capabilities=Capabilities.model_validate(asdict(self._driver.capabilities())),
             nodes=self._nodes,
             volumes=self._volumes_seen(),
             fills=self._fills.seen(),
@@ -165,6 +171,7 @@ class Agent:
         self._fills.reconcile(desired.fills, desired.volumes, asked + desired.word_seconds)
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
+        self._trials.reconcile(desired.trials)
         self._placements.reconcile(desired.placements, asked)
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Declared:
         return any(number is not None for number in (self.cpus, self.memory_bytes, self.gpus))
 
 
-def node_facts(name: str, declared: Declared) -> NodeFacts:
+def node_facts(name: str, declared: Declared, labels: Mapping[str, str] | None = None) -> NodeFacts:
     measured_gpus, model = measure_gpus()
     return NodeFacts(
         name=name,
@@ -39,6 +40,7 @@ def node_facts(name: str, declared: Declared) -> NodeFacts:
         gpus=declared.gpus if declared.gpus is not None else measured_gpus,
         gpu_model=model or ("declared" if declared.gpus else ""),
         declared=declared.any,
+        labels=dict(labels or {}),
     )
 
 

@@ -12,7 +12,8 @@ from millpond import __version__
 from millpond.client.http import API, problem_of
 from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
-from millpond.wire.agent import Desired, LogAnswer, Observed, UsageBatch
+from millpond.trust import tls_context
+from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, Desired, LogAnswer, Observed, UsageBatch
 
 # Added to the time a request may wait at the server before its silence counts as an error.
 ANSWER_SECONDS = 15.0
@@ -27,10 +28,12 @@ class Server:
             base_url=f"{self.url}{API}",
             headers={
                 "Authorization": f"Bearer {token}",
+                PROTOCOL_HEADER: str(PROTOCOL),
                 "User-Agent": f"millpond-agent/{__version__} python/{platform.python_version()}",
             },
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=5.0),
             transport=transport,
+            verify=tls_context() if self.url.startswith("https:") else False,
             # Proxies and certificates of the environment count, but a local address is never asked of a proxy.
             trust_env=not is_local_host(urlsplit(self.url).hostname or ""),
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=8),

@@ -47,6 +47,10 @@ class Volumes:
         """What was found; a volume that was not looked at yet is left out."""
         return [watch.seen for watch in self._watches.values() if watch.seen is not None]
 
+    def watched(self) -> list[VolumeWatch]:
+        """Those of the agent's own site."""
+        return [watch for watch in self._watches.values() if not watch.visited]
+
     def healthy(self, volume_id: str) -> CacheVolume | None:
         watch = self._watches.get(volume_id)
         return watch.volume if watch and watch.seen and watch.seen.problem is None else None

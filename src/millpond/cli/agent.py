@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 import socket
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from millpond import __version__
 from millpond.agent.agent import Agent, Tools
+from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
@@ -23,12 +25,14 @@ from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
+from millpond.agent.trials import run_trial
 from millpond.cli.secret import read_secret
 from millpond.client.http import Api
-from millpond.errors import BadRequest, MillError
+from millpond.errors import BadRequest, MillError, NotSignedIn
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bytes
 from millpond.settings import default_data_dir
+from millpond.trust import CA_FILE
 from millpond.wire.agent import NodeFacts
 
 app = typer.Typer()
@@ -41,9 +45,16 @@ PARENT_SECONDS = 0.5
 @app.command("agent")
 def agent(
     server: Annotated[str, typer.Option(metavar="URL", help="Where the server listens.", envvar="MILL_SERVER")],
-    token_file: Annotated[Path, typer.Option(help="A file with the agent's token.")],
-    site: Annotated[str, typer.Option(help="The site this agent belongs to.")] = "local",
-    node: Annotated[str | None, typer.Option(help="The name of this machine.", show_default="its host name")] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with a join token, needed at the first start only; - is stdin.", show_default=False),
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option(help="The site this agent belongs to.", show_default="the join token's")
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option(help="The name of this machine and compute.", show_default="its host name")
+    ] = None,
     state_dir: Annotated[
         Path | None, typer.Option(help="A local directory for jobs and the agent's own files.", show_default=False)
     ] = None,
@@ -51,47 +62,65 @@ def agent(
     cpus: Annotated[int | None, typer.Option(min=1, help="Declare CPUs instead of counting them.")] = None,
     memory: Annotated[str | None, typer.Option(help="Declare memory, like 64GB, instead of measuring it.")] = None,
     gpus: Annotated[int | None, typer.Option(min=0, help="Declare GPUs instead of asking the driver.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Say something of this node; may stand several times.")
+    ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option(help="Certificates (PEM) to trust beside the machine's own.", envvar=CA_FILE, show_default=False),
+    ] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
 ) -> None:
     """Fill the volumes of a site and run jobs there; `mill up` starts the one of its own machine.
 
-    Connects outwards only; jobs outlive it.
+    Connects outwards only (HTTPS_PROXY and NO_PROXY count); jobs outlive it. At its first start it exchanges a join
+    token (`mill compute token`) for a credential of its own, which it keeps in its state directory.
     """
     return_large_buffers()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    if ca_file is not None:
+        os.environ[CA_FILE] = str(ca_file.absolute())  # jobs report to the same server
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
-    facts = node_facts(node or socket.gethostname(), declared)
+    facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     runner = _driver(driver)
-    token = read_secret(token_file, "token")
+    wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     directory = (state_dir or default_data_dir() / "agent").absolute()
     with locked_state(directory):
-        log.info(
-            "agent %s starts: site=%s node=%s cpus=%d gpus=%d", __version__, site, facts.name, facts.cpus, facts.gpus
-        )
-        code = asyncio.run(_serve(directory, facts, runner, server=server, token=token, parent_pid=parent_pid))
+        log.info("agent %s starts: node=%s cpus=%d gpus=%d", __version__, facts.name, facts.cpus, facts.gpus)
+        try:
+            token = _token(directory, token_file)
+            with Api(server, patience=PATIENCE_SECONDS) as api:
+                credential = obtain(directory, token, wish, api)
+        except MillError as error:
+            log.error("the agent cannot start: %s %s", error.message, error.hint or "")
+            _leave(error.exit_code)
+        code = asyncio.run(_serve(directory, facts, runner, server=server, token=credential.secret, parent=parent_pid))
         _leave(code)
 
 
 async def _serve(
-    state_dir: Path, facts: NodeFacts, driver: Driver, *, server: str, token: str, parent_pid: int | None
+    state_dir: Path, facts: NodeFacts, driver: Driver, *, server: str, token: str, parent: int | None
 ) -> int:
     """Run the agent until a signal, or until the parent has gone; the exit code."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    watching = asyncio.create_task(_watch_parent(parent_pid, stop)) if parent_pid else None
+    watching = asyncio.create_task(_watch_parent(parent, stop)) if parent else None
     api = Api(server, token, patience=PATIENCE_SECONDS)
     tools = Tools(
         server=Server(server, token),
         driver=driver,
         source_of=partial(open_source, api),
         save_outputs=save_outputs,
+        run_trial=partial(run_trial, api),
     )
     try:
         await Agent(state_dir, [facts], tools).run(stop)
     except MillError as error:
         log.error("the server refuses this agent: %s %s", error.message, error.hint or "")
+        if isinstance(error, NotSignedIn):
+            set_aside(state_dir)
         return error.exit_code
     finally:
         if watching is not None:
@@ -109,6 +138,25 @@ async def _watch_parent(parent_pid: int, stop: asyncio.Event) -> None:
     stop.set()
 
 
+def _token(state_dir: Path, token_file: Path | None) -> str | None:
+    """What the file holds. It may be gone once the agent has a credential: a join token is used once."""
+    if token_file is None or (load(state_dir) is not None and not token_file.exists()):
+        return None
+    return read_secret(token_file, "token")
+
+
+def _compute_name(node: str) -> str:
+    """A machine may be called what no compute can: capitals, underscores in front."""
+    return re.sub(r"[^a-z0-9._-]+", "-", node.lower()).strip("._-")[:63].replace("..", ".") or "compute"
+
+
+def _labels(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair[1:]:
+            raise BadRequest(f"{pair!r} is no label.", hint="Write it as KEY=VALUE, like --label rack=7.")
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
 def _driver(name: str) -> Driver:
     try:
         return DRIVERS[name]()
@@ -116,7 +164,7 @@ def _driver(name: str) -> Driver:
         raise BadRequest(f"There is no driver {name!r}.", hint=f"Choose one of: {', '.join(DRIVERS)}.") from None
 
 
-def _leave(code: int) -> None:
+def _leave(code: int) -> NoReturn:
     """End now, as a kill would: a thread in the middle of a fill must not hold the agent, and the volume allows it."""
     logging.shutdown()
     sys.stdout.flush()

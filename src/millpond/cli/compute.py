@@ -1,53 +1,183 @@
-"""`mill compute`: what jobs run on."""
+"""`mill compute`: what jobs run on: looked at, tested, kept free of new work, let go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.compute_tokens import add_token_commands
 from millpond.cli.output import Bytes, Column
 from millpond.cli.session import Session
-from millpond.client.jobs import list_computes
-from millpond.model.quantity import format_bytes, format_gpus
+from millpond.client import computes
+from millpond.errors import MillError, NotReady
+from millpond.model.quantity import format_bytes, format_gpus, parse_seconds
+from millpond.wire.computes import Check
 from millpond.wire.work import Compute, Node
 
 app = typer.Typer()
+add_token_commands(app)
 
 Row = tuple[Compute, Node | None]
+Name = Annotated[str, typer.Argument(help="The compute's name.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
     """List computes and their nodes, with what is in use."""
-    computes = list(list_computes(mill.api))
+    found = list(computes.list_computes(mill.api))
     if mill.out.as_json:
-        mill.out.items(computes, [], empty="")
+        mill.out.items(found, [], empty="")
         return
-    rows: list[Row] = [(compute, node) for compute in computes for node in _nodes(compute)]
+    rows: list[Row] = [(compute, node) for compute in found for node in _nodes(compute)]
     columns: list[Column[Row]] = [
         ("COMPUTE", lambda row: row[0].name),
         ("SITE", lambda row: row[0].site),
         ("DRIVER", lambda row: row[0].driver),
-        ("CONNECTED", lambda row: row[0].connected),
+        ("HEALTH", lambda row: row[0].health),
         ("NODE", lambda row: row[1].name if row[1] else None),
-        ("CPUS", lambda row: _used(row[1], "cpu_used", "cpus")),
+        ("CPUS", lambda row: f"{row[1].cpu_used}/{row[1].cpus}" if row[1] else None),
         ("MEMORY", lambda row: _memory(row[1]) if mill.out.for_people else _total_memory(row[1])),
         ("GPUS", lambda row: _gpus(row[1])),
+        ("DECLARED", lambda row: row[1].declared if row[1] else None),
         ("RUNNING", lambda row: row[1].running if row[1] else None),
         ("SEEN", lambda row: row[0].seen_at),
     ]
     mill.out.items(rows, columns, empty="No compute is attached. `mill up` starts an agent for this machine.")
 
 
+@command(app, "show")
+def show(mill: Session, name: Name) -> None:
+    """Show one compute: its nodes, what its driver can do, what is in use."""
+    _show(mill, computes.get_compute(mill.api, name))
+
+
+@command(app, "cordon")
+def cordon(mill: Session, name: Name) -> None:
+    """Place nothing new there; what runs goes on. `mill why` names it to jobs that wait."""
+    found = computes.cordon_compute(mill.api, name)
+    mill.out.note(f"Compute {name} takes no new jobs. {_jobs(found)} there. Undo it: mill compute uncordon {name}")
+    _show(mill, found)
+
+
+@command(app, "uncordon")
+def uncordon(mill: Session, name: Name) -> None:
+    """Let new jobs be placed there again."""
+    found = computes.uncordon_compute(mill.api, name)
+    mill.out.note(f"Compute {name} takes jobs again.")
+    _show(mill, found)
+
+
+@command(app, "drain")
+def drain(
+    mill: Session,
+    name: Name,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop its jobs instead of letting them finish.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until nothing runs there.")] = True,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Wait no longer than this, like 2h.")] = None,
+) -> None:
+    """Cordon it, and wait until its jobs have ended."""
+    found = computes.drain_compute(mill.api, name, stop=stop)
+    if wait and found.running:
+        seconds = parse_seconds(timeout) if timeout else None
+        found = computes.wait_until_empty(
+            mill.api, name, timeout=seconds, changed=lambda now: mill.out.note(f"{_jobs(now)} on {name}.")
+        )
+    if wait and found.running:
+        raise NotReady(
+            f"{_jobs(found)} on compute {name!r} after {timeout}.",
+            hint=f"It stays cordoned. Wait on, or end them: mill compute drain {name} --stop",
+        )
+    mill.out.note(f"Compute {name} is cordoned; {_jobs(found).lower()} there.")
+    _show(mill, found)
+
+
+@command(app, "revoke")
+def revoke(
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Take the credential of its agent back: the agent is refused from now on, and ends. The compute stays listed."""
+    mill.confirm(f"Revoke the credential of compute {name}?", yes=yes)
+    found = computes.revoke_compute(mill.api, name)
+    mill.out.note(f"The credential of {name} is revoked. A new agent of that name needs: mill compute token")
+    _show(mill, found)
+
+
+@command(app, "detach")
+def detach(
+    mill: Session,
+    name: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also while jobs run there: they are placed anew when their time is up.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Revoke its credential and forget it. Refused while jobs run there."""
+    mill.confirm(f"Detach compute {name}?", yes=yes)
+    computes.detach_compute(mill.api, name, force=force)
+    mill.out.note(f"Compute {name} is detached; its agent is told so, and ends.")
+
+
+@command(app, "test")
+def test(
+    mill: Session,
+    name: Name,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="How long its agent may take.")] = "2m",
+) -> None:
+    """Test it: the way to the server, the clock, the speed of lake and volumes, the GPUs."""
+    found = computes.run_compute_test(mill.api, name, timeout=parse_seconds(timeout))
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+    else:
+        columns: list[Column[Check]] = [
+            ("CHECK", lambda check: check.name),
+            ("STATE", lambda check: check.state),
+            ("FOUND", lambda check: check.message),
+        ]
+        mill.out.items(found.checks, columns, empty="The agent told nothing.")
+    failed = [check.name for check in found.checks if check.state == "failed"]
+    if failed:
+        raise MillError(f"Not well on compute {name!r}: {', '.join(failed)}.", hint="See what was found above.")
+
+
+def _show(mill: Session, found: Compute) -> None:
+    able = found.capabilities
+    mill.out.shape(
+        found,
+        [
+            ("compute", found.name),
+            ("kind", found.kind),
+            ("site", found.site),
+            ("driver", found.driver),
+            ("containers", able.containers if able else None),
+            ("limits", ("enforced" if able.limits_enforced else "accounted, not enforced") if able else None),
+            ("trust", "shared: one account for all projects" if able and able.shared_trust else None),
+            ("health", found.health),
+            ("cordoned", f"by {found.cordoned_by}" if found.cordoned else None),
+            ("version", found.version),
+            ("seen", found.seen_at),
+            ("running", found.running),
+            *(("node", _node_text(node)) for node in found.nodes),
+        ],
+    )
+
+
+def _node_text(node: Node) -> str:
+    parts = [f"{node.cpu_used}/{node.cpus} CPUs", _memory(node)]
+    parts += [f"{_gpus(node)} GPUs"] if node.gpus else []
+    parts += ["declared"] if node.declared else []
+    parts += [f"{key}={value}" for key, value in sorted(node.labels.items())]
+    return f"{node.name}: {', '.join(part for part in parts if part)}"
+
+
+def _jobs(compute: Compute) -> str:
+    return f"{compute.running or 'No'} job{'s' if compute.running != 1 else ''} running"
+
+
 def _nodes(compute: Compute) -> Sequence[Node | None]:
     return compute.nodes or [None]
-
-
-def _used(node: Node | None, used: str, total: str) -> Any:
-    return f"{getattr(node, used)}/{getattr(node, total)}" if node else None
 
 
 def _memory(node: Node | None) -> str | None:
@@ -58,8 +188,7 @@ def _total_memory(node: Node | None) -> Bytes | None:
     return Bytes(node.memory_bytes) if node else None
 
 
-def _gpus(node: Node | None) -> str | None:
+def _gpus(node: Node | None) -> Any:
     if node is None or not node.gpus:
         return None
-    declared = ", declared" if node.declared else ""
-    return f"{format_gpus(node.gpu_used_hundredths)}/{node.gpus} {node.gpu_model}{declared}".strip()
+    return f"{format_gpus(node.gpu_used_hundredths)}/{node.gpus} {node.gpu_model}".strip()

@@ -30,6 +30,7 @@ from millpond.errors import (
     by_code,
 )
 from millpond.model.address import is_local_host
+from millpond.trust import tls_context
 from millpond.wire.base import Page, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -83,7 +84,7 @@ class Api:
             timeout=timeout,
             transport=transport,
             mounts=_direct(self.base_url),
-            verify=not _is_plain(self.base_url),
+            verify=False if _is_plain(self.base_url) else tls_context(),
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
         )
 

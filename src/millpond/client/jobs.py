@@ -1,4 +1,4 @@
-"""Jobs, their logs and the computes they run on, over the API."""
+"""Jobs and their logs, over the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import Compute, Job, JobCreate, UsageSeries, Why
+from millpond.wire.work import Job, JobCreate, UsageSeries, Why
 
 _LOG_BYTES = 1 << 20
 # Between looks at a log or a job that has nothing new.
@@ -112,10 +112,6 @@ def wait_for_job(
         if found.state.is_finished or (deadline is not None and time.monotonic() >= deadline):
             return found
         sleep(POLL_SECONDS)
-
-
-def list_computes(api: Api) -> Iterator[Compute]:
-    return api.items("/computes", Compute)
 
 
 def job_path(project: str, job: str) -> str:

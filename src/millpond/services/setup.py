@@ -83,6 +83,7 @@ def agent_token(db: Database, kept: str | None, now: datetime) -> str:
             return kept
         agent = agents.find(tx, LOCAL) or _add_agent(tx, now)
         tokens.delete_named(tx, agent_id=agent.id, name=_AGENT_TOKEN)
+        agents.change(tx, agent.id, revoked_at=None)
         return add_token(tx, TokenKind.AGENT, name=_AGENT_TOKEN, now=now, agent_id=agent.id)[1]
 
 
@@ -140,7 +141,7 @@ def _add_agent(tx: Connection, now: datetime) -> Agent:
 
 
 def _works(token: Token | None, now: datetime) -> bool:
-    return token is not None and (token.expires_at is None or token.expires_at > now)
+    return token is not None and token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 
 def _any_administrator(tx: Connection) -> User:

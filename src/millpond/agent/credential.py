@@ -1,0 +1,130 @@
+"""The agent's own credential: made here, kept in its state directory, let in once by a join token."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from millpond.agent.backoff import Backoff
+from millpond.agent.spec import write_private
+from millpond.client.http import Api
+from millpond.errors import BadRequest, MillError, SetupError
+from millpond.model.compute import JOIN_PREFIX
+from millpond.wire.computes import Join, Joined
+
+log = logging.getLogger(__name__)
+
+FILE = "credential.json"
+# What a credential is called once the server has refused it: the next start needs a new join token.
+REFUSED = "credential.refused.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """`name` and `site` are empty until the server has let the agent in."""
+
+    secret: str
+    agent_id: str = ""
+    name: str = ""
+    site: str = ""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.secret.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the agent wants to be: its name (one that was chosen is not changed), its site, how it runs jobs."""
+
+    name: str
+    exact: bool
+    site: str | None
+    driver: str
+    version: str
+
+
+def load(state_dir: Path) -> Credential | None:
+    try:
+        return Credential(**json.loads((state_dir / FILE).read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise SetupError(
+            f"The credential in {state_dir / FILE} cannot be read: {error}.",
+            hint="Remove the file and start the agent with a new join token: it becomes a new compute.",
+        ) from error
+
+
+def obtain(
+    state_dir: Path, token: str | None, wish: Wish, api: Api, sleep: Callable[[float], None] = time.sleep
+) -> Credential:
+    """The credential of this state directory; the one a join token brings where there is none.
+
+    Waits for a server that is away. Raises the MillError of one that refuses.
+    """
+    known = load(state_dir)
+    if known is not None and known.agent_id:
+        _check_site(known, wish, state_dir)
+        return known
+    if token is None:
+        raise BadRequest(
+            f"This agent has no credential in {state_dir} yet.",
+            hint="Give it a join token with --token-file; make one with: mill compute token --site SITE",
+        )
+    if not token.startswith(JOIN_PREFIX):
+        return Credential(token)
+    credential = known or Credential(f"mill_{secrets.token_urlsafe(32)}")
+    # Before it is told to anybody: whatever happens to the answer, the same agent asks again.
+    _keep(state_dir, credential)
+    joined = _join(api, token, credential, wish, sleep)
+    credential = Credential(credential.secret, joined.agent_id, joined.name, joined.site)
+    _keep(state_dir, credential)
+    log.info("joined: compute=%s site=%s", joined.name, joined.site)
+    return credential
+
+
+def set_aside(state_dir: Path) -> None:
+    """The server does not know it any more: asking with it again would be of no use."""
+    if (state_dir / FILE).exists():
+        (state_dir / FILE).replace(state_dir / REFUSED)
+
+
+def _join(api: Api, token: str, credential: Credential, wish: Wish, sleep: Callable[[float], None]) -> Joined:
+    asked = Join(
+        token=token, credential_sha256=credential.sha256, version=wish.version, name=wish.name, exact=wish.exact,
+        site=wish.site, driver=wish.driver,
+    )  # fmt: skip
+    backoff = Backoff()
+    while True:
+        try:
+            return api.send("POST", "/agents/join", Joined, asked)
+        except MillError as error:
+            if not error.transient:
+                raise
+            log.warning("server away: %s", error.message)
+        sleep(backoff.next())
+
+
+def _keep(state_dir: Path, credential: Credential) -> None:
+    write_private(state_dir / FILE, json.dumps(asdict(credential)))
+    descriptor = os.open(state_dir, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_site(known: Credential, wish: Wish, state_dir: Path) -> None:
+    if wish.site is not None and known.site != wish.site:
+        raise BadRequest(
+            f"The agent in {state_dir} is compute {known.name!r} of site {known.site!r}, not of {wish.site!r}.",
+            hint="Leave --site out, or give an agent of another site a directory of its own with --state-dir.",
+        )

@@ -1,0 +1,97 @@
+"""Computes, the tokens with which their agents come in, and tests of them, over the API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from millpond.client.http import Api, segment
+from millpond.errors import Unavailable
+from millpond.wire.computes import ComputeTest, Drain, JoinToken, JoinTokenCreate, NewJoinToken
+from millpond.wire.work import Compute
+
+POLL_SECONDS = 0.3
+
+
+def list_computes(api: Api) -> Iterator[Compute]:
+    return api.items("/computes", Compute)
+
+
+def get_compute(api: Api, name: str) -> Compute:
+    return api.get(_path(name), Compute)
+
+
+def cordon_compute(api: Api, name: str) -> Compute:
+    return api.send("POST", f"{_path(name)}/cordon", Compute, idempotent=True)
+
+
+def uncordon_compute(api: Api, name: str) -> Compute:
+    return api.send("POST", f"{_path(name)}/uncordon", Compute, idempotent=True)
+
+
+def drain_compute(api: Api, name: str, *, stop: bool = False) -> Compute:
+    """Cordon it. Its jobs are let finish, or stopped: `wait_until_empty` tells when they have."""
+    return api.send("POST", f"{_path(name)}/drain", Compute, Drain(stop=stop), idempotent=True)
+
+
+def wait_until_empty(
+    api: Api,
+    name: str,
+    *,
+    timeout: float | None = None,
+    changed: Callable[[Compute], None] = lambda compute: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Compute:
+    """The compute once nothing runs there, or as it is when `timeout` seconds are over."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    seen: int | None = None
+    while True:
+        found = get_compute(api, name)
+        if found.running != seen:
+            changed(found)
+            seen = found.running
+        if not found.running or (deadline is not None and time.monotonic() >= deadline):
+            return found
+        sleep(POLL_SECONDS)
+
+
+def revoke_compute(api: Api, name: str) -> Compute:
+    return api.send("POST", f"{_path(name)}/revoke", Compute, idempotent=True)
+
+
+def detach_compute(api: Api, name: str, *, force: bool = False) -> None:
+    api.request("DELETE", _path(name), params={"force": force or None})
+
+
+def run_compute_test(
+    api: Api, name: str, *, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep
+) -> ComputeTest:
+    """What the agent found. Unavailable if it does not tell within `timeout` seconds."""
+    started = api.send("POST", f"{_path(name)}/tests", ComputeTest)
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        found = api.get(f"{_path(name)}/tests/{segment(started.id)}", ComputeTest)
+        if found.ended_at is not None:
+            return found
+        sleep(POLL_SECONDS)
+    raise Unavailable(
+        f"The agent of compute {name!r} did not tell within {timeout:.0f} s what it found.",
+        hint="Look at its log on its machine.",
+    )
+
+
+def create_join_token(api: Api, site: str, *, seconds: int = 3600) -> NewJoinToken:
+    """Lets one agent in at the site, once. The secret is told this once."""
+    return api.send("POST", "/join-tokens", NewJoinToken, JoinTokenCreate(site=site, seconds=seconds))
+
+
+def list_join_tokens(api: Api) -> Iterator[JoinToken]:
+    return api.items("/join-tokens", JoinToken)
+
+
+def revoke_join_token(api: Api, token: str) -> None:
+    api.request("DELETE", f"/join-tokens/{segment(token)}")
+
+
+def _path(name: str) -> str:
+    return f"/computes/{segment(name)}"

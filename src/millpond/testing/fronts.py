@@ -1,0 +1,104 @@
+"""What stands between agents and servers: a front that speaks TLS, and a proxy that only knows CONNECT.
+
+with tls_front(server_port, tmp_path) as front, connect_proxy({"files.test:443": front.port}) as proxy:
+    environment = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}"}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millpond.testing.website import make_certificate
+
+
+@dataclass
+class Front:
+    port: int
+    certificate: Path = Path()
+    # What a proxy was asked to connect to.
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def tls_front(server_port: int, directory: Path) -> Iterator[Front]:
+    """https in front of a server on this machine, with a certificate of an authority that nobody knows."""
+    certificate, key = make_certificate(directory)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    def serve(client: socket.socket) -> None:
+        with context.wrap_socket(client, server_side=True) as secured:
+            _relay(secured, socket.create_connection(("127.0.0.1", server_port)))
+
+    with _listening(serve) as port:
+        yield Front(port, certificate)
+
+
+@contextmanager
+def connect_proxy(places: Mapping[str, int]) -> Iterator[Front]:
+    """A proxy that knows where `host:port` lies on this machine, and refuses everything but CONNECT."""
+    proxy = Front(0)
+
+    def serve(client: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head and (data := client.recv(4096)):
+            head += data
+        method, target = head.decode().split()[:2]
+        proxy.asked.append(target)
+        if method != "CONNECT" or target not in places:
+            client.sendall(b"HTTP/1.1 403 Forbidden\r\n\r\n")
+            return
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        _relay(client, socket.create_connection(("127.0.0.1", places[target])))
+
+    with _listening(serve) as port:
+        proxy.port = port
+        yield proxy
+
+
+@contextmanager
+def _listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def one(client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError):
+            serve(client)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):  # closed: the end
+            while True:
+                client, _ = listening.accept()
+                threading.Thread(target=one, args=(client,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+
+
+def _relay(a: socket.socket, b: socket.socket) -> None:
+    """Both directions, until either side ends."""
+
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+        for one in (source, target):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    with b:
+        back = threading.Thread(target=copy, args=(b, a), daemon=True)
+        back.start()
+        copy(a, b)
+        back.join()

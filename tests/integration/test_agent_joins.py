@@ -1,0 +1,185 @@
+"""Agents that come in with a join token: once, with a credential of their own, through TLS and proxies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from millpond.model.people import SYSTEM
+from millpond.services import sites
+from millpond.testing.builders_work import add_agent
+from millpond.testing.fronts import connect_proxy, tls_front
+from millpond.testing.server import RunningServer, running_server
+from millpond.testing.waiting import wait_until
+from millpond.wire.agent import PROTOCOL_HEADER
+
+SITE = "lab"
+
+
+class Lab:
+    def __init__(self, root: Path, server: RunningServer) -> None:
+        self.root, self.server, self.admin = root, server, server.admin
+        sites.create(server.deps, SYSTEM, SITE)
+
+    def token(self, name: str = "token", **asked: object) -> Path:
+        made = self.admin.post("/join-tokens", json={"site": SITE, **asked})
+        assert made.status_code == 201, made.text
+        file = self.root / name
+        file.write_text(made.json()["secret"] + "\n")
+        file.chmod(0o600)
+        return file
+
+    @contextmanager
+    def agent(
+        self, *options: str, state: str = "state", url: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        command = [sys.executable, "-m", "millpond", "agent", "--server", url or self.server.url]
+        command += ["--state-dir", str(self.root / state), *options]
+        environment = {**os.environ, **(env or {})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+                process.communicate()
+
+    def refused(self, *options: str, state: str = "state") -> tuple[int, str]:
+        with self.agent(*options, state=state) as process:
+            _, errors = process.communicate(timeout=20)
+            return process.returncode, errors
+
+    def computes(self) -> dict[str, dict[str, object]]:
+        return {one["name"]: one for one in self.admin.get("/computes").json()["items"]}
+
+    def wait_for(self, name: str, health: str = "ok") -> dict[str, object]:
+        wait_until(lambda: self.computes().get(name, {}).get("health") == health, what=f"{name} {health}", within=20)
+        return self.computes()[name]
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with running_server(tmp_path / "data") as server:
+        yield Lab(tmp_path, server)
+
+
+def test_a_token_lets_one_agent_in_once_and_its_credential_stays(lab: Lab) -> None:
+    token = lab.token()
+    told = ["--node", "Rack_7", "--gpus", "2", "--cpus", "64", "--memory", "1TB", "--label", "rack=7"]
+    with lab.agent("--token-file", str(token), "--site", SITE, *told):
+        found = lab.wait_for("rack_7")
+    assert (found["site"], found["gpus"], found["cpus"], found["declared"]) == (SITE, 2, 64, True)
+    assert found["capabilities"] == {"containers": False, "limits_enforced": False, "shared_trust": True}
+    (node,) = found["nodes"]  # type: ignore[misc]
+    assert (node["name"], node["labels"], node["declared"]) == ("Rack_7", {"rack": "7"}, True)
+    kept = lab.root / "state/credential.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert token.read_text().strip() not in kept.read_text()
+    # Again, without the token: the same compute.
+    token.rename(lab.root / "used")
+    with lab.agent("--token-file", str(token)):
+        wait_until(lambda: lab.computes()["rack_7"]["declared"] is False, what="the second start", within=20)
+    assert list(lab.computes()) == ["rack_7"]
+    # An empty disk is a new agent, and needs a token of its own.
+    code, words = lab.refused("--token-file", str(lab.root / "used"), state="another")
+    assert code == 4 and "was used already" in words
+    listed = lab.admin.get("/join-tokens")
+    assert [(one["compute"], one["used_at"] is not None) for one in listed.json()["items"]] == [("rack_7", True)]
+    assert "mill_" not in listed.text
+
+
+def test_several_agents_of_one_machine_get_names_of_their_own(lab: Lab) -> None:
+    first, second, third = (lab.token(f"token{n}") for n in range(3))
+    with lab.agent("--token-file", str(first), "--node", "gpu", state="a"):
+        lab.wait_for("gpu")
+        code, words = lab.refused("--token-file", str(second), "--node", "gpu", state="b")
+        assert code == 5 and "There is a compute 'gpu' already" in words and "--node" in words
+        with lab.agent("--token-file", str(second), "--node", "gpu-b", state="b"):
+            lab.wait_for("gpu-b")
+    code, words = lab.refused("--token-file", str(third), "--site", "elsewhere", state="c")
+    assert code == 2 and f"is for the site '{SITE}'" in words
+
+
+def test_a_revoked_credential_ends_the_agent_with_words(lab: Lab) -> None:
+    with lab.agent("--token-file", str(lab.token()), "--node", "gone") as agent:
+        lab.wait_for("gone")
+        assert lab.admin.post("/computes/gone/revoke").json()["health"] == "revoked"
+        _, errors = agent.communicate(timeout=20)
+    assert agent.returncode == 4
+    assert "the server refuses this agent: The credential 'compute gone' was revoked at" in errors
+    assert errors.count("revoked") == 1, "said once, and nothing is asked again"
+    # It does not come back by itself; with a new token, as a new agent in the place of the old one.
+    code, words = lab.refused("--token-file", str(lab.root / "token"), "--node", "gone")
+    assert code == 4 and "was used already" in words
+    with lab.agent("--token-file", str(lab.token("new")), "--node", "gone"):
+        assert lab.wait_for("gone")["revoked_at"] is None
+
+
+def test_through_tls_of_ones_own_authority_and_a_proxy(lab: Lab) -> None:
+    port = int(lab.server.url.rpartition(":")[2])
+    url = "https://files.test"
+    with tls_front(port, lab.root) as front, connect_proxy({"files.test:443": front.port}) as proxy:
+        through = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "127.0.0.1"}
+        token = ["--token-file", str(lab.token()), "--node", "far"]
+        with lab.agent(*token, url=url, env=through) as agent:
+            line = ""
+            while "CERTIFICATE_VERIFY_FAILED" not in line:
+                assert agent.stderr is not None
+                line = agent.stderr.readline()
+                assert line, "it ended instead of saying what is wrong"
+        with lab.agent(*token, "--ca-file", str(front.certificate), url=url, env=through):
+            lab.wait_for("far")
+            # The lake is reached the same way: everything a test of the compute does goes through the proxy.
+            started = lab.admin.post("/computes/far/tests").json()
+            path = f"/computes/far/tests/{started['id']}"
+            checks = wait_until(lambda: lab.admin.get(path).json()["checks"], what="the test", within=30)
+    assert {check["name"]: check["state"] for check in checks} == {
+        "server": "ok", "clock": "ok", "lake write": "ok", "lake read": "ok", "gpus": "skipped",
+    }  # fmt: skip
+    assert set(proxy.asked) == {"files.test:443"}
+    assert not list(lab.server.deps.store.list("doctor/")), "what was written for the test is removed"
+
+
+def test_an_agent_of_another_version_is_told_so(lab: Lab) -> None:
+    newer = lab.server.client(add_agent(lab.server.deps.db).token)
+    for path in ("/agents/join", "/agents/sync"):
+        answer = newer.post(path, json={"what": "nobody knows"}, headers={PROTOCOL_HEADER: "99"})
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+        assert "speaks version 99 of the protocol, this server version 1" in answer.json()["detail"]
+
+
+def join(client: httpx.Client, token: Path, secret: str, **more: object) -> httpx.Response:
+    body = {
+        "token": token.read_text().strip(), "credential_sha256": hashlib.sha256(secret.encode()).hexdigest(),
+        "version": "1", "name": "quick", **more,
+    }  # fmt: skip
+    return client.post("/agents/join", json=body)
+
+
+def test_an_answer_that_was_lost_is_given_again(lab: Lab) -> None:
+    nobody, token = lab.server.client(), lab.token()
+    first, again = join(nobody, token, "mill_mine"), join(nobody, token, "mill_mine")
+    assert first.status_code == 200 and first.json() == again.json()
+    other = join(nobody, token, "mill_another")
+    assert (other.status_code, other.json()["code"]) == (401, "not_signed_in")
+    assert [one["name"] for one in lab.admin.get("/computes").json()["items"]] == ["quick"]
+
+
+def test_tokens_are_taken_back(lab: Lab) -> None:
+    nobody = lab.server.client()
+    back = lab.token("back")
+    listed = lab.admin.get("/join-tokens").json()["items"]
+    for one in listed:
+        assert lab.admin.delete(f"/join-tokens/{one['id']}").status_code == 204
+    refused = join(nobody, back, "mill_b").json()
+    assert refused["code"] == "not_signed_in" and "taken back" in refused["detail"]
+    assert lab.admin.post("/join-tokens", json={"site": SITE, "seconds": 10**9}).status_code == 422
+    assert json.loads(lab.admin.get("/audit").text)["items"][0]["action"] == "join_token.revoke"
