@@ -46,8 +46,9 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
             tx, limit=_LOOKED_AT, used_before=now - at_rest, promised_before=now - _GOES_ON, wanted=wanted
         )
     deps.check_soon.difference_update(wanted - {pack.id for pack in found})
-    new = (pack for pack in found if pack.id not in deps.found_good | wanted or is_sealed(deps, pack))
-    waiting = [*(pack for pack in found if pack.id in wanted), *new][:limit]
+    waiting = [pack for pack in found if pack.id in wanted]
+    waiting += [pack for pack in found if pack.id not in wanted and _is_due(deps, pack)]
+    waiting = waiting[:limit]
     for pack in waiting:
         if pack.id in wanted:
             secure(deps, [pack])
@@ -57,6 +58,11 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
     if len(waiting) == limit:
         deps.events.wake("verify")  # there may be more
     return len(waiting)
+
+
+def _is_due(deps: Deps, pack: Pack) -> bool:
+    """What was found good is read once more, when nothing can change it any more."""
+    return pack.id not in deps.found_good or is_sealed(deps, pack)
 
 
 def is_sealed(deps: Deps, pack: Pack) -> bool:
