@@ -67,7 +67,7 @@ def test_the_volume_is_chosen_near_the_compute_and_what_it_saves_is_counted(mill
     summary = mill.ok("cache", "summary", "--json").json
     assert (summary["total"]["hits"], summary["total"]["misses"]) == (1, 1)
     assert summary["total"]["saved_bytes"] == 3_000_000
-    assert "1 hits, 1 misses (50 %), 3.0 MB" in mill.ok("cache", "summary").out
+    assert "1 hit, 1 miss (50 %), 3.0 MB" in mill.ok("cache", "summary").out
 
     usage = mill.ok("volume", "usage", volume, "--json").json
     assert [one["source"] for one in usage["bandwidth"]] == ["lake"]

@@ -34,7 +34,7 @@ class Scenario:
 
 SCENARIOS = [
     Scenario("no volumes", (), ()),
-    Scenario("the only one", (a("x"),), ("x",), ("x can take it", "100.0 GB are free there")),
+    Scenario("the only one", (a("x"),), ("x",), ("x is the volume for it", "100.0 GB are free there")),
     Scenario("the most room", (a("x"), a("y", free_bytes=200 * GB)), ("y", "x"), ("y was chosen of 2 volumes",)),
     Scenario("equal: by name", (a("y"), a("x")), ("x", "y")),
     Scenario(

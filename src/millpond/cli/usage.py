@@ -76,7 +76,9 @@ def uses_text(uses: CacheUses) -> str:
     if uses.hit_rate is None:
         return "nothing was asked for"
     saved = f"{format_bytes(uses.saved_bytes)} and {format_seconds(uses.saved_seconds)} saved"
-    return f"{uses.hits} hits, {uses.misses} misses ({100 * uses.hit_rate:.0f} %), {saved}"
+    hits = f"{uses.hits} {'hit' if uses.hits == 1 else 'hits'}"
+    misses = f"{uses.misses} {'miss' if uses.misses == 1 else 'misses'}"
+    return f"{hits}, {misses} ({100 * uses.hit_rate:.0f} %), {saved}"
 
 
 def _fill(fill: RunningFill) -> str:

@@ -91,7 +91,8 @@ def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, float, float, i
 def _why(ranked: Sequence[Candidate]) -> tuple[str, ...]:
     """What speaks for the first."""
     best = ranked[0]
-    reasons = [f"{best.name} was chosen of {len(ranked)} volumes" if len(ranked) > 1 else f"{best.name} can take it"]
+    others = ranked[1:]
+    reasons = [f"{best.name} was chosen of {len(ranked)} volumes" if others else f"{best.name} is the volume for it"]
     if best.serves is not None:
         reasons.append(f"near: {best.serves.reason}")
     if best.is_there:
