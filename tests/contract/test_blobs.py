@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from pathlib import Path
 from uuid import uuid4
+from zlib import crc32
 
 import pytest
 import urllib3
 
+from millpond.blobs.checked_puts import CheckedPuts
 from millpond.blobs.local import LocalStore
 from millpond.blobs.location import open_store
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.retry import RetryingStore
-from millpond.blobs.store import BlobStore
+from millpond.blobs.sigv4 import Keys
+from millpond.blobs.store import CRC32_HEADER, BlobStore
 from millpond.testing import azurite as azurite_server
 from millpond.testing.azurite import Azurite
 from millpond.testing.blobs import BlobStoreContract
@@ -39,8 +43,14 @@ class TestRetrying(BlobStoreContract):
         return RetryingStore(MemoryStore())
 
 
+def crc32_of(body: bytes) -> str:
+    return b64encode(crc32(body).to_bytes(4, "big")).decode()
+
+
 class SignedUrlContract(BlobStoreContract):
     """Stores that sign URLs of their own."""
+
+    checks_crc32 = False
 
     def test_signed_urls_work_without_credentials(self, store: BlobStore) -> None:
         pool = urllib3.PoolManager(retries=False)
@@ -50,8 +60,22 @@ class SignedUrlContract(BlobStoreContract):
         assert (answer.headers["Content-Range"], answer.data) == ("bytes 1-2/4", b"12")
         pool.clear()
 
+    def test_a_put_is_signed_for_a_checksum_only_where_the_store_refuses_others(self, store: BlobStore) -> None:
+        signed = store.sign_checked("a/b", 60, crc32_of(b"0123"))
+        assert (signed is not None) == self.checks_crc32
+        assert list(store.list()) == [], "finding it out leaves nothing behind"
+        if signed is not None:
+            pool = urllib3.PoolManager(retries=False)
+            damaged = pool.request("PUT", signed.url, body=b"0124", headers=dict(signed.headers))
+            assert (damaged.status, b"BadDigest" in damaged.data, store.head("a/b")) == (400, True, None)
+            assert pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers)).status == 200
+            assert store.get("a/b") == b"0123"
+            pool.clear()
+
 
 class TestSeaweed(SignedUrlContract):
+    checks_crc32 = True
+
     @pytest.fixture
     def store(self, seaweed: Seaweed) -> BlobStore:
         return open_store(seaweed.url(uuid4().hex), environment=CREDENTIALS)
@@ -63,6 +87,20 @@ class TestRclone(SignedUrlContract):
     @pytest.fixture
     def store(self, rclone: Rclone) -> BlobStore:
         return open_store(rclone.url(uuid4().hex), environment=CREDENTIALS)
+
+    def test_the_checksum_is_part_of_what_is_signed(self, rclone: Rclone) -> None:
+        """rclone does not check the body, but it checks signatures, which SeaweedFS without identities does not."""
+        keys = Keys(CREDENTIALS["AWS_ACCESS_KEY_ID"], CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
+        url = f"{rclone.endpoint}/{rclone.bucket}/{uuid4().hex}"
+        signed = CheckedPuts(keys, "us-east-1").sign(url, crc32_of(b"0123"), 60)
+        pool = urllib3.PoolManager(retries=False)
+        for headers, status in (
+            ({CRC32_HEADER: crc32_of(b"0124")}, 403),
+            ({}, 403),
+            (dict(signed.headers), 200),
+        ):
+            assert pool.request("PUT", signed.url, body=b"0123", headers=headers).status == status
+        pool.clear()
 
 
 @pytest.mark.long

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
+from hashlib import md5
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
+from zlib import crc32
 
 import httpx
 import pytest
@@ -15,7 +18,7 @@ import pytest
 from millpond.blobs.local import LocalStore
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
-from millpond.blobs.store import BlobStore
+from millpond.blobs.store import CRC32_HEADER, BlobStore
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import pack_page, unpack_page
 from millpond.model.people import Role
@@ -216,6 +219,27 @@ def test_an_object_is_created_once(local: RunningServer) -> None:
         assert (part.status_code, part.content) == (206, b"234")
         assert http.head(read).headers["content-length"] == "10"
         assert http.get(read, headers={"Range": "bytes=20-30"}).status_code == 416
+
+
+def test_damaged_bytes_are_refused(local: RunningServer) -> None:
+    url = signed(local, "PUT")
+    with httpx.Client(trust_env=False) as http:
+        for header, checksum in (
+            ("Content-MD5", b64encode(md5(b"0123").digest())),
+            (CRC32_HEADER, b64encode(crc32(b"0123").to_bytes(4, "big"))),
+        ):
+            answer = http.put(url, content=b"0124", headers={header: checksum.decode()})
+            assert (answer.status_code, "BadDigest" in answer.text) == (400, True)
+            assert http.put(url, content=b"0123", headers={header: checksum.decode()}).status_code in (200, 201)
+
+
+def test_slots_name_the_checksum_of_their_pack(local: RunningServer) -> None:
+    upload = local.admin.post("/projects/default/uploads", json={}).json()["id"]
+    path = f"/projects/default/uploads/{upload}/packs"
+    slots = local.admin.post(path, json={"count": 2, "crc32": ["AAAAAA==", "AAAAAQ=="]}).json()["slots"]
+    assert [slot["headers"] for slot in slots] == [{CRC32_HEADER: "AAAAAA=="}, {CRC32_HEADER: "AAAAAQ=="}]
+    for wrong in (["AAAAAA=="], ["AAAAAA==", "no checksum"], ["AAAAAA==", "AAAAAR=="]):
+        assert local.admin.post(path, json={"count": 2, "crc32": wrong}).status_code == 400
 
 
 def test_a_url_does_only_what_it_was_signed_for(local: RunningServer) -> None:

@@ -8,10 +8,11 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from millpond.blobs.signing import LocalSigner
-from millpond.blobs.store import BlobInfo, Buffer, SignedUrl, check_key, check_prefix
+from millpond.blobs.store import CRC32_HEADER, BlobInfo, Buffer, SignedUrl, check_key, check_prefix
 from millpond.errors import BadRequest, Conflict, DiskFull, Forbidden, NotFound, SetupError, StoreUnavailable
 
 # Keys never have a part that begins with a dot, so unfinished objects cannot be mistaken for finished ones.
@@ -83,6 +84,9 @@ class LocalStore:
         if self._signer is None:
             raise SetupError("This store has no secret to sign URLs with.")
         return self._signer.sign(method, key, seconds)
+
+    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
+        return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32})
 
 
 def _read_exactly(descriptor: int, count: int, key: str) -> bytes:

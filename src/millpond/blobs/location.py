@@ -13,11 +13,13 @@ from urllib.request import url2pathname
 
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from millpond.blobs.checked_puts import CheckedPuts
 from millpond.blobs.local import LocalStore
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.objects import ObjectStore
 from millpond.blobs.retry import RetryingStore
 from millpond.blobs.signing import LocalSigner
+from millpond.blobs.sigv4 import Keys
 from millpond.blobs.store import BlobStore
 from millpond.errors import BadRequest, MillError, SetupError
 from millpond.model.address import is_local_host
@@ -98,8 +100,15 @@ def _open_s3(location: Location, environment: Mapping[str, str]) -> ObjectStore:
             client_options=_client_options(endpoint, environment),
             retry_config=_NO_RETRY,
             **credentials,  # type: ignore[arg-type]  # the keys of S3Config
-        )
+        ),
+        checked_puts=_checked_puts(credentials, region),
     )
+
+
+def _checked_puts(credentials: Mapping[str, str], region: str) -> CheckedPuts | None:
+    """Not where the machine itself gets keys that change from time to time: those are obstore's business."""
+    key_id, secret, token = (credentials.get(name) for name in _SECRETS)
+    return CheckedPuts(Keys(key_id, secret, token), region) if key_id and secret else None
 
 
 def _open_gcs(location: Location, environment: Mapping[str, str]) -> ObjectStore:

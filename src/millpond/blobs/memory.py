@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 from millpond.blobs.signing import LocalSigner
-from millpond.blobs.store import BlobInfo, Buffer, SignedUrl, check_key, check_prefix
+from millpond.blobs.store import CRC32_HEADER, BlobInfo, Buffer, SignedUrl, check_key, check_prefix
 from millpond.errors import BadRequest, Conflict, NotFound, SetupError
 
 
@@ -60,3 +61,6 @@ class MemoryStore:
         if self._signer is None:
             raise SetupError("This store has no secret to sign URLs with.")
         return self._signer.sign(method, key, seconds)
+
+    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
+        return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32})

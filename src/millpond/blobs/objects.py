@@ -11,10 +11,13 @@ import obstore
 from obstore import exceptions as foreign
 from obstore.store import AzureStore, GCSStore, S3Store
 
+from millpond.blobs.checked_puts import CheckedPuts
 from millpond.blobs.store import BlobInfo, Buffer, SignedUrl, check_key, check_prefix
 from millpond.errors import BadRequest, Conflict, Forbidden, NotFound, StoreUnavailable
 
 _LIST_BATCH = 1000
+# Where it is tried what the store checks.
+_TRIAL = "checks/crc32"
 
 
 class ObjectStore:
@@ -23,9 +26,15 @@ class ObjectStore:
     # A signed URL does not oblige its holder to send the condition.
     signed_puts_only_create = False
 
-    def __init__(self, store: S3Store | GCSStore | AzureStore, put_headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        store: S3Store | GCSStore | AzureStore,
+        put_headers: Mapping[str, str] | None = None,
+        checked_puts: CheckedPuts | None = None,
+    ) -> None:
         self._store = store
         self._put_headers = dict(put_headers or {})
+        self._checked_puts = checked_puts
 
     def get(self, key: str) -> bytes:
         with _translated(key):
@@ -77,6 +86,15 @@ class ObjectStore:
         with _translated(key):
             url = obstore.sign(self._store, cast(Any, method), check_key(key), timedelta(seconds=seconds))
         return SignedUrl(method=method, url=url, headers=self._put_headers if method == "PUT" else {})
+
+    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
+        checked = self._checked_puts
+        if checked is not None and checked.works is None and not checked.find_out(self._bare_url(_TRIAL)):
+            self.delete(_TRIAL)
+        return checked.sign(self._bare_url(key), crc32, seconds) if checked is not None and checked.works else None
+
+    def _bare_url(self, key: str) -> str:
+        return self.sign("PUT", key, 1).url.partition("?")[0]
 
     def _part(self, key: str, start: int, end: int) -> bytes:
         try:

@@ -11,6 +11,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 _EMPTY = hashlib.sha256(b"").hexdigest()
@@ -49,21 +50,30 @@ def signed_headers(method: str, url: str, query: Query, *, keys: Keys, region: s
     return {**{name: text for name, text in headers.items() if name != "host"}, "Authorization": value}
 
 
-def signed_url(url: str, *, keys: Keys, region: str, now: datetime, seconds: int) -> str:
-    """A GET that anybody may make for so many seconds."""
+def signed_url(
+    url: str,
+    *,
+    keys: Keys,
+    region: str,
+    now: datetime,
+    seconds: int,
+    method: str = "GET",
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """A request that anybody may make for so many seconds, if they send these headers (names in lower case)."""
     parts = urlsplit(url)
     stamp = _stamp(now)
+    signed = {"host": parts.netloc, **headers}
     query = [
         ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
         ("X-Amz-Credential", f"{keys.id}/{_scope(stamp, region)}"),
         ("X-Amz-Date", stamp),
         ("X-Amz-Expires", str(seconds)),
-        ("X-Amz-SignedHeaders", "host"),
+        ("X-Amz-SignedHeaders", ";".join(sorted(signed))),
     ]
     if keys.session_token:
         query.append(("X-Amz-Security-Token", keys.session_token))
-    headers = {"host": parts.netloc}
-    _, signature = _signature("GET", parts.path, query, headers, _UNSIGNED, keys=keys, region=region, stamp=stamp)
+    _, signature = _signature(method, parts.path, query, signed, _UNSIGNED, keys=keys, region=region, stamp=stamp)
     return f"{url}?{encode_query(query)}&X-Amz-Signature={signature}"
 
 

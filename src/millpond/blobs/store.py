@@ -14,6 +14,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 _PART = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_PART}(?:/{_PART})*")
 MAX_KEY = 512
+# S3's name for the checksum of a body, in base64; the server's own URLs take it, too.
+CRC32_HEADER = "x-amz-checksum-crc32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,13 @@ class BlobStore(Protocol):
 
     def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
         """A GET or PUT of `key` for someone without credentials. A URL beginning with `/` is the server's own."""
+        ...
+
+    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
+        """A PUT that is refused unless the body has this CRC-32 (in base64), sent as CRC32_HEADER.
+
+        None where the store does not check it: every store checks Content-MD5.
+        """
         ...
 
 

@@ -69,6 +69,11 @@ class Meter:
     def seconds(self) -> float:
         return self._clock() - self._began
 
+    @property
+    def first_look(self) -> float:
+        """How many seconds pass before anybody sees anything."""
+        return 0.5 if self._live else 0.9 * PLAIN_SECONDS
+
 
 def _live_line(out: Output) -> Progress:
     # Imported by those who have a terminal to draw on: it takes longer than many a command.
@@ -85,15 +90,21 @@ def _live_line(out: Output) -> Progress:
     )
 
 
-def tell(meter: Meter) -> transfer.Progress:
+class Told:
     """What a transfer calls to tell `meter` how far it is."""
 
-    def moved(now: transfer.Moved) -> None:
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self.first_look = meter.first_look
+
+    def __call__(self, now: transfer.Moved, /) -> None:
         # The bytes of a large file count when all of it is read, those sent at once: the greater one moves.
         done = min(max(now.bytes, now.sent), now.bytes_total)
-        meter.update(done=done, total=now.bytes_total, files=now.files, total_files=now.files_total)
+        self._meter.update(done=done, total=now.bytes_total, files=now.files, total_files=now.files_total)
 
-    return moved
+
+def tell(meter: Meter) -> transfer.Progress:
+    return Told(meter)
 
 
 def progress_words(done: int, total: int, files: int, total_files: int, elapsed: float) -> str:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeVar
 from urllib.parse import urljoin
 
-from millpond.blobs.store import Buffer
+from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
 from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
@@ -59,6 +59,7 @@ class ApiUploader:
         self._lock = threading.Lock()
         self._id: str | None = None
         self._slots: deque[tuple[Slot, float]] = deque()
+        self._checks_crc32 = True  # until slots come without it
 
     @property
     def id(self) -> str:
@@ -76,9 +77,14 @@ class ApiUploader:
             answers.extend(byte != 0 for byte in response.content)
         return answers
 
-    def pack_slots(self, count: int) -> list[Slot]:
-        """Slots are asked for a few ahead of need, so that sending a pack does not wait for one."""
+    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+        """Where the store checks nothing but MD5, slots are asked for a few ahead of need."""
         path = f"{self._path}/packs"
+        if crc32 and self._checks_crc32:
+            request = PackSlotsRequest(count=count, crc32=list(crc32))
+            slots = _taken(self._api.send("POST", path, Slots, request, idempotent=True))
+            self._checks_crc32 = all(CRC32_HEADER in slot.headers for slot in slots)
+            return slots
         with self._lock:
             oldest = self._clock() - URL_SECONDS
             while self._slots and self._slots[0][1] < oldest:

@@ -18,7 +18,7 @@ import urllib3
 from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
-from millpond.blobs.store import Buffer
+from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
 from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
@@ -68,8 +68,10 @@ class DataPlane:
 
     def put(self, url: str, data: Buffer, headers: Mapping[str, str] | None = None) -> None:
         """Sent with a checksum: a store refuses bytes that were damaged on the way, and they are sent again."""
-        checksum = b64encode(md5(data, usedforsecurity=False).digest()).decode()
-        self._request("PUT", url, data, {"Content-MD5": checksum, **(headers or {})}, 200)
+        sent = dict(headers or {})
+        if CRC32_HEADER not in sent:
+            sent["Content-MD5"] = b64encode(md5(data, usedforsecurity=False).digest()).decode()
+        self._request("PUT", url, data, sent, 200)
 
     def close(self) -> None:
         for pool in self._pools.values():

@@ -5,9 +5,11 @@ The server is told of written packs beside the sending of the next ones: what it
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from zlib import crc32
 
 from millpond.blobs.store import Buffer
 from millpond.errors import Forbidden
@@ -118,11 +120,12 @@ class Packer:
         self._buffers.append(writer.buffer)
 
     def _put_bytes(self, pack: memoryview) -> None:
-        slot = self.uploader.pack_slots(1)[0]
+        checksum = [b64encode(crc32(pack).to_bytes(4, "big")).decode()]
+        slot = self.uploader.pack_slots(1, checksum)[0]
         try:
             self.uploader.put(slot, pack)
         except Forbidden:  # it took longer to get here than the slot lives
-            slot = self.uploader.pack_slots(1)[0]
+            slot = self.uploader.pack_slots(1, checksum)[0]
             self.uploader.put(slot, pack)
         self._meter.add(sent=len(pack))
         self._written.append((slot.id, len(pack)))

@@ -36,7 +36,6 @@ _BATCH_FILES = 128
 _BATCH_BYTES = 4 << 20
 _BATCHES_AHEAD = 2 * _READERS
 _ASK_PAGES = 500
-_COUNT_AFTER_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,8 @@ def _counting(root: Path, options: PushOptions, meter: Meter) -> Iterator[thread
     stop = threading.Event()
 
     def count() -> None:
-        # A tree that is unchanged is done before its files are counted.
-        if stop.wait(_COUNT_AFTER_SECONDS):
+        # Counting takes as long as finding: what is done before anybody looks is not counted.
+        if stop.wait(meter.first_look):
             return
         files = size = 0
         for found in options.scan(root):

@@ -29,7 +29,9 @@ class Uploader(Protocol):
         """For each digest, whether its blob must be sent: it is neither in the project nor in this upload."""
         ...
 
-    def pack_slots(self, count: int) -> list[Slot]: ...
+    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+        """`crc32` are those of the packs, one for each: where the store checks them, slots have headers that say so."""
+        ...
 
     def put(self, slot: Slot, data: Buffer) -> None:
         """Forbidden if the slot has expired: the caller then asks for a new one."""
@@ -91,6 +93,8 @@ class Moved:
 
 
 class Progress(Protocol):
+    """May have an attribute `first_look`: how many seconds pass before anybody sees what it is told."""
+
     def __call__(self, moved: Moved, /) -> None:
         """Called often, from any thread, but never by two at once. Must return quickly."""
         ...
@@ -103,6 +107,7 @@ class Meter:
         self, progress: Progress | None, interval: float = 0.05, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.watched = progress is not None
+        self.first_look = float(getattr(progress, "first_look", 0.5))
         self._progress = progress
         self._interval = interval
         self._clock = clock

@@ -28,7 +28,7 @@ class ServerUploader:
             known = blobs.known(tx, self.upload.project_id, digests, owner=self.upload.owner)
         return [digest not in known for digest in digests]
 
-    def pack_slots(self, count: int) -> list[Slot]:
+    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
         ids = [new_pack_id() for _ in range(count)]
         now = self._deps.clock.now()
         with self._deps.db.write() as tx:

@@ -6,9 +6,11 @@ it has been checked (services/verify.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from itertools import zip_longest
 
 from sqlalchemy import Connection
 
@@ -28,6 +30,7 @@ from millpond.wire import data as wire
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
 _JOB = "placement:"
+_CRC32 = re.compile(r"[A-Za-z0-9+/]{5}[AQgw]==")
 
 
 def owner_of(actor: Actor) -> str:
@@ -75,15 +78,23 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     return bytes(digest not in known for digest in asked)
 
 
-def pack_slots(deps: Deps, upload: Upload, count: int) -> list[wire.Slot]:
-    """Places for `count` new packs. Their ids are ours, so no two uploads ever share one."""
+def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = ()) -> list[wire.Slot]:
+    """Places for `count` new packs. Their ids are ours, so no two uploads ever share one.
+
+    `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it.
+    """
+    if checksums and (len(checksums) != count or not all(map(_CRC32.fullmatch, checksums))):
+        raise BadRequest("Give one CRC-32 for each pack: four bytes in base64.")
     now = deps.clock.now()
     ids = [new_pack_id() for _ in range(count)]
     with deps.db.write() as tx:
         uploads.promise_packs(tx, upload, ids, now=now)
         uploads.touch(tx, upload.id, now)
     keys = ProjectKeys(upload.project_id)
-    return [_slot(deps, pack_id, keys.pack(pack_id), now) for pack_id in ids]
+    return [
+        _slot(deps, pack_id, keys.pack(pack_id), now, checksum)
+        for pack_id, checksum in zip_longest(ids, checksums, fillvalue="")
+    ]
 
 
 def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire.Slot]:
@@ -170,9 +181,10 @@ def _read(deps: Deps, upload: Upload, item: wire.PackWritten) -> list[BlobPlace]
     return read_index(item.id, item.size, lambda start, end: deps.store.get_range(key, start, end))
 
 
-def _slot(deps: Deps, identifier: str, key: str, now: datetime) -> wire.Slot:
+def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str) -> wire.Slot:
     seconds = deps.settings.url_seconds
-    signed = deps.store.sign("PUT", key, seconds)
+    checked = deps.store.sign_checked(key, seconds, checksum) if checksum else None
+    signed = checked or deps.store.sign("PUT", key, seconds)
     expires = now + timedelta(seconds=seconds)
     return wire.Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
 

@@ -202,6 +202,8 @@ class Slot(Response):
 
 class PackSlotsRequest(Request):
     count: int = Field(ge=1, le=64)
+    # Of each pack, in base64: where the store checks it, the slot's URL takes these bytes alone.
+    crc32: list[str] = Field(default_factory=list, max_length=64)
 
 
 class Slots(Response):

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from millpond.blobs.store import CRC32_HEADER
 from millpond.client import transfer
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader, ApiUploader
@@ -117,6 +118,35 @@ def test_slots_come_ahead_of_need_and_are_not_used_when_old(api: Api, server: Fa
         clock.now = transfer.URL_SECONDS + 1
         uploader.pack_slots(1)
     assert len(server.calls("POST", ".*/packs")) == 2
+
+
+def test_a_pack_is_sent_with_the_checksum_its_slot_was_signed_for(api: Api, server: FakeServer, lake: Lake) -> None:
+    def slots(received: Received) -> dict[str, object]:
+        given = lake._slots([f"pack-{checksum}" for checksum in received.json["crc32"]])["slots"]
+        assert isinstance(given, list)
+        for slot, checksum in zip(given, received.json["crc32"], strict=True):
+            slot["headers"] = {CRC32_HEADER: checksum}
+        return {"slots": given}
+
+    server.on("POST", ".*/uploads/u1/packs", slots)
+    with ApiUploader(api, "vision") as uploader:
+        for checksum in ("AAAAAA==", "AAAAAQ=="):
+            uploader.put(uploader.pack_slots(1, [checksum])[0], b"pack")
+    sent = [call.headers for call in server.calls("PUT", "/lake/.*")]
+    assert [(headers[CRC32_HEADER], "content-md5" in headers) for headers in sent] == [
+        ("AAAAAA==", False),
+        ("AAAAAQ==", False),
+    ]
+
+
+def test_where_the_store_does_not_check_it_slots_come_ahead_and_packs_go_with_md5(
+    api: Api, server: FakeServer, lake: Lake
+) -> None:
+    with ApiUploader(api, "vision") as uploader:
+        for _ in range(4):
+            uploader.put(uploader.pack_slots(1, ["AAAAAA=="])[0], b"pack")
+    assert len(server.calls("POST", ".*/packs")) == 2
+    assert all("content-md5" in call.headers for call in server.calls("PUT", "/lake/.*"))
 
 
 def test_every_thread_gets_a_slot_of_its_own(api: Api, lake: Lake) -> None:

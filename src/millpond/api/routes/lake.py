@@ -8,6 +8,7 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import md5
 from typing import Annotated
+from zlib import crc32
 
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +20,7 @@ from millpond.api.ranges import parse_range
 from millpond.blobs.local import LocalStore
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
+from millpond.blobs.store import CRC32_HEADER
 from millpond.errors import BadRequest, Conflict, NotFound
 from millpond.lake.keys import is_page
 from millpond.services import pages
@@ -76,10 +78,12 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
         body += part
     if len(body) != int(told):
         raise BadRequest(f"{len(body)} bytes came, {told} were announced.")
-    checksum = request.headers.get("content-md5")
+    told_md5, told_crc32 = request.headers.get("content-md5"), request.headers.get(CRC32_HEADER)
 
     def put() -> int:
-        if checksum and checksum != b64encode(md5(body, usedforsecurity=False).digest()).decode():
+        if (told_md5 and told_md5 != b64encode(md5(body, usedforsecurity=False).digest()).decode()) or (
+            told_crc32 and told_crc32 != b64encode(crc32(body).to_bytes(4, "big")).decode()
+        ):
             raise BadRequest("BadDigest: what came is not what was sent.")
         if is_page(key):
             pages.pass_on(deps.store, key, bytes(body))

@@ -39,7 +39,7 @@ async def find_missing(upload: str, request: Request, scope: Uploader, deps: Dep
 @router.post("/{upload}/packs")
 def promise_packs(upload: str, body: wire.PackSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
     found = uploads.get(deps, scope.actor, scope.project, upload)
-    return wire.Slots(slots=uploads.pack_slots(deps, found, body.count))
+    return wire.Slots(slots=uploads.pack_slots(deps, found, body.count, body.crc32))
 
 
 @router.post("/{upload}/packs/written", status_code=204)
