@@ -213,7 +213,10 @@ def _check_verified(mill: Session, cached: CachedCommit) -> None:
         wrong = ", ".join(seen.examples[:5])
         raise Corrupt(f"{where}: {seen.damaged_files:,} files are wrong, {seen.healed_files:,} healed: {wrong}")
     elif seen.damaged_files:
-        mill.out.note(f"{where}: {seen.damaged_files:,} files were wrong and are healed.")
+        wrong = (
+            "1 file was wrong and is" if seen.damaged_files == 1 else f"{seen.damaged_files:,} files were wrong and are"
+        )
+        mill.out.note(f"{where}: {wrong} healed.")
     else:
         mill.out.note(f"{where} is whole: {format_tree(seen.checked_files, seen.checked_bytes)} read and right.")
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, evictions, leases, sights, volumes
 from millpond.db.caches import CachedView
+from millpond.decide.stock import freed_by, shares_of
 from millpond.model.job import Agent
 from millpond.model.topology import Sight
 from millpond.model.volume import CachedCommit, CachedState, Cause, Volume
@@ -21,6 +22,7 @@ from millpond.services.caches import announce
 from millpond.services.deps import Deps
 from millpond.services.fillers import appoint
 from millpond.services.measuring import take_shares
+from millpond.services.stock import stock_of
 from millpond.wire.agent import CommitSeen, FillSeen, VolumeSeen
 
 # A report may be this much older than the row it is held against.
@@ -169,7 +171,8 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
         caches.change(tx, row.id, state=CachedState.FAILED, problem=seen.problem or "The fill failed.")
         return "failed"
     if row.state is CachedState.EVICTING and seen.state == "evicted":
-        evictions.record(tx, row, reason=row.reason, now=now)
+        freed = freed_by(shares_of(stock_of(tx, row.volume_id, now)), {row.id}).bytes
+        evictions.record(tx, row, reason=row.reason, now=now, freed=freed)
         caches.delete(tx, row.id)
         return "evicted"
     if row.state not in (CachedState.FILLING, CachedState.EVICTING):
