@@ -34,11 +34,12 @@ def speeds(tx: Connection, found: Iterable[CachedView]) -> Mapping[str, FillSpee
 
 
 def _speed(row: CachedCommit, rate: FillRate | None, lake: float | None) -> FillSpeed:
-    fetched, seconds = (rate.fetched_bytes, rate.seconds) if rate else (0, 0.0)
+    # What is told of a fill that has nothing yet is of the one before it.
+    fetched, seconds = (rate.fetched_bytes, rate.seconds) if rate and row.done_bytes else (0, 0.0)
     # What is linked from a commit beside it takes no time to speak of.
     missing = min(row.bytes - row.done_bytes, row.bytes if row.fetch_bytes is None else row.fetch_bytes)
     return FillSpeed(
-        source_id=rate.source_id if rate else LAKE,
+        source_id=rate.source_id if rate and row.done_bytes else LAKE,
         bytes_per_second=fetched / seconds if seconds > 0 and fetched >= LEAST_BYTES else None,
         seconds_left=seconds_left(missing, seconds=seconds, fetched_bytes=fetched, bytes_per_second=lake),
     )

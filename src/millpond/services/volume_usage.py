@@ -119,11 +119,11 @@ def numbers(deps: Deps) -> VolumeNumbers:
 
 def fill_rates(tx: Connection) -> Mapping[str, Sequence[float]]:
     """Bytes per second of each fill under way, by volume; 0 for one whose throughput is not known yet."""
-    known = links.rates(tx)
+    filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
+    known = speeds(tx, filling)
     found: dict[str, list[float]] = defaultdict(list)
-    for view in caches.of_ids(tx, volume_usage.filling_ids(tx)):
-        rate = known.get(view.cached.id)
-        found[view.cached.volume_id].append(rate.fetched_bytes / rate.seconds if rate and rate.seconds > 0 else 0.0)
+    for view in filling:
+        found[view.cached.volume_id].append(known[view.cached.id].bytes_per_second or 0.0)
     return found
 
 
