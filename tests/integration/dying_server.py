@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sqlalchemy import Connection
 from millpond.app import Ready, serve
 from millpond.blobs.local import LocalStore
 from millpond.db.engine import Database
+from millpond.services import verify
 from millpond.settings import Settings
 
 _START_SECONDS = 60.0
@@ -113,6 +115,8 @@ def serve_until(data_dir: Path, home: Path, pipe: Pipe) -> None:
         patch.object(LocalStore, "put", steps.around("writing to", LocalStore.put)),
         patch.object(LocalStore, "delete", steps.around("removing from", LocalStore.delete)),
         patch.object(Database, "write", steps.write(Database.write)),
+        # Packs are checked when somebody builds on them, never by the loop: its steps would come at any moment.
+        patch.object(verify, "AT_REST", timedelta(days=1)),
     ):
         serve(settings, port_is_fixed=True, admin_password="only for a test", on_ready=listen)
 

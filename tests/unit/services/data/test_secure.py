@@ -1,4 +1,4 @@
-"""Building on what others sent while their URLs may still overwrite it: on copies of what was checked, not on theirs."""
+"""Building on what others sent while their URLs may still overwrite it: on copies of what was checked."""
 
 from __future__ import annotations
 
