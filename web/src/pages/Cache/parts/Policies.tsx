@@ -100,7 +100,7 @@ function Unkeep({ policy }: { policy: CachePolicy }) {
       size="compact-sm"
       variant="default"
       loading={unkeep.isPending}
-      aria-label={`Keep ${name} on ${volume} no longer`}
+      aria-label={`Keep no longer: ${name} on ${volume}`}
       onClick={() =>
         tell(unkeep.mutateAsync(policy.id), () =>
           notifyUndo(`${name} is no longer kept on ${volume}; what is there ages out.`, again),

@@ -98,7 +98,7 @@ function WhyCached({ commit, place }: Props) {
   return (
     <>
       <button type="button" className="text-button" onClick={drawer.open}>
-        where cached
+        copies
       </button>
       {opened && <WhyDrawer cached={{ ...place, commit_id: commit.id }} onClose={drawer.close} />}
     </>
