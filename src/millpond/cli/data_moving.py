@@ -268,3 +268,7 @@ def _summary(before: str, after: str, changes: list[TreeChange]) -> Diff:
 
 def _warn(mill: Session) -> Warn:
     return lambda path, why: mill.out.warn(f"{to_text(path)} {why} and is left out")
+
+
+app = typer.Typer()
+add_moving_commands(app)

@@ -22,15 +22,18 @@ class Entry:
     panel: str
     # The command of that name is taken out of the module's app; a noun takes the app as a whole.
     verb: bool = False
+    # Verbs of a noun that people wait for, and the module whose app has them alone.
+    quick: tuple[str, ...] = ()
+    quick_module: str = ""
 
     @property
     def is_present(self) -> bool:
         return importlib.util.find_spec(self.module) is not None
 
-    def load(self) -> Any:
-        """The real command. Called once it is used, or for the reference pages."""
+    def load(self, used: str | None = None) -> Any:
+        """The real command. Called once it is used (with its verb `used`, if that is known), or for the reference."""
         # The whole point of this class: a command pays for its own imports only.
-        app: typer.Typer = importlib.import_module(self.module).app
+        app: typer.Typer = importlib.import_module(self.quick_module if used in self.quick else self.module).app
         # A callback makes Typer keep a group even when the app has one command only.
         if not app.registered_callback:
             app.callback()(_group)
@@ -58,7 +61,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, found, rest = super().resolve_command(ctx, args)
         entry = next((e for e in self.entries if e.name == name), None)
-        return name, entry.load() if entry else found, rest
+        return name, entry.load(rest[0] if rest else None) if entry else found, rest
 
 
 def _group() -> None:

@@ -21,7 +21,14 @@ BROKEN_PIPE = 141
 _DATA, _WORK, _PLACES, _PEOPLE, _SERVER = "Data", "Work", "Places", "People", "Server and this machine"
 
 ENTRIES = (
-    Entry("data", "millpond.cli.data", "Datasets: put folders into the lake, look at them, bring them back.", _DATA),
+    Entry(
+        "data",
+        "millpond.cli.data",
+        "Datasets: put folders into the lake, look at them, bring them back.",
+        _DATA,
+        quick=("sync", "status", "diff", "clone", "checkout"),
+        quick_module="millpond.cli.data_moving",
+    ),
     Entry("cache", "millpond.cli.cache", "Commits kept as plain files beside the compute.", _DATA),
     Entry("connection", "millpond.cli.connection", "Places outside the lake to import from.", _DATA),
     Entry("source", "millpond.cli.source", "What comes into a dataset again and again, by itself.", _DATA),
