@@ -58,7 +58,7 @@ def main() -> None:
                 once["agent_rss_mb"] = bench.agent_peak / 1e6
             print("counting what the store is asked for", flush=True)
             once |= count_requests(work / "counted", work / "tree", seaweed)
-    report(medians(rounds), once, options)
+        report(medians(rounds), once, options)
 
 
 class Bench:

@@ -47,7 +47,7 @@ def main() -> None:
         with running_seaweed(weed, work / "seaweed") as seaweed, running_mill(work, seaweed) as mill:
             rivals = peers.Peers(binaries, seaweed, work)
             rounds = [one_round(n, tree, work, mill, rivals) for n in range(options.rounds)]
-    report(rounds, options.files)
+        report(rounds, options.files)
 
 
 def one_round(number: int, tree: Path, work: Path, mill: Mill, rivals: peers.Peers) -> dict[str, float]:
