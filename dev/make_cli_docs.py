@@ -71,8 +71,16 @@ def _parts() -> Iterator[str]:
                 yield from _command(f"mill {entry.name}", loaded)
                 continue
             yield f"### mill {entry.name}\n\n{entry.help}\n"
-            for name, verb in loaded.commands.items():
-                yield from _command(f"mill {entry.name} {name}", verb)
+            yield from _group(f"mill {entry.name}", loaded)
+
+
+def _group(name: str, group: Any) -> Iterator[str]:
+    """Commands of a noun; some verbs have kinds, which are groups again."""
+    for verb, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _group(f"{name} {verb}", command)
+        else:
+            yield from _command(f"{name} {verb}", command)
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

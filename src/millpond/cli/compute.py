@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.compute_attach import add_attach_commands
 from millpond.cli.compute_tokens import add_token_commands
 from millpond.cli.output import Bytes, Column
 from millpond.cli.session import Session
@@ -19,6 +20,7 @@ from millpond.wire.work import Compute, Node
 
 app = typer.Typer()
 add_token_commands(app)
+add_attach_commands(app)
 
 Row = tuple[Compute, Node | None]
 Name = Annotated[str, typer.Argument(help="The compute's name.")]
