@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import stat
 from collections import defaultdict, deque
@@ -19,13 +20,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from millpond.errors import Corrupt
+from millpond.errors import Corrupt, MillError
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
 from millpond.lake.reader import PageSource
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.model.tree import Content, Entry, Kind, TreeChange
+
+log = logging.getLogger(__name__)
 
 # Differences looked through for files that have only moved, before anything is written: some 50 MB of memory.
 _MOVED_MOST = 100_000
@@ -79,7 +82,7 @@ class LocalFiles:
         self._stack.callback(self._pool.shutdown, cancel_futures=True)
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
-            _Base(directory, diff_trees(source, base.tree, root, before_source=base.pages), base.is_elsewhere)
+            _Base(directory, _changes(source, base, root), base.is_elsewhere)
             for base in bases
             if (directory := self._open(base.path)) is not None
         ]
@@ -139,21 +142,24 @@ class _Base:
     def __init__(self, directory: int, changes: Iterator[TreeChange], is_elsewhere: bool) -> None:
         self.directory = directory
         self.is_elsewhere = is_elsewhere
+        # None if there are more than were looked at.
+        self.differences: int | None = None
         self._later = changes
+        self._is_over = False
         self._changed: deque[bytes] = deque()
         # Each is taken once, so that equal files stay as many as they are.
         self._moved: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
-        # None if there are more than were looked at.
-        self.differences: int | None = None
-        for change in changes:
-            self._changed.append(change.path)
-            if change.before is not None and change.before.kind.is_file and change.before.size:
-                self._moved[change.before.digest, change.before.kind].append(change.path)
-            if len(self._changed) >= _MOVED_MOST:
-                return
-        self.differences = len(self._changed)
+        while len(self._changed) < _MOVED_MOST:
+            if (change := self._next()) is None:
+                self.differences = None if self._is_over else len(self._changed)
+                break
+            before = change.before
+            if before is not None and before.kind.is_file and before.size:
+                self._moved[before.digest, before.kind].append(change.path)
 
     def path_of(self, path: bytes, kind: int, digest: bytes) -> bytes | None:
+        if self._is_over:
+            return None
         if not self._is_changed(path):
             return path
         moved = self._moved.get((digest, kind))
@@ -161,14 +167,28 @@ class _Base:
 
     def _is_changed(self, path: bytes) -> bool:
         """Whether this path differs between the two trees. Paths are asked for in order."""
-        while True:
-            if not self._changed:
-                self._changed.extend(change.path for change in (next(self._later, None),) if change is not None)
-            if not self._changed or self._changed[0] > path:
-                return False
-            if self._changed[0] == path:
-                return True
+        while self._changed or self._next() is not None:
+            if self._changed[0] >= path:
+                return self._changed[0] == path
             self._changed.popleft()
+        return self._is_over
+
+    def _next(self) -> TreeChange | None:
+        """The next difference, which is noted. A base whose pages cannot be read is of no use any more, and no harm."""
+        try:
+            change = next(self._later, None)
+        except MillError as error:
+            log.warning("a base cannot be compared with: %s", error.message)
+            self._is_over = True
+            return None
+        if change is not None:
+            self._changed.append(change.path)
+        return change
+
+
+def _changes(source: PageSource, base: BaseTree, root: str) -> Iterator[TreeChange]:
+    """Nothing is read before the first one is asked for."""
+    yield from diff_trees(source, base.tree, root, before_source=base.pages)
 
 
 def is_content(directory: int, path: bytes, entry: Entry) -> bool:

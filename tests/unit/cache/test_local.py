@@ -15,7 +15,7 @@ from millpond.cache.attempt import begin_attempt
 from millpond.cache.fill import FillCancelled, Filled, fill
 from millpond.cache.local import BaseTree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
-from millpond.errors import StoreUnavailable
+from millpond.errors import Forbidden, StoreUnavailable
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Moved
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
@@ -162,6 +162,16 @@ def test_what_is_damaged_elsewhere_comes_from_the_lake(world: World) -> None:
     assert read_things(world.volume.commit(V2)) == sorted(BEFORE, key=lambda thing: thing.path)
     assert filled.copied_files == len(BEFORE) - 1
     assert filled.sent_bytes > 0
+
+
+def test_a_base_whose_pages_cannot_be_read_is_no_obstacle(world: World) -> None:
+    class Refused:
+        def page(self, page_id: str) -> bytes:
+            raise Forbidden("It was evicted meanwhile.")
+
+    unreadable = BaseTree(world.volume.commit(V1), world.trees[0], Refused())
+    assert world.fill(V2, world.trees[1], unreadable).linked_files == 0
+    assert read_things(world.volume.commit(V2)) == AFTER
 
 
 def test_an_interrupted_attempt_is_taken_up_where_it_was(world: World) -> None:
