@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -116,6 +117,21 @@ def test_a_volume_that_was_replaced_is_not_written_to(
     with pytest.raises(VolumeProblem):
         fill(attempt, tree, lake)
     assert os.listdir(volume.root) == []
+
+
+def test_what_may_not_be_written_now_may_be_later(
+    volume: CacheVolume, lake: DirectLake, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as refused:
+        refused.setattr(os, "symlink", refuse)
+        with pytest.raises(VolumeProblem, match="Permission denied"):
+            fill(begin_attempt(volume, PLACE, 5), tree, lake)
+    assert os.listdir(volume.attempts) == []
+    fill(begin_attempt(volume, PLACE, 5), tree, lake)
+    assert read_things(volume.commit(PLACE)) == THINGS
 
 
 def test_a_reader_keeps_an_evicted_file_open(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
