@@ -187,13 +187,19 @@ def test_a_mounted_volume_is_used(server: DataServer, tmp_path: Path, monkeypatc
     monkeypatch.setenv("MILL_HOME", str(tmp_path / "home"))
     volume.mkdir()
     assert local_copy(api, "default", "xray", dataset.commit) == volume  # type: ignore[arg-type]
+    assert api.sent == [f"POST /caches/{shape['id']}/hold"], "what is read is held"
 
 
 class _OneAnswer:
-    """An Api that lists one cached commit."""
+    """An Api that lists one cached commit, and takes leases on it."""
 
     def __init__(self, document: dict[str, object]) -> None:
         self._document = document
+        self.sent: list[str] = []
+
+    def send(self, method: str, path: str, shape: type, *_: object, **__: object) -> object:
+        self.sent.append(f"{method} {path}")
+        return next(self.items(path, shape))
 
     def items(self, path: str, shape: type, **_: object) -> Iterator[object]:
         return (shape.model_validate(item) for item in self._document["items"])  # type: ignore[attr-defined]
