@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -222,6 +223,23 @@ def _show(mill: Session, volume: Volume) -> None:
             ("tier", f"{volume.tier} ({volume.tier_throughput:g} × speed, {volume.tier_price:g} × price)"),
             ("limits", [f"{limit.project} {_limit(limit)}" for limit in volume.limits]),
             ("filled by", volume.filler),
+            ("file system", _abilities(volume.features) if volume.features else None),
             ("seen", volume.seen_at),
         ],
     )
+
+
+def _abilities(features: Mapping[str, object]) -> list[str]:
+    """What the probe found, where it matters: what is not there is done without."""
+    words = {
+        "link": ("hard links", "no hard links: unchanged files are copied"),
+        "reflink": ("copies share blocks", ""),
+        "symlink": ("", "no symbolic links"),
+        "chmod": ("", "permissions cannot be changed"),
+        "times": ("", "times cannot be set"),
+        "case_sensitive": ("", "upper and lower case are the same"),
+    }
+    said = [words[name][0 if features[name] else 1] for name in words if name in features]
+    if features.get("squashed"):
+        said.append("the agent writes as another user")
+    return [text for text in said if text]
