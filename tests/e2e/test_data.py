@@ -65,7 +65,7 @@ def test_one_click_caches_a_commit_and_the_page_follows(screen: Screen, digits: 
     expect(newest.get_by_role("button", name="Cache")).to_have_count(0)
 
     page.get_by_role("link", name="Caches").click()
-    row = page.get_by_role("row", name=digits)
+    row = page.get_by_role("table", name="Cached commits").get_by_role("row", name=digits)
     expect(page.get_by_test_id("volume")).to_contain_text("1 Cached Commit")
     row.get_by_role("button", name=re.compile("^Pin")).click()
     expect(row).to_contain_text("never (pinned)")
