@@ -1,0 +1,107 @@
+"""Rows of the cache on both databases: people's leases, kept branches, limits, refusals, compared trees, shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.signing import LocalSigner
+from millpond.db import caches, differences, evictions, leases, shares
+from millpond.db.differences import Difference
+from millpond.db.engine import Database
+from millpond.model.people import SYSTEM, Role
+from millpond.model.volume import LeaseKind, Share
+from millpond.services import cache_holds, cache_policies, cache_requests, cache_why, projects
+from millpond.services.deps import Deps
+from millpond.settings import Settings
+from millpond.testing.builders_data import (
+    GB,
+    a_commit,
+    a_volume,
+    an_actor,
+    an_agent,
+    carry_out,
+    the_admin,
+    the_project,
+)
+from millpond.testing.clock import FakeClock
+from millpond.testing.events import FakeEvents
+from millpond.testing.server import ADMIN, SECRET, add_user
+from millpond.wire.cache import CacheAdd, CacheHold
+from millpond.wire.cache_plans import CachePolicyCreate
+
+
+@pytest.fixture
+def deps(db: Database, tmp_path: Path) -> Iterator[Deps]:
+    made = Deps(
+        db=db,
+        store=MemoryStore(LocalSigner(SECRET)),
+        clock=FakeClock(),
+        events=FakeEvents(),
+        settings=Settings(data_dir=tmp_path),
+        secret=SECRET,
+    )
+    projects.create(made, SYSTEM, name="default")
+    add_user(made, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
+    yield made
+
+
+def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
+    admin, agent = the_admin(deps), an_agent(deps)
+    volume = a_volume(deps, agent, capacity=10 * GB)
+    first = a_commit(deps, {"a": b"1" * 9000, "b": b"2" * 9000})
+    cached = cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs")).cached
+    carry_out(deps, agent)
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    cache_holds.hold(deps, maria, cached.id, CacheHold(seconds=60))
+    second = a_commit(deps, {"a": b"1" * 9000, "b": b"3" * 9000})
+    policy = cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs"))
+    assert (policy.commit_id, policy.state) == (second.id, "filling")
+    with deps.db.read() as tx:
+        found = differences.find(tx, the_project(deps).id, first.tree, second.tree)
+    assert found is not None
+    assert (found.bytes, found.files) == (9000, 1)
+    assert cache_why.why(deps, maria, "xray").reasons == ["it is on its way to nfs"]
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        leases.drop_expired(tx, now + timedelta(seconds=61))
+        assert not leases.holders(tx, [cached.id], now)
+        row = caches.get(tx, cached.id)
+        assert row is not None
+        assert row.cached.used_at == now + timedelta(seconds=60)
+        leases.hold_for_user(tx, cached.id, maria.user_id or "", kind=LeaseKind.READ, until=now, reason="", now=now)
+        leases.release_lost(tx, maria.user_id or "", project_id=the_project(deps).id)
+        assert not leases.holders(tx, [cached.id], now - timedelta(days=1))
+    cache_policies.unkeep(deps, admin, policy.id)
+    assert cache_policies.carry_out(deps, now) == 0
+    assert volume.name == "nfs"
+
+
+def test_limits_refusals_shares_and_differences_are_replaced(deps: Deps) -> None:
+    volume, project = a_volume(deps, an_agent(deps)), the_project(deps)
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        for limit in (5, 7):
+            shares.set_limit(tx, volume.id, project.id, limit)
+        assert shares.limits_by_project(tx, volume.id) == {project.id: 7}
+        shares.remove_limit(tx, volume.id, project.id)
+        assert not shares.limits_of(tx, volume.id)
+        for size in (1, 2):
+            shares.replace(tx, volume.id, project.id, [Share(frozenset({"a", "b"}), size, size)])
+        assert shares.of_volume(tx, volume.id) == [Share(frozenset({"a", "b"}), 2, 2)]
+        for reason in ("full", "fuller"):
+            evictions.note_refusal(
+                tx, volume_id=volume.id, commit_id="c" * 64, project_id=project.id, by="m", reason=reason, now=now
+            )
+        (refusal,) = evictions.refusals(tx, "c" * 64)
+        assert refusal.reason == "fuller"
+        compared = Difference(project.id, "a" * 64, "b" * 64, 1, 2, 3, 4)
+        differences.insert(tx, compared, now)
+        differences.insert(tx, compared, now)
+        assert differences.find(tx, project.id, "a" * 64, "b" * 64) == compared
+        differences.forget(tx, before=now + timedelta(seconds=1))
+        assert differences.find(tx, project.id, "a" * 64, "b" * 64) is None
