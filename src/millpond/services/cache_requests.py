@@ -26,6 +26,7 @@ from millpond.services.cache_shapes import shapes
 from millpond.services.cache_uses import count_hit, count_miss
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
+from millpond.services.fill_sources import explain
 from millpond.services.geography import rule_of
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected
@@ -82,9 +83,12 @@ def _request(deps: Deps, actor: Actor, asked: wire.CacheAdd, commit: Commit) -> 
         if begun.started:
             audit_cache(tx, actor, "cache.add", begun.cached, now)
         shape = shapes(tx, actor, [begun.cached], now)[0]
+        source = explain(tx, deps, begun.cached)[:1]
     if begun.started:
         announce(deps, [begun.cached, *begun.evicting], "changed")
-    if asked.volume is not None and shape.seconds_left:
+    if source:
+        why = (*why, *source)
+    elif asked.volume is not None and shape.seconds_left:
         why = (f"it takes about {format_seconds(shape.seconds_left)}, by what earlier fills brought",)
     return wire.CacheAdded(cached=shape, started=begun.started, reasons=[*why, *_reasons(deps, volume, begun)])
 

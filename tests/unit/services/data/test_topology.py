@@ -205,6 +205,7 @@ def test_a_fill_takes_its_bytes_from_a_volume_that_is_nearer_than_the_lake(deps:
     why = next(one for one in cache_why.why(deps, the_admin(deps), "xray").volumes if one.volume == "p").reasons
     assert "fetched from volume b at berlin: 1.0 GB in about 0.8 s at 1.2 GB/s" in why
     assert "not from the lake: 1.0 GB in about 8.0 s at 125.0 MB/s" in why
+    assert "fetched from volume b at berlin: 1.0 GB in about 0.8 s at 1.2 GB/s" in ask(deps, volume="p").reasons
     link(deps, "lake", "paris", 100)
     assert fill_source(deps, paris) is None, "the lake is nearer"
 
