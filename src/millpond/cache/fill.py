@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.cache.attempt import Attempt
-from millpond.cache.kept_pages import KeptPages
+from millpond.cache.kept_pages import KeptSource
 from millpond.cache.local import BaseTree, LocalFiles
 from millpond.cache.volume import appears, check, explained, sync_directory
 from millpond.errors import Forbidden, MillError, StoreUnavailable, VolumeProblem
@@ -102,7 +102,7 @@ def _make(
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
     try:
-        kept = KeptPages(source)
+        kept = KeptSource(source)
         with LocalFiles(kept, tree, bases, attempt.older) as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
             options = FetchOptions(read_only=True, local=None if local.is_empty else local, processes=processes)

@@ -16,14 +16,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from millpond.cache.kept_pages import KeptPages
 from millpond.errors import Corrupt, MillError
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
-from millpond.lake.reader import PageSource
+from millpond.lake.reader import PageSource, TreeReader
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.model.tree import Content, Entry, Kind, TreeChange
@@ -36,6 +38,9 @@ _BLOCK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FICLONE = 0x40049409
 _THREADS = 2
+# Pages are read by so many, as far as they are surely kept until they are needed.
+_READERS = 4
+_LEAVES_AHEAD = 100
 # Files that one thread makes at a time.
 _AT_ONCE = 128
 _COMPARED = stat.S_IFMT(0xFFFF) | 0o555
@@ -187,8 +192,19 @@ class _Base:
 
 
 def _changes(source: PageSource, base: BaseTree, root: str) -> Iterator[TreeChange]:
-    """Nothing is read before the first one is asked for."""
-    yield from diff_trees(source, base.tree, root, before_source=base.pages)
+    """What differs. Nothing is read before the first one is asked for, and then the first pages side by side."""
+    before = KeptPages(base.pages)
+    old, new = (
+        {ref.id: None for ref in islice(TreeReader(pages, tree).leaves(), _LEAVES_AHEAD)}
+        for pages, tree in ((before, base.tree), (source, root))
+    )
+    with ThreadPoolExecutor(_READERS, "compare") as pool:
+        for read in [
+            *(pool.submit(before.page, page_id) for page_id in old if page_id not in new),
+            *(pool.submit(source.page, page_id) for page_id in new if page_id not in old),
+        ]:
+            read.result()
+    yield from diff_trees(source, base.tree, root, before_source=before)
 
 
 def is_content(directory: int, path: bytes, entry: Entry) -> bool:
