@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -114,7 +115,7 @@ def test_a_revoked_credential_ends_the_agent_with_words(lab: Lab) -> None:
         assert lab.admin.post("/computes/gone/revoke").json()["health"] == "revoked"
         _, errors = agent.communicate(timeout=20)
     assert agent.returncode == 4
-    assert "the server refuses this agent: The credential 'compute gone' was revoked at" in errors
+    assert re.search("the server refuses this agent: The credential .* was revoked", errors)
     assert errors.count("revoked") == 1, "said once, and nothing is asked again"
     # It does not come back by itself; with a new token, as a new agent in the place of the old one.
     code, words = lab.refused("--token-file", str(lab.root / "token"), "--node", "gone")

@@ -33,6 +33,10 @@ def lock_by_hash(tx: Connection, hash: bytes) -> JoinToken | None:
     return _token(row) if row else None
 
 
+def is_known(tx: Connection, hash: bytes) -> bool:
+    return tx.execute(select(join_token.c.id).where(join_token.c.hash == hash)).first() is not None
+
+
 def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[JoinToken]:
     """At most `limit` tokens by id, behind the id `after`."""
     query = _tokens().where(join_token.c.id > after).order_by(join_token.c.id).limit(limit)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from millpond.db import agents, jobs, placements
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
-from millpond.errors import Conflict, NotSignedIn
+from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
@@ -26,6 +26,7 @@ from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
 from millpond.services.joining import check_protocol
 from millpond.services.presence import is_connected
+from millpond.services.tokens import NEW_CREDENTIAL
 from millpond.wire.agent import Desired, NodeFacts, Observed, PlacementSeen
 
 logger = getLogger(__name__)
@@ -46,6 +47,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
     """Everything wanted of the agent now. Equal wishes have equal revisions, whichever server is asked."""
     volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
+        _check_is_attached(tx, agent)
         wanted = desired_placements(tx, agent, deps.secret)
         trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
     answer = Desired(
@@ -65,12 +67,21 @@ def desired(deps: Deps, agent: Agent) -> Desired:
 def still_there(deps: Deps, agent: Agent, instance: str) -> None:
     """Note that the agent is waiting for an answer. Conflict once another process speaks with its credential."""
     with deps.db.write() as tx:
+        _check_is_attached(tx, agent)
         if agents.still_there(tx, agent.id, instance=instance, now=deps.clock.now()):
             return
     raise Conflict(
         f"Another process has taken the place of agent {agent.name}.",
         hint="Run one agent per credential; give a second one a name of its own.",
     )
+
+
+def _check_is_attached(tx: Connection, agent: Agent) -> None:
+    """CredentialRevoked for an agent that was let go while it waited for an answer."""
+    known = agents.get(tx, agent.id)
+    if known is None or known.revoked_at is not None:
+        what = "was revoked" if known is not None else "was revoked: the compute is detached"
+        raise CredentialRevoked(f"The credential of compute {agent.name!r} {what}.", hint=NEW_CREDENTIAL)
 
 
 def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent:

@@ -72,6 +72,9 @@ def join(deps: Deps, asked: Join) -> Agent:
     """
     check_protocol(asked.protocol)
     now, hash = deps.clock.now(), bytes.fromhex(asked.credential_sha256)
+    with deps.db.read() as tx:  # anybody may ask: those who know no token do not make others wait
+        if not join_tokens.is_known(tx, hash_secret(asked.token)):
+            raise _unknown()
     try:
         with deps.db.write() as tx:
             token = join_tokens.lock_by_hash(tx, hash_secret(asked.token))
@@ -106,7 +109,7 @@ def _joined_before(tx: Connection, token: JoinToken | None, hash: bytes) -> Agen
 
 def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
     if token is None:
-        raise NotSignedIn("This join token is not known, or was taken back.", hint=_NEW)
+        raise _unknown()
     if token.used_at is not None:
         raise NotSignedIn(
             f"This join token was used already, at {token.used_at:%Y-%m-%d %H:%M:%S} UTC: it lets one agent in, once.",
@@ -120,6 +123,10 @@ def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
             hint=f"Start it with --site {token.site}, or make a token for its site.",
         )
     return token
+
+
+def _unknown() -> MillError:
+    return NotSignedIn("This join token is not known, or was taken back.", hint=_NEW)
 
 
 def _come_in(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: datetime) -> Agent:

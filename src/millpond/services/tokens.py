@@ -22,6 +22,7 @@ logger = getLogger(__name__)
 
 PREFIX = "mill_"
 MAX_SECONDS = 10 * 365 * 86_400
+NEW_CREDENTIAL = "An agent needs a new join token: `mill compute token --site SITE`."
 # Last use is noted at most this often, so that reading does not become writing.
 _NOTE_EVERY = timedelta(minutes=1)
 
@@ -51,7 +52,7 @@ def actor_of(deps: Deps, secret: str) -> Actor:
         if token.revoked_at is not None:
             raise CredentialRevoked(
                 f"The credential {token.name!r} was revoked at {token.revoked_at:%Y-%m-%d %H:%M:%S} UTC.",
-                hint="An agent needs a new join token: `mill compute token --site SITE`.",
+                hint=NEW_CREDENTIAL,
             )
         actor = _actor(tx, token)
     if token.last_used_at is None or now - token.last_used_at >= _NOTE_EVERY:
