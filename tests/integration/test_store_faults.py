@@ -19,7 +19,7 @@ from millpond.client.http import Api
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
-from millpond.lake import http
+from millpond.lake import crew, http, tries
 from millpond.services import verify
 from millpond.testing.faults import (
     Fault,
@@ -87,7 +87,7 @@ class Faulty:
 def faulty(seaweed: Seaweed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     """With short patience, as the tests' own is."""
     monkeypatch.setattr(http, "_TIMEOUT", urllib3.Timeout(connect=2.0, read=1.0))
-    monkeypatch.setattr(http, "_LONGEST_ADVICE", 0.1)
+    monkeypatch.setattr(tries, "_LONGEST_ADVICE", 0.1)
     with faulty_proxy(seaweed.endpoint) as proxy:
         store = open_store(replace(seaweed, endpoint=proxy.endpoint).url(tmp_path.name), environment=CREDENTIALS)
         with running_server(tmp_path / "server", store=store) as server, Api(server.url, server.token_of(ADMIN)) as api:
@@ -119,6 +119,21 @@ def test_bytes_damaged_on_the_way_down_are_read_again(faulty: Faulty) -> None:
         faulty.proxy.fail(corrupts, times=1, method="GET", part=part)
     assert tree(faulty.clone()) == tree(folder)
     assert faulty.proxy.left == 0
+
+
+def test_processes_that_write_outlive_the_same(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "_LEAST_FILES", 1)
+    folder = faulty.sync()
+    for fault in (resets, truncates, answers(500), corrupts):
+        faulty.proxy.fail(fault, method="GET", part="/packs/")
+    assert tree(faulty.clone("first")) == tree(folder)
+    faulty.proxy.fail(SKEWED, method="GET", part="/packs/")
+    assert tree(faulty.clone("second")) == tree(folder)
+    assert faulty.proxy.left == 0
+    faulty.proxy.fail(corrupts, times=1000, method="GET", part="/packs/")
+    with pytest.raises(Corrupt):
+        faulty.clone("third")
+    assert not (faulty.root / "third").exists()
 
 
 @pytest.mark.parametrize("part", ["/pages/", "/locators/", "/packs/"])
