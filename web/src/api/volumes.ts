@@ -5,7 +5,6 @@ import { ApiError } from "./problem";
 import type { Volume } from "./shapes";
 
 const DAY = 86_400;
-const STANDARD_TIER = { tier: "standard", tier_throughput: 1, tier_price: 1 };
 /** How long to wait for the agent's first look at a volume, and for what it clears. */
 const LOOK_MILLISECONDS = 15_000;
 const CLEAR_MILLISECONDS = 60_000;
@@ -58,6 +57,9 @@ interface Added {
   path: string;
   site: string;
   capacity_bytes: number | null;
+  tier: string;
+  tier_throughput: number;
+  tier_price: number;
 }
 
 export function useAddVolume() {
@@ -71,7 +73,7 @@ export function useRemoveVolume() {
 /** Waits for its agent's first look; a volume that cannot be used is taken away again, as the command line does. */
 async function addVolume(added: Added): Promise<Volume> {
   const limits = { idle_seconds: DAY, high_percent: 90, low_percent: 75 };
-  let volume = await take(api.POST("/api/v1/volumes", { body: { ...STANDARD_TIER, ...limits, ...added } }));
+  let volume = await take(api.POST("/api/v1/volumes", { body: { ...limits, ...added } }));
   const path = { volume: volume.name };
   const deadline = Date.now() + LOOK_MILLISECONDS;
   while (volume.seen_at === null && Date.now() < deadline) {

@@ -1,8 +1,9 @@
-import { Paper, Title } from "@mantine/core";
+import { Box, Paper, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
 import { evictionsQuery } from "../../../api/caches";
 import type { Eviction } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
 import { DataTable } from "../../../components/DataTable";
 import { Paged } from "../../../components/Paged";
 import { Time } from "../../../components/Time";
@@ -44,6 +45,9 @@ export function Evictions() {
           </Paper>
         )}
       </Paged>
+      <Box mt="md">
+        <CommandLine command="mill cache evictions" />
+      </Box>
     </section>
   );
 }

@@ -12,16 +12,37 @@ interface Draft {
   path: string;
   site: string;
   capacityGb: number | string;
+  tier: string;
+  throughput: number | string;
+  price: number | string;
 }
+
+const EMPTY: Draft = {
+  name: "",
+  path: "",
+  site: "local",
+  capacityGb: "",
+  tier: "standard",
+  throughput: 1,
+  price: 1,
+};
 
 /** A directory that is there already; one that its agent cannot use is not added. */
 export function NewVolume({ onClose }: { onClose: () => void }) {
   const add = useAddVolume();
   const sites = useQuery(sitesQuery).data?.items.map((site) => site.name) ?? ["local"];
-  const form = useForm<Draft>({ initialValues: { name: "", path: "", site: "local", capacityGb: "" } });
-  const send = ({ name, path, site, capacityGb }: Draft) =>
+  const form = useForm<Draft>({ initialValues: EMPTY });
+  const send = ({ name, path, site, capacityGb, tier, throughput, price }: Draft) =>
     add.mutate(
-      { name, path, site, capacity_bytes: Math.round(Number(capacityGb) * 1e9) || null },
+      {
+        name,
+        path,
+        site,
+        capacity_bytes: Math.round(Number(capacityGb) * 1e9) || null,
+        tier: tier || EMPTY.tier,
+        tier_throughput: Number(throughput) || 1,
+        tier_price: price === "" ? 1 : Number(price),
+      },
       { onSuccess: onClose },
     );
   return (
@@ -52,6 +73,21 @@ export function NewVolume({ onClose }: { onClose: () => void }) {
               {...form.getInputProps("capacityGb")}
             />
           </Group>
+          <Group grow align="flex-start">
+            <TextInput label="Tier" description="Its class of service" {...form.getInputProps("tier")} />
+            <NumberInput
+              label="Throughput"
+              description="The standard tier has 1"
+              min={0}
+              {...form.getInputProps("throughput")}
+            />
+            <NumberInput
+              label="Price"
+              description="The standard tier has 1"
+              min={0}
+              {...form.getInputProps("price")}
+            />
+          </Group>
           {add.error && <ErrorNotice error={add.error} />}
           <Button type="submit" loading={add.isPending}>
             Add
@@ -68,13 +104,16 @@ export function NewVolume({ onClose }: { onClose: () => void }) {
   );
 }
 
-function commandLineOf({ name, path, site, capacityGb }: Draft): string {
+export function commandLineOf({ name, path, site, capacityGb, tier, throughput, price }: Draft): string {
   const parts = [
     "mill volume add",
     name ? shellQuote(name) : "NAME",
     path ? shellQuote(path) : "DIRECTORY",
     site !== "local" && `--site ${shellQuote(site)}`,
     Number(capacityGb) > 0 && `--capacity ${capacityGb}GB`,
+    tier && tier !== EMPTY.tier && `--tier ${shellQuote(tier)}`,
+    Number(throughput) !== 1 && Number(throughput) > 0 && `--tier-throughput ${throughput}`,
+    price !== "" && Number(price) !== 1 && `--tier-price ${price}`,
   ];
   return parts.filter(Boolean).join(" ");
 }

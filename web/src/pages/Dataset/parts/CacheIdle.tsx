@@ -2,7 +2,9 @@ import { Paper, Select, Text, Title } from "@mantine/core";
 import { useChangeDataset } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
 import { notifyDone, tell } from "../../../components/notify";
+import { shellQuote } from "../../../lib/names";
 import { formatSeconds } from "../../../lib/quantity";
 import { IDLE_TIMES } from "../../Cache/parts/times";
 
@@ -31,9 +33,10 @@ export function CacheIdle({ dataset }: { dataset: Dataset }) {
         w={260}
         maw="100%"
       />
-      <Text size="sm" c="dimmed" mt="xs">
+      <Text size="sm" c="dimmed" my="xs">
         What a job reads, what is pinned or held, and the newest commit of a kept branch stay longer.
       </Text>
+      <CommandLine command={commandFor(dataset)} />
     </Paper>
   );
 }
@@ -46,4 +49,8 @@ function choicesFor(own: number | null) {
     ...choices,
     ...(known ? [] : [{ value: String(own), label: formatSeconds(own) }]),
   ];
+}
+
+function commandFor({ project, name, cache_idle_seconds: idle }: Dataset): string {
+  return `mill data set ${shellQuote(`${project}/${name}`)} --cache-idle ${idle == null ? DEFAULT : `${idle}s`}`;
 }
