@@ -90,23 +90,23 @@ def test_a_token_lets_one_agent_in_once_and_its_credential_stays(lab: Lab) -> No
         wait_until(lambda: lab.computes()["rack_7"]["declared"] is False, what="the second start", within=20)
     assert list(lab.computes()) == ["rack_7"]
     # An empty disk is a new agent, and needs a token of its own.
-    code, words = lab.refused("--token-file", str(lab.root / "used"), state="another")
-    assert code == 4 and "was used already" in words
+    used = join(lab.server.client(), lab.root / "used", "mill_new")
+    assert used.status_code == 401 and "was used already" in used.json()["detail"]
     listed = lab.admin.get("/join-tokens")
     assert [(one["compute"], one["used_at"] is not None) for one in listed.json()["items"]] == [("rack_7", True)]
     assert "mill_" not in listed.text
 
 
 def test_several_agents_of_one_machine_get_names_of_their_own(lab: Lab) -> None:
-    first, second, third = (lab.token(f"token{n}") for n in range(3))
-    with lab.agent("--token-file", str(first), "--node", "gpu", state="a"):
-        lab.wait_for("gpu")
-        code, words = lab.refused("--token-file", str(second), "--node", "gpu", state="b")
-        assert code == 5 and "There is a compute 'gpu' already" in words and "--node" in words
-        with lab.agent("--token-file", str(second), "--node", "gpu-b", state="b"):
-            lab.wait_for("gpu-b")
-    code, words = lab.refused("--token-file", str(third), "--site", "elsewhere", state="c")
-    assert code == 2 and f"is for the site '{SITE}'" in words
+    nobody, (first, second, third) = lab.server.client(), (lab.token(f"token{n}") for n in range(3))
+    with lab.agent("--token-file", str(first), state="a"), lab.agent("--token-file", str(second), state="b"):
+        wait_until(lambda: [one["health"] for one in lab.computes().values()] == ["ok", "ok"], what="both", within=30)
+    name, numbered = sorted(lab.computes(), key=len)
+    assert numbered == f"{name}-2"
+    taken = join(nobody, third, "mill_c", name=name, exact=True).json()
+    assert taken["code"] == "name_taken" and "--node" in taken["hint"]
+    elsewhere = join(nobody, third, "mill_c", site="elsewhere").json()
+    assert elsewhere["code"] == "bad_request" and f"is for the site '{SITE}'" in elsewhere["detail"]
 
 
 def test_a_revoked_credential_ends_the_agent_with_words(lab: Lab) -> None:
