@@ -70,6 +70,8 @@ class SignedUrlContract(BlobStoreContract):
             assert (damaged.status, b"BadDigest" in damaged.data, store.head("a/b")) == (400, True, None)
             assert pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers)).status == 200
             assert store.get("a/b") == b"0123"
+            again = pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers))
+            assert again.status == 412, "the URL creates, and does nothing after that"
             pool.clear()
 
 

@@ -1,6 +1,7 @@
-"""Signed PUTs of S3 that the store refuses unless the body has one CRC-32: a fifth of what Content-MD5 costs a client.
+"""Signed PUTs of S3 that the store refuses unless the body has one CRC-32, and once the object is there.
 
-Not every server checks it, and a header that is not checked protects nothing: each store is tried once.
+A CRC-32 costs a client a fifth of Content-MD5. Not every server checks it, or knows conditions, and a header that is
+not checked protects nothing: each store is tried once.
 """
 
 from __future__ import annotations
@@ -13,28 +14,27 @@ from zlib import crc32
 import urllib3
 
 from millpond.blobs.sigv4 import Keys, signed_url
-from millpond.blobs.store import CRC32_HEADER, SignedUrl
+from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, SignedUrl
 
 logger = logging.getLogger(__name__)
 
 _TIMEOUT = urllib3.Timeout(connect=5.0, read=10.0)
 _TRIED_SECONDS = 60
-# The checksum of something else.
-_WRONG = b64encode(crc32(b"right").to_bytes(4, "big")).decode()
-_BODY = b"wrong"
+_BODY = b"trial"
 
 
 class CheckedPuts:
-    """Signs with the lake's own keys. `works` is None until it was tried."""
+    """Signs with the lake's own keys. `works` is None until it was tried; `only_create` tells of the condition."""
 
     def __init__(self, keys: Keys, region: str) -> None:
         self._keys = keys
         self._region = region
         self.works: bool | None = None
+        self.only_create = False
 
     def sign(self, url: str, checksum: str, seconds: int) -> SignedUrl:
         """`url` names the object, without a query; `checksum` is the CRC-32 in base64."""
-        headers = {CRC32_HEADER: checksum}
+        headers = {CRC32_HEADER: checksum, **({CREATE_HEADER: "*"} if self.only_create else {})}
         now = datetime.now(UTC)
         signed = signed_url(
             url, keys=self._keys, region=self._region, now=now, seconds=seconds, method="PUT", headers=headers
@@ -42,19 +42,36 @@ class CheckedPuts:
         return SignedUrl(method="PUT", url=signed, headers=headers)
 
     def find_out(self, url: str) -> bool:
-        """Whether the store refuses wrong bytes: some are sent to `url`, and are there if it does not."""
-        self.works = self._is_refused(url)
-        logger.info("store_checks_crc32 %s", self.works)
-        return self.works
-
-    def _is_refused(self, url: str) -> bool:
-        signed = self.sign(url, _WRONG, _TRIED_SECONDS)
+        """Whether the store refuses wrong bytes, and a second PUT. Something may be at `url` afterwards."""
         pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
         try:
-            answer = pool.request("PUT", signed.url, body=_BODY, headers=dict(signed.headers))
+            self.works = self._refuses_wrong_bytes(pool, url)
+            self.only_create = self.works and self._refuses_a_second(pool, url)
         except urllib3.exceptions.HTTPError as error:  # behind a proxy, for example
             logger.info("store_not_tried reason=%s", type(error).__name__)
-            return False
+            self.works = self.works or False
         finally:
             pool.clear()
+        logger.info("store_tried checks_crc32=%s only_creates=%s", self.works, self.only_create)
+        return self.works
+
+    def _refuses_wrong_bytes(self, pool: urllib3.PoolManager, url: str) -> bool:
+        answer = self._put(pool, self.sign(url, _checksum(b"something else"), _TRIED_SECONDS))
         return answer.status == 400 and b"BadDigest" in answer.data
+
+    def _refuses_a_second(self, pool: urllib3.PoolManager, url: str) -> bool:
+        self.only_create = True
+        try:
+            signed = self.sign(url, _checksum(_BODY), _TRIED_SECONDS)
+            # The first may be refused, too: by what an earlier trial has left.
+            first, second = self._put(pool, signed).status, self._put(pool, signed).status
+        finally:
+            self.only_create = False
+        return first in (200, 412) and second == 412
+
+    def _put(self, pool: urllib3.PoolManager, signed: SignedUrl) -> urllib3.BaseHTTPResponse:
+        return pool.request("PUT", signed.url, body=_BODY, headers=dict(signed.headers))
+
+
+def _checksum(body: bytes) -> str:
+    return b64encode(crc32(body).to_bytes(4, "big")).decode()

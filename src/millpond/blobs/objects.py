@@ -23,7 +23,7 @@ _TRIAL = "checks/crc32"
 class ObjectStore:
     """BlobStore on one of obstore's stores. It does not retry: that is `blobs.retry`'s work."""
 
-    # A signed URL does not oblige its holder to send the condition.
+    # Those of `sign` do not oblige their holder to send the condition, and not every store heeds it.
     signed_puts_only_create = False
 
     def __init__(
@@ -89,7 +89,8 @@ class ObjectStore:
 
     def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
         checked = self._checked_puts
-        if checked is not None and checked.works is None and not checked.find_out(self._bare_url(_TRIAL)):
+        if checked is not None and checked.works is None:
+            checked.find_out(self._bare_url(_TRIAL))
             self.delete(_TRIAL)
         return checked.sign(self._bare_url(key), crc32, seconds) if checked is not None and checked.works else None
 

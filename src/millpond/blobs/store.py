@@ -16,6 +16,7 @@ _KEY = re.compile(rf"{_PART}(?:/{_PART})*")
 MAX_KEY = 512
 # S3's name for the checksum of a body, in base64; the server's own URLs take it, too.
 CRC32_HEADER = "x-amz-checksum-crc32"
+CREATE_HEADER = "if-none-match"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class BlobStore(Protocol):
     def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
         """A PUT that is refused unless the body has this CRC-32 (in base64), sent as CRC32_HEADER.
 
+        Where the store heeds conditions, its headers have CREATE_HEADER: refused with 412 once the object is there.
         None where the store does not check it: every store checks Content-MD5.
         """
         ...

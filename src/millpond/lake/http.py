@@ -18,7 +18,7 @@ import urllib3
 from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
-from millpond.blobs.store import CRC32_HEADER, Buffer
+from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
 from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
@@ -93,6 +93,8 @@ class DataPlane:
             return answer.data
         if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
             raise Passing("the bytes were damaged on the way")
+        if method == "PUT" and answer.status == 409 and CREATE_HEADER in headers:
+            raise Passing("an earlier try is still being written")
         raise failure(answer.status, answer.headers.get("Retry-After"), url)
 
     def _external_once(self, url: str, headers: dict[str, str], found: ExternalObject, start: int, end: int) -> bytes:
@@ -131,9 +133,10 @@ class DataPlane:
 
 
 def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:
-    """Other ways to say success: a PUT that created; a range that came as 200, if it says that it is that range."""
+    """Other ways to say success: a PUT that created, now or before; a range that came as 200 and says it is that."""
     if method == "PUT":
-        return answer.status in (201, 204)
+        # What may only be created and is there already came with an earlier try, whose answer was lost.
+        return answer.status in (201, 204) or (answer.status == 412 and CREATE_HEADER in headers)
     came = answer.headers.get("Content-Range", "").partition("/")[0]
     return answer.status == 200 and "Range" in headers and came == headers["Range"].replace("=", " ")
 
