@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, case, func, select
 
-from millpond.db.tables import cached, site, volume
+from millpond.db.tables import cached, site, volume, volume_share
 from millpond.model.volume import CachedState, Volume
 
 
@@ -84,9 +84,21 @@ def connected(tx: Connection, *, since: datetime) -> tuple[int, int]:
 
 
 def cached_bytes(tx: Connection, *, among: Collection[str] | None) -> int:
-    """Bytes of the cached commits of these projects, None meaning all."""
-    query = select(func.coalesce(func.sum(cached.c.bytes), 0)).where(cached.c.state == CachedState.READY.value)
-    return int(tx.execute(query if among is None else query.where(cached.c.project_id.in_(among))).scalar_one())
+    """What the cached commits of these projects take, None meaning all: files that several share count once."""
+    ready = select(cached.c.id, cached.c.reserved_bytes).where(cached.c.state == CachedState.READY.value)
+    shares = select(volume_share.c.members, volume_share.c.bytes)
+    if among is not None:
+        ready = ready.where(cached.c.project_id.in_(among))
+        shares = shares.where(volume_share.c.project_id.in_(among))
+    unmeasured: dict[str, int] = {row.id: row.reserved_bytes for row in tx.execute(ready)}
+    here = frozenset(unmeasured)
+    measured = 0
+    for members, size in tx.execute(shares):
+        if not here.isdisjoint(members):
+            measured += size
+            for member in members:
+                unmeasured.pop(member, None)
+    return measured + sum(unmeasured.values())
 
 
 def change(tx: Connection, volume_id: str, **values: Any) -> None:

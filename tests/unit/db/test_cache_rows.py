@@ -10,7 +10,7 @@ import pytest
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
-from millpond.db import caches, differences, evictions, leases, shares
+from millpond.db import caches, differences, evictions, leases, shares, volumes
 from millpond.db.differences import Difference
 from millpond.db.engine import Database
 from millpond.model.people import SYSTEM, Role
@@ -105,3 +105,19 @@ def test_limits_refusals_shares_and_differences_are_replaced(deps: Deps) -> None
         assert differences.find(tx, project.id, "a" * 64, "b" * 64) == compared
         differences.forget(tx, before=now + timedelta(seconds=1))
         assert differences.find(tx, project.id, "a" * 64, "b" * 64) is None
+
+
+def test_files_that_commits_share_are_counted_once(deps: Deps) -> None:
+    admin, agent = the_admin(deps), an_agent(deps)
+    volume = a_volume(deps, agent, capacity=10 * GB)
+    ids = []
+    for content in (b"1", b"2"):
+        a_commit(deps, {"a": content * 9000})
+        ids.append(cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs")).cached.id)
+        carry_out(deps, agent)
+    project = the_project(deps).id
+    with deps.db.write() as tx:
+        shares.replace(tx, volume.id, project, [Share(frozenset(ids), 9_000, 1), Share(frozenset(ids[:1]), 100, 1)])
+        assert [volumes.cached_bytes(tx, among=among) for among in (None, {project}, set())] == [9_100, 9_100, 0]
+        shares.replace(tx, volume.id, project, [Share(frozenset(ids[:1]), 9_100, 2)])
+        assert volumes.cached_bytes(tx, among=None) > 9_100 + 9_000, "what was not measured yet counts as reserved"
