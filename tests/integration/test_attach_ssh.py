@@ -77,6 +77,12 @@ def test_a_machine_is_attached_and_stays(lab: Lab) -> None:
     (agent,) = lab.agents()
     assert os.getsid(agent.pid) == agent.pid
     assert agent.environ()["PYTHONPATH"].startswith(str(lab.home / ".millpond/packages"))
+    # As after a reboot: the script that was left there starts it again.
+    agent.kill()
+    agent.wait(10)
+    (script,) = lab.home.glob(".millpond/agents/*/start")
+    subprocess.run(["setsid", "--fork", script], check=True)
+    wait_until(lambda: [other.pid != agent.pid for other in lab.agents()] == [True], what="the agent again", within=30)
     private = [*lab.home.rglob("join-token"), *lab.home.rglob("credential.json")]
     assert len(private) == 2 and all(path.stat().st_mode & 0o077 == 0 for path in private)
     assert lab.server.admin.delete("/computes/far").status_code == 204

@@ -107,7 +107,7 @@ def test_an_agent_tells_its_nodes_anew_each_time(db: Database, agent: AddedAgent
 
 def test_only_the_process_that_spoke_last_is_still_there(db: Database, agent: AddedAgent) -> None:
     with db.write() as tx:
-        agents.seen(tx, agent.agent.id, driver="process", version="2", instance="new", now=LATER)
+        agents.seen(tx, agent.agent.id, driver="process", version="2", instance="new", capabilities=None, now=LATER)
         assert agents.still_there(tx, agent.agent.id, instance="new", now=LATER)
         assert not agents.still_there(tx, agent.agent.id, instance="old", now=LATER)
     with db.read() as tx:

@@ -13,6 +13,7 @@ python -c TEXT log STATE               the end of its log
 import json
 import os
 import platform
+import shlex
 import ssl
 import subprocess
 import sys
@@ -73,15 +74,18 @@ def write(path: str) -> None:
 
 
 def start(name: str, state: str, *arguments: str) -> None:
-    """In a session of its own: the end of this connection does not reach it."""
+    """In a session of its own: the end of this connection does not reach it. `STATE/start` starts it again."""
     directory = HOME / state
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     command = [sys.executable, "-m", "millpond", "agent", "--state-dir", str(directory), *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(HOME / name)}
-    with open(directory / "agent.log", "ab") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True, cwd="/"
-        )
+    script = directory / "start"
+    script.write_text(
+        f"#!/bin/sh\ncd / && PYTHONPATH={shlex.quote(str(HOME / name))} exec {shlex.join(command)}"
+        f" </dev/null >>{shlex.quote(str(directory / 'agent.log'))} 2>&1\n"
+    )
+    script.chmod(0o700)
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen([str(script)], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
     time.sleep(STARTED_SECONDS)
     tell(str(process.pid) if process.poll() is None else "ended")
 
