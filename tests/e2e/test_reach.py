@@ -100,6 +100,7 @@ def test_the_keyboard_reaches_everything(screen: Screen, digits: str) -> None:
     expect(page.get_by_role("heading", level=1, name=digits)).to_be_visible()
 
 
+@pytest.mark.long
 def test_many_tabs_share_one_stream_and_all_are_live(screen: Screen, digits: str) -> None:
     # Six streams would use up the connections a browser opens to one server, and the seventh tab would never load.
     context = screen.page.context
@@ -117,6 +118,7 @@ def test_many_tabs_share_one_stream_and_all_are_live(screen: Screen, digits: str
         expect(tab.get_by_test_id("dataset-card").filter(has_text="seen-by-all")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_page_says_when_the_server_is_away_and_comes_back_with_it(
     browser: Browser, password_file: Path, tmp_path: Path, server: MillUp
 ) -> None:
