@@ -25,7 +25,7 @@ from millpond.client.caches import (
     pin_cached,
     verify_cached,
 )
-from millpond.errors import Corrupt, MillError, NotReady, VolumeProblem
+from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
 from millpond.model.volume import CachedState
@@ -92,10 +92,13 @@ def clear(
     mill: Session,
     dataset: Written,
     on: On = None,
+    every: Annotated[bool, typer.Option("--all", help="All cached commits of the dataset.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a cached commit from its volume. It stays in the lake; a running job's data is never cleared."""
-    found = find_cached(mill, dataset, on)
+    if every and DatasetRef.parse(dataset).ref is not None:
+        raise Invalid(f"{dataset} names one commit, --all means every one.", hint="Leave one of them away.")
+    found = find_cached(mill, dataset, on, every=every)
     names = ", ".join(f"{name_of(c)} on {c.volume}" for c in found)
     mill.confirm(f"Clear {names}?", yes=yes)
     for cached in found:

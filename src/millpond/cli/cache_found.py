@@ -19,16 +19,18 @@ Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The datas
 On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume.")]
 
 
-def find_cached(mill: Session, written: str, on: str | None) -> list[CachedCommit]:
-    """The cached commits meant; without a ref all of the dataset's."""
+def find_cached(mill: Session, written: str, on: str | None, *, every: bool = False) -> list[CachedCommit]:
+    """Where the commit is cached, on each volume or on one; `every` means all commits of the dataset."""
     ref = DatasetRef.parse(written)
     project = ref.project or mill.project
-    commit = get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id if ref.ref else None
-    listed = list_cached(mill.api, project=project, dataset=ref.dataset, volume=on)
+    commit = None if every else get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id
+    listed = list(list_cached(mill.api, project=project, dataset=ref.dataset, volume=on))
     found = [c for c in listed if commit in (None, c.commit_id)]
     if not found:
         where = f" on volume {on}" if on else ""
-        raise NotFound(f"{written} is not cached{where}.", hint="See what is: mill cache list")
+        others = ", ".join(sorted({name_of(c) for c in listed}))
+        hint = f"Of it there are: {others}" if others else "See what is: mill cache list"
+        raise NotFound(f"{written} is not cached{where}.", hint=hint)
     return found
 
 

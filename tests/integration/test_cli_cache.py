@@ -1,0 +1,95 @@
+"""`mill cache`: holding, keeping, limiting, explaining and verifying what lies beside the compute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.testing.up import MillUp, mill_up
+from millpond.testing.waiting import wait_until
+from tests.integration.cli import Mill
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
+    with mill_up(tmp_path_factory.mktemp("cli-cache") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+    return Mill(server, capfd, tmp_path)
+
+
+def a_version(mill: Mill, folder: Path, name: str, text: str) -> str:
+    """The id of a new commit of the dataset in which one of two files differs from the one before."""
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "same").write_bytes(bytes(9000))
+        mill.ok("data", "init", name, cwd=folder)
+    (folder / "changed").write_text(text)
+    return str(mill.ok("data", "sync", "--json", cwd=folder).json["id"])
+
+
+def cached(mill: Mill, name: str) -> dict[str, Any]:
+    return {c["commit_id"]: c for c in mill.ok("cache", "list", name, "--json").json["items"]}
+
+
+def test_the_newest_commit_is_meant_unless_another_is_named(mill: Mill, tmp_path: Path) -> None:
+    first = a_version(mill, tmp_path / "x", "xray", "one")
+    mill.ok("cache", "add", "xray")
+    second = a_version(mill, tmp_path / "x", "xray", "two")
+    missed = mill("cache", "hold", "xray")
+    assert missed.code == 3 and f"xray@{first[:8]}" in missed.err
+    mill.ok("cache", "add", "xray")
+    mill.ok("cache", "hold", "xray", "--for", "2h", "--why", "a look at it")
+    mill.ok("cache", "set", f"xray@{first}", "--idle", "8h")
+    found = cached(mill, "xray")
+    assert [bool(found[c]["leased_by"]) for c in (first, second)] == [False, True]
+    assert [found[c]["idle_seconds"] for c in (first, second)] == [8 * 3600, 24 * 3600]
+    refused = mill("cache", "clear", "xray", "--yes")
+    assert refused.code == 5 and "admin" in refused.err
+    assert "held by admin" in mill.ok("cache", "why", "xray").out
+    (planned,) = mill.ok("cache", "plan", "--json").json["items"]
+    assert [[one["commit_id"] for one in planned[what]] for what in ("goes", "stays")] == [[first], [second]]
+    mill.ok("cache", "release", "xray")
+    assert mill("cache", "clear", f"xray@{first}", "--all", "--yes").code == 2
+    mill.ok("cache", "clear", "xray", "--all", "--yes")
+    wait_until(lambda: not cached(mill, "xray"), what="both evictions")
+    assert "cleared" in mill.ok("cache", "why", "xray").out
+
+
+def test_what_is_damaged_is_healed_in_every_commit_that_shares_it(mill: Mill, tmp_path: Path) -> None:
+    commits = []
+    for text in ("one", "two"):
+        commits.append(a_version(mill, tmp_path / "d", "damaged", text))
+        mill.ok("cache", "add", "damaged")
+    paths = [Path(cached(mill, "damaged")[commit]["path"]) / "same" for commit in commits]
+    assert paths[0].stat().st_ino == paths[1].stat().st_ino
+    kept = paths[0].stat()
+    paths[0].chmod(0o644)
+    paths[0].write_bytes(b"\1" * 9000)
+    paths[0].chmod(kept.st_mode)
+    os.utime(paths[0], ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert mill.ok("cache", "verify", "damaged", "--json").json["items"][0]["verification"] is not None
+    assert [path.read_bytes() for path in paths] == [bytes(9000)] * 2
+
+
+def test_a_branch_is_kept_and_a_project_limited(mill: Mill, tmp_path: Path) -> None:
+    a_version(mill, tmp_path / "k", "kept", "one")
+    mill.ok("cache", "keep", "kept@main", "--on", "local")
+    second = a_version(mill, tmp_path / "k", "kept", "two")
+    wait_until(lambda: cached(mill, "kept").get(second, {}).get("state") == "ready", what="the new commit's copy")
+    assert [k["dataset"] for k in mill.ok("cache", "kept", "--json").json["items"]] == ["kept"]
+    mill.ok("cache", "unkeep", "kept")
+    assert mill("cache", "unkeep", "kept").code == 3
+    mill.ok("volume", "limit", "local", "default", "1")
+    wait_until(lambda: not cached(mill, "kept"), what="evictions down to the limit")
+    refused = mill("cache", "add", "kept")
+    assert refused.code == 5 and "its project may take" in refused.err
+    mill.ok("volume", "limit", "local", "default", "none")
+    mill.ok("cache", "add", "kept")
