@@ -6,13 +6,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from millpond.client.archives import save_zip
 from millpond.client.http import Api
 from millpond.errors import NameTaken, NotFound, Unavailable
 from tests.integration.data_server import DataServer, data_server
+from tests.unit.client.fake_server import Answer, running_server
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +41,10 @@ def test_a_directory_is_saved_once(data: DataServer, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_an_archive_that_ends_early(tmp_path: Path) -> None:
-    def half() -> Iterator[bytes]:
-        yield b"PK\3\4"
-        raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
-
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, content=half()))
-    with Api("http://server", transport=transport) as api, pytest.raises(Unavailable, match="before it was whole"):
-        save_zip(api, "default", "xray", "main", "", tmp_path / "x.zip")
+    with running_server() as server:
+        server.on("GET", ".*/zip", lambda r: Answer(body=b"PK\3\4", headers={"Content-Length": "1000"}))
+        with Api(server.url) as api, pytest.raises(Unavailable, match="before it was whole"):
+            save_zip(api, "default", "xray", "main", "", tmp_path / "x.zip")
     assert list(tmp_path.iterdir()) == []
 
 

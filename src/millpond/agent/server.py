@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from urllib3 import HTTPHeaderDict
 
 from millpond import __version__
-from millpond.client.http import API, problem_of
+from millpond.client.http import API, Response, problem_of
 from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
 from millpond.trust import tls_context
@@ -88,4 +89,7 @@ class Server:
             ) from error
         if response.is_success:
             return response
-        raise problem_of(response)
+        headers = HTTPHeaderDict(response.headers.multi_items())
+        raise problem_of(
+            Response(response.status_code, response.reason_phrase, str(response.url), headers, response.content)
+        )

@@ -99,8 +99,8 @@ def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iter
 def read_file(api: Api, project: str, name: str, ref: str, path: str, part: str | None = None) -> Iterator[bytes]:
     """The bytes of one file, piece by piece; the rest of the commit is not read. `part` is a range as in HTTP."""
     headers = {"Range": f"bytes={part}"} if part else None
-    with api.stream(f"{commit_path(project, name, ref)}/file", headers=headers, path=path) as response:
-        yield from response.iter_bytes(_COPY_BYTES)
+    with api.stream(f"{commit_path(project, name, ref)}/file", _COPY_BYTES, headers=headers, path=path) as pieces:
+        yield from pieces
 
 
 def diff(api: Api, project: str, name: str, before: str, after: str) -> Diff:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 # Looking up a host imports it, in whatever thread; a process forked at that moment could never import it again.
 import encodings.idna  # noqa: F401
+import io
 import platform
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import urllib3
 from pydantic import BaseModel, ValidationError
+from urllib3 import exceptions
 
 from millpond import __version__
-from millpond.client.lean_httpx import httpx
 from millpond.errors import (
     Forbidden,
     MillError,
@@ -30,13 +33,17 @@ from millpond.errors import (
     by_code,
 )
 from millpond.model.address import is_local_host
-from millpond.trust import tls_context
+from millpond.pools import new_pool
 from millpond.wire.base import Page, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 API = "/api/v1"
-TIMEOUT = httpx.Timeout(60.0, connect=5.0, pool=60.0)
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 60.0
+CONNECTIONS = 32
+# Connections that rested longer are not used again: whoever is at the other end may be closing them right now.
+IDLE_SECONDS = 30.0
 # How long a server that has answered before may be away: longer than a restart takes.
 PATIENCE_SECONDS = 60.0
 PAGE_LIMIT = 1000
@@ -54,6 +61,41 @@ _BY_STATUS: dict[int, type[MillError]] = {
     503: Unavailable,
     504: Unavailable,
 }
+_NEVER_SENT = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
+_LATE = (exceptions.TimeoutError, exceptions.EmptyPoolError)
+# What goes wrong on the way, not in what was said.
+_ON_THE_WAY = (
+    *_NEVER_SENT,
+    *_LATE,
+    exceptions.ClosedPoolError,
+    exceptions.ProtocolError,
+    exceptions.ProxyError,
+    exceptions.SSLError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer, wholly read. Names of headers are found however they are written."""
+
+    status: int
+    reason: str
+    url: str
+    headers: urllib3.HTTPHeaderDict
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | None
+    timeout: float
 
 
 def segment(text: str) -> str:
@@ -70,26 +112,31 @@ class Api:
         token: str | None = None,
         *,
         patience: float = PATIENCE_SECONDS,
-        timeout: httpx.Timeout = TIMEOUT,
-        transport: httpx.BaseTransport | None = None,
+        timeout: float = ANSWER_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.token = token
         self._patience = patience
+        self._timeout = timeout
         self._sleep = sleep
         self._answered = threading.Event()
-        self._client = httpx.Client(
-            headers={"User-Agent": f"millpond/{__version__} python/{platform.python_version()} {platform.system()}"},
-            timeout=timeout,
-            transport=transport,
-            mounts=_direct(self.base_url),
-            verify=False if _is_plain(self.base_url) else tls_context(),
-            limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
+        self._used_at = time.monotonic()
+        self._pool = new_pool(
+            _proxy(self.base_url),
+            is_secure=urlsplit(self.base_url).scheme == "https",
+            timeout=_seconds(timeout),
+            connections=CONNECTIONS,
+            wait=True,
         )
+        self._headers = {
+            "User-Agent": f"millpond/{__version__} python/{platform.python_version()} {platform.system()}",
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate",
+        }
 
     def close(self) -> None:
-        self._client.close()
+        self._pool.clear()
 
     def __enter__(self) -> Api:
         return self
@@ -107,7 +154,7 @@ class Api:
         headers: Mapping[str, str] | None = None,
         idempotent: bool | None = None,
         timeout: float | None = None,
-    ) -> httpx.Response:
+    ) -> Response:
         """Send and return a successful response; raise the MillError the answer stands for otherwise.
 
         `path` begins after `/api/v1`. A call that may be repeated without harm (`idempotent`; by default every method
@@ -165,21 +212,21 @@ class Api:
 
     @contextmanager
     def stream(
-        self, path: str, /, *, headers: Mapping[str, str] | None = None, **params: Any
-    ) -> Iterator[httpx.Response]:
-        """GET a body piece by piece. Only the start is protected by retries: the reader decides about the rest."""
+        self, path: str, piece_bytes: int, /, *, headers: Mapping[str, str] | None = None, **params: Any
+    ) -> Iterator[Iterator[bytes]]:
+        """GET a body in pieces of at most `piece_bytes`. Nothing is repeated: the reader decides about that."""
         request = self._build("GET", path, None, params, headers, None)
-        response = self._send(request, stream=True)
-        try:
-            if response.is_error:
-                response.read()
-                raise problem_of(response)
-            self._answered.set()
-            yield response
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
-        finally:
-            response.close()
+        with self._understood():
+            answer = self._send(request)
+            try:
+                if not 200 <= answer.status < 300:
+                    raise problem_of(_whole(request, answer))
+                self._answered.set()
+                yield answer.stream(piece_bytes)
+            finally:
+                # Closing alone would leave the pool one connection short.
+                answer.close()
+                answer.release_conn()
 
     def _build(
         self,
@@ -189,8 +236,8 @@ class Api:
         params: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None,
         timeout: float | None,
-    ) -> httpx.Request:
-        sent = dict(headers or {})
+    ) -> _Request:
+        sent = self._headers | dict(headers or {})
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         content: bytes | None = None
@@ -200,44 +247,63 @@ class Api:
         elif body is not None:
             sent.setdefault("Content-Type", "application/octet-stream")
             content = body
-        return self._client.build_request(
-            method,
-            f"{self.base_url}{API}{path}",
-            params={key: value for key, value in (params or {}).items() if value is not None} or None,
-            headers=sent,
-            content=content,
-            timeout=httpx.USE_CLIENT_DEFAULT if timeout is None else httpx.Timeout(timeout, connect=5.0),
-        )
+        if content is not None:
+            sent["Content-Length"] = str(len(content))
+        url = f"{self.base_url}{API}{path}{_query(params or {})}"
+        return _Request(method, url, sent, content, self._timeout if timeout is None else timeout)
 
-    def _once(self, request: httpx.Request) -> httpx.Response:
-        response = self._send(request, stream=False)
-        if response.status_code not in _TRANSIENT:
+    def _once(self, request: _Request) -> Response:
+        with self._understood():
+            response = _whole(request, self._send(request))
+        if response.status not in _TRANSIENT:
             self._answered.set()
         if response.is_success:
             return response
         raise problem_of(response)
 
-    def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response:
+    def _send(self, request: _Request) -> urllib3.BaseHTTPResponse:
+        """The beginning of an answer."""
+        now = time.monotonic()
+        if now - self._used_at > IDLE_SECONDS:
+            self._pool.clear()
+        self._used_at = now
+        return self._pool.request(
+            request.method,
+            request.url,
+            # In pieces: a timeout is one for all that is handed over at once, and a slow line needs longer for 64 MiB.
+            body=None if request.content is None else io.BytesIO(request.content),
+            headers=request.headers,
+            timeout=_seconds(request.timeout),
+            pool_timeout=request.timeout,
+            preload_content=False,
+        )
+
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        """Errors of HTTP become ours."""
         try:
-            return self._client.send(request, stream=stream)
-        except httpx.TransportError as error:
+            yield
+        except _ON_THE_WAY as error:
             raise self._unreachable(error) from error
-        except httpx.HTTPError as error:
+        except exceptions.HTTPError as error:
             raise MillError(f"The answer of {self.base_url} cannot be understood: {error}") from error
 
-    def _unreachable(self, error: httpx.TransportError) -> ServerUnreachable:
-        reason = "does not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
+    def _unreachable(self, error: Exception) -> ServerUnreachable:
+        # A connection that was refused at once counts as late in urllib3.
+        is_late = isinstance(error, _LATE) and not isinstance(error, exceptions.NewConnectionError)
+        reason = "does not answer in time" if is_late else "cannot be reached"
         local = is_local_host(urlsplit(self.base_url).hostname or "")
-        proxied = "" if local else _proxy_words(self.base_url)
+        proxy = _proxy(self.base_url)
+        proxied = f", the proxy {urlsplit(proxy).hostname}" if proxy else ""
         start = (
             "Start it with: mill up   (or name" if local else f"Check the address{proxied} and your network (or name"
         )
         return ServerUnreachable(
-            f"The server {self.base_url} {reason}: {error or type(error).__name__}",
+            f"The server {self.base_url} {reason}: {_words(error)}",
             hint=f"{start} another server with --server or MILL_SERVER)",
         )
 
-    def _shape(self, response: httpx.Response, shape: type[Shape]) -> Shape:
+    def _shape(self, response: Response, shape: type[Shape]) -> Shape:
         try:
             return shape.model_validate_json(response.content)
         except ValidationError as error:
@@ -247,7 +313,7 @@ class Api:
             ) from error
 
 
-def problem_of(response: httpx.Response) -> MillError:
+def problem_of(response: Response) -> MillError:
     """The error a response stands for, with the server's own words where it is a problem document."""
     if response.headers.get("content-type", "").startswith("application/problem+json"):
         try:
@@ -263,37 +329,53 @@ def problem_of(response: httpx.Response) -> MillError:
     return _foreign_error(response)
 
 
-def _foreign_error(response: httpx.Response) -> MillError:
+def _foreign_error(response: Response) -> MillError:
     """An answer that no Millpond server gives: something else listens there, or a proxy stands in between."""
-    kind = _BY_STATUS.get(response.status_code, MillError)
+    kind = _BY_STATUS.get(response.status, MillError)
     return kind(
-        f"{response.request.url} answered {response.status_code} {response.reason_phrase}.",
+        f"{response.url} answered {response.status} {response.reason}.",
         hint="This does not look like a Millpond server. Check --server, MILL_SERVER and your proxy settings.",
     )
 
 
 def _may_repeat(error: MillError, repeatable: bool) -> bool:
     """A connection that was never made carried nothing, so anything may be sent again over a new one."""
-    never_sent = isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout))
-    return error.transient and (repeatable or never_sent)
+    cause = error.__cause__
+    if isinstance(cause, exceptions.ProxyError):
+        cause = cause.original_error
+    return error.transient and (repeatable or isinstance(cause, _NEVER_SENT))
 
 
-def _proxy_words(base_url: str) -> str:
-    """`, the proxy http://… ` when the environment sends calls to this server through one: often it is to blame."""
+def _whole(request: _Request, answer: urllib3.BaseHTTPResponse) -> Response:
+    return Response(answer.status, answer.reason or "", request.url, answer.headers, answer.data)
+
+
+def _words(error: BaseException) -> str:
+    """What the system said, without the wrappings in which HTTP passes it on."""
+    said = [cause for cause in (error.__cause__, *reversed(error.args)) if isinstance(cause, Exception)]
+    if said:
+        return _words(said[0])
+    return (
+        "timed out" if isinstance(error, TimeoutError | exceptions.TimeoutError) else str(error) or type(error).__name__
+    )
+
+
+def _seconds(timeout: float) -> urllib3.Timeout:
+    return urllib3.Timeout(connect=CONNECT_SECONDS, read=timeout)
+
+
+def _query(params: Mapping[str, Any]) -> str:
+    """`?a=1&b=true`, of what is not None."""
+    said = {key: str(value).lower() if isinstance(value, bool) else value for key, value in params.items()}
+    text = urlencode({key: value for key, value in said.items() if value is not None}, doseq=True)
+    return f"?{text}" if text else ""
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for this server; never one for a local address."""
     parts = urlsplit(base_url)
+    if is_local_host(parts.hostname or "") or proxy_bypass(parts.netloc):
+        return None
     proxies = getproxies()
-    proxy = urlsplit(proxies.get(parts.scheme) or proxies.get("all") or "")
-    return f", the proxy {proxy.hostname}" if proxy.hostname and not proxy_bypass(parts.netloc) else ""
-
-
-def _is_plain(base_url: str) -> bool:
-    """A server of this machine, spoken to without TLS: reading all certificates it might have had takes a while."""
-    parts = urlsplit(base_url)
-    return parts.scheme == "http" and is_local_host(parts.hostname or "")
-
-
-def _direct(base_url: str) -> dict[str, httpx.BaseTransport | None]:
-    """Proxies of the environment are honoured, except for this server when its address is a local one."""
-    host = urlsplit(base_url).hostname or ""
-    written = f"[{host}]" if ":" in host else host
-    return {f"all://{written}": None} if is_local_host(host) else {}
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"

@@ -27,10 +27,10 @@ def login(api: Api, name: str, password: str, *, token_name: str) -> NewToken:
     """Sign in with a password and bring home a token; the browser session made on the way is ended again."""
     response = api.request("POST", "/session", body=Login(name=name, password=password))
     session = Session.model_validate_json(response.content)
-    csrf = {"X-Mill-CSRF": session.csrf or ""}
-    body = TokenCreate(name=token_name)
-    made = api.request("POST", "/tokens", body=body, headers=csrf)
-    api.request("DELETE", "/session", headers=csrf)
+    cookies = [cookie.partition(";")[0] for cookie in response.headers.getlist("Set-Cookie")]
+    signed_in = {"X-Mill-CSRF": session.csrf or "", "Cookie": "; ".join(cookies)}
+    made = api.request("POST", "/tokens", body=TokenCreate(name=token_name), headers=signed_in)
+    api.request("DELETE", "/session", headers=signed_in)
     return NewToken.model_validate_json(made.content)
 
 

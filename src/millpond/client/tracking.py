@@ -19,8 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, SupportsFloat
 
-import httpx
-
 from millpond.client.credentials import DEFAULT_SERVER, Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
@@ -37,7 +35,7 @@ EXIT_SECONDS = 5.0
 MAX_ARTIFACT_BYTES = 64 << 20
 MAX_KEY = 250
 
-_TIMEOUT = httpx.Timeout(20.0, connect=5.0)
+_ANSWER_SECONDS = 20.0
 
 _lock = threading.RLock()
 _current: Run | None = None
@@ -139,7 +137,7 @@ class Run:
         writer = new_id(16)
         header = Header.of_this_process(self._target.server, self.project, self.id, self._create)
         spool = _open_spool(f"{self.id}-{writer}.jsonl", header)
-        api = Api(self._target.server, self._target.token, patience=0, timeout=_TIMEOUT)
+        api = Api(self._target.server, self._target.token, patience=0, timeout=_ANSWER_SECONDS)
         return Reporter(api, spool, writer)
 
     def _live(self) -> Reporter:
@@ -289,7 +287,7 @@ def _send_earlier(target: Target) -> None:
     if not abandoned_spools(directory, target.server):
         return
     try:
-        with Api(target.server, target.token, patience=0, timeout=_TIMEOUT) as api:
+        with Api(target.server, target.token, patience=0, timeout=_ANSWER_SECONDS) as api:
             _, problems = send_abandoned(api, directory)
     except (MillError, OSError):
         # Still away: it stays where it is.

@@ -23,7 +23,7 @@ from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
 from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
-from millpond.trust import tls_context
+from millpond.pools import new_pool
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 
@@ -112,24 +112,14 @@ class DataPlane:
             raise Passing(str(error)) from error
 
     def _pool(self, url: str) -> urllib3.PoolManager:
-        # Certificates are read only by those who need them: it takes longer than many a request.
         key = proxy_for(url), urlsplit(url).scheme == "https"
         with self._lock:
             pool = self._pools.get(key)
             if pool is None:
-                pool = self._pools[key] = self._new_pool(*key)
+                pool = self._pools[key] = new_pool(
+                    key[0], is_secure=key[1], timeout=_TIMEOUT, connections=self._connections
+                )
             return pool
-
-    def _new_pool(self, proxy: str | None, is_secure: bool) -> urllib3.PoolManager:
-        context = tls_context() if is_secure else None
-        if proxy is None:
-            return urllib3.PoolManager(
-                retries=False, timeout=_TIMEOUT, maxsize=self._connections, block=False, blocksize=1 << 16,
-                ssl_context=context,
-            )  # fmt: skip
-        return urllib3.ProxyManager(
-            proxy, retries=False, timeout=_TIMEOUT, maxsize=self._connections, ssl_context=context
-        )
 
 
 def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:

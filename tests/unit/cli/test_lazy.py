@@ -22,6 +22,18 @@ def test_verbs_that_people_wait_for_are_those_of_the_noun(entry: Entry) -> None:
         assert part.commands[name].help == whole.commands[name].help
 
 
+@pytest.mark.parametrize("verb", ["clone nope", "sync"])
+def test_moving_data_does_not_load_a_second_http_client(verb: str) -> None:
+    program = (
+        "import sys\nfrom millpond.cli.main import main\n"
+        f"sys.argv = ['mill', 'data', *'{verb} --server http://127.0.0.1:1'.split()]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('millpond.client.http' in sys.modules, 'httpx' in sys.modules, 'anyio' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip().endswith("True False False"), done.stdout + done.stderr
+
+
 def test_sync_does_not_load_the_commands_beside_it() -> None:
     program = (
         "import sys\nfrom millpond.cli.main import main\nsys.argv = ['mill', 'data', 'sync', '--server', 'no URL']\n"

@@ -102,9 +102,8 @@ def _server(port: int, answer: Callable[[str, str, dict[str, str], bytes], Answe
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             result = answer(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body)
             self.send_response(result.status)
-            self.send_header("Content-Type", result.type)
-            self.send_header("Content-Length", str(len(result.body)))
-            for name, value in result.headers.items():
+            usual = {"Content-Type": result.type, "Content-Length": str(len(result.body))}
+            for name, value in (usual | result.headers).items():
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import gzip
+import json
+import threading
+from base64 import b64encode
+
 import pytest
 
-from millpond.client.http import Api, segment
-from millpond.errors import BadLogin, MillError, NotFound, NotSignedIn, ServerUnreachable, Unavailable
+from millpond.client.http import CONNECTIONS, Api, segment
+from millpond.errors import BadLogin, MillError, NotFound, NotSignedIn, ServerUnreachable, SetupError, Unavailable
 from millpond.wire.people import Login, Project
 from tests.unit.client.fake_server import Answer, FakeServer, problem
 
@@ -66,6 +71,96 @@ def test_a_server_that_never_answered_is_reported_at_once(server: FakeServer) ->
     assert caught.value.exit_code == 6
 
 
+def test_what_the_system_says_is_all_that_is_said(server: FakeServer) -> None:
+    server.stop()
+    with Api(server.url) as api, pytest.raises(ServerUnreachable) as caught:
+        api.request("GET", "/x")
+    assert caught.value.message == f"The server {server.url} cannot be reached: [Errno 111] Connection refused"
+
+
+def test_a_server_that_takes_too_long(server: FakeServer) -> None:
+    release = threading.Event()
+    server.on("GET", "/x", lambda r: release.wait(30) and {})
+    with Api(server.url, timeout=0.05) as api, pytest.raises(ServerUnreachable) as caught:
+        api.request("GET", "/x")
+    release.set()
+    assert caught.value.message == f"The server {server.url} does not answer in time: timed out"
+
+
+def test_an_answer_that_breaks_off(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: Answer(body=b"half", headers={"Content-Length": "8"}))
+    with Api(server.url) as api:
+        with pytest.raises(ServerUnreachable, match="IncompleteRead"):
+            api.request("GET", "/x")
+        with pytest.raises(ServerUnreachable), api.stream("/x", 1 << 16) as pieces:
+            assert list(pieces) == [b"half"]
+
+
+def test_what_was_never_sent_is_sent_again(server: FakeServer) -> None:
+    server.on("POST", "/x", lambda r: {})
+    with Api(server.url, sleep=lambda seconds: server.start()) as api:
+        api.request("POST", "/x")
+        server.stop()
+        assert api.request("POST", "/x").status == 200
+    assert len(server.received) == 2
+
+
+def test_what_may_have_arrived_is_not_sent_again(server: FakeServer) -> None:
+    server.on("POST", "/x", lambda r: {})
+    with Api(server.url) as api:
+        api.request("POST", "/x")
+        server.on("POST", "/x", lambda r: Answer(headers={"Content-Length": "8"}))
+        with pytest.raises(ServerUnreachable):
+            api.request("POST", "/x")
+    assert len(server.received) == 2
+
+
+def test_streams_that_are_left_early_give_their_connection_back(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: Answer(body=bytes(1 << 20)))
+    with Api(server.url, timeout=5.0) as api:
+        for _ in range(CONNECTIONS + 1):
+            with api.stream("/x", 1 << 10) as pieces:
+                assert len(next(pieces)) == 1 << 10
+        with api.stream("/x", 1 << 16) as pieces:
+            assert b"".join(pieces) == bytes(1 << 20)
+
+
+def test_an_error_in_place_of_a_stream(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: problem(404, "not_found", "No such file."))
+    with Api(server.url) as api, pytest.raises(NotFound, match="No such file"), api.stream("/x", 1 << 16):
+        pass
+
+
+def test_redirections_are_not_followed(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: Answer(302, headers={"Location": "/api/v1/y"}))
+    with Api(server.url) as api, pytest.raises(MillError, match="answered 302 Found"):
+        api.request("GET", "/x")
+    assert len(server.received) == 1
+
+
+def test_answers_may_come_compressed(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: Answer(body=gzip.compress(b"text"), headers={"Content-Encoding": "gzip"}))
+    with Api(server.url) as api:
+        assert api.request("GET", "/x").content == b"text"
+        with api.stream("/x", 1 << 16) as pieces:
+            assert b"".join(pieces) == b"text"
+
+
+def test_what_is_asked_for_is_escaped(server: FakeServer) -> None:
+    server.on("GET", "/x", lambda r: {})
+    with Api(server.url) as api:
+        api.request("GET", "/x", params={"path": "a b/ä&c#+%", "force": True, "limit": 5, "cursor": None})
+    assert server.received[0].query == {"path": "a b/ä&c#+%", "force": "true", "limit": "5"}
+
+
+def test_bodies_arrive_whole(server: FakeServer) -> None:
+    server.on("PUT", "/x", lambda r: {"length": len(r.body)})
+    with Api(server.url) as api:
+        for body in (b"", bytes(3), bytes((1 << 20) + 7)):
+            assert api.request("PUT", "/x", body=body).content == json.dumps({"length": len(body)}).encode()
+    assert all("transfer-encoding" not in received.headers for received in server.received)
+
+
 def test_a_server_that_restarts_is_waited_for(server: FakeServer) -> None:
     server.on("GET", "/x", lambda r: {})
     pauses: list[float] = []
@@ -78,7 +173,7 @@ def test_a_server_that_restarts_is_waited_for(server: FakeServer) -> None:
     with Api(server.url, sleep=come_back) as api:
         api.request("GET", "/x")
         server.stop()
-        assert api.request("GET", "/x").status_code == 200
+        assert api.request("GET", "/x").status == 200
     assert len(pauses) == 3
     assert pauses[0] < pauses[2]
 
@@ -124,7 +219,7 @@ def test_local_servers_are_never_reached_through_a_proxy(server: FakeServer, mon
     monkeypatch.delenv("NO_PROXY", raising=False)
     server.on("GET", "/x", lambda r: {})
     with Api(server.url) as api:
-        assert api.request("GET", "/x").status_code == 200
+        assert api.request("GET", "/x").status == 200
 
 
 def test_other_servers_are_reached_through_the_proxy(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +228,31 @@ def test_other_servers_are_reached_through_the_proxy(server: FakeServer, monkeyp
     monkeypatch.delenv("NO_PROXY", raising=False)
     server.on("GET", "/x", lambda r: {"through": "proxy"})
     with Api("http://mill.example.org") as api:
-        assert api.request("GET", "/x").json() == {"through": "proxy"}
+        assert api.request("GET", "/x").content == b'{"through": "proxy"}'
+    monkeypatch.setenv("http_proxy", server.url.replace("http://", "http://maria:p%40ss@"))
+    with Api("http://mill.example.org") as api:
+        api.request("GET", "/x")
+    signed_in = [received.headers.get("proxy-authorization") for received in server.received]
+    assert signed_in == [None, f"Basic {b64encode(b'maria:p@ss').decode()}"]
+
+
+def test_a_proxy_that_is_away_is_named(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", server.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    server.stop()
+    with Api("http://mill.example.org") as api, pytest.raises(ServerUnreachable, match="refused") as caught:
+        api.request("GET", "/x")
+    assert "the proxy 127.0.0.1" in (caught.value.hint or "")
+
+
+def test_a_proxy_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://maria:secret@proxy:1080")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(SetupError) as caught:
+        Api("http://mill.example.org")
+    assert caught.value.message == "The proxy socks5://proxy cannot be used."
 
 
 @pytest.mark.parametrize(
