@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,7 +124,11 @@ def load_project(directory: Path) -> str | None:
     """The default project in `config.toml`."""
     path = directory / "config.toml"
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        # Few have this file, and every command would pay for what reads it.
+        import tomllib  # noqa: PLC0415
+
+        document = tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

@@ -4,11 +4,13 @@ import gzip
 import json
 import threading
 from base64 import b64encode
+from pathlib import Path
 
 import pytest
 
 from millpond.client.http import CONNECTIONS, Api, segment
 from millpond.errors import BadLogin, MillError, NotFound, NotSignedIn, ServerUnreachable, SetupError, Unavailable
+from millpond.testing.website import running_website
 from millpond.wire.people import Login, Project
 from tests.unit.client.fake_server import Answer, FakeServer, problem
 
@@ -253,6 +255,16 @@ def test_a_proxy_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(SetupError) as caught:
         Api("http://mill.example.org")
     assert caught.value.message == "The proxy socks5://proxy cannot be used."
+
+
+def test_certificates_are_those_the_machine_trusts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_website(tmp_path) as site:
+        site.files["/api/v1/x"] = b"{}"
+        with Api(site.url("", host="localhost")) as api:
+            assert api.request("GET", "/x").status == 200
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with Api(site.url("", host="localhost")) as api, pytest.raises(ServerUnreachable, match="CERTIFICATE_VERIFY_F"):
+            api.request("GET", "/x")
 
 
 @pytest.mark.parametrize(
