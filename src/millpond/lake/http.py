@@ -7,7 +7,8 @@ import os
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from hashlib import md5
 from typing import cast
 from urllib.parse import urljoin, urlsplit
@@ -25,7 +26,9 @@ from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool
 
+# Until connected, and for each piece that is sent; and for the answer.
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
+_SENT_BYTES = 1 << 18
 
 
 class DataPlane:
@@ -85,8 +88,7 @@ class DataPlane:
 
     def _once(self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int) -> bytes:
         try:
-            # urllib3 sends any buffer without copying it; its types only name bytes.
-            answer = self._pool(url).request(method, url, body=cast(bytes | None, body), headers=headers)
+            answer = self._answer(method, url, body, headers)
         except urllib3.exceptions.HTTPError as error:
             raise Passing(str(error)) from error
         if answer.status == expected or _means_the_same(method, answer, headers):
@@ -96,6 +98,14 @@ class DataPlane:
         if method == "PUT" and answer.status == 409 and CREATE_HEADER in headers:
             raise Passing("an earlier try is still being written")
         raise failure(answer.status, answer.headers.get("Retry-After"), url)
+
+    def _answer(self, method: str, url: str, body: Buffer | None, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        if body is None:
+            return self._pool(url).request(method, url, headers=headers)
+        sent = {**headers, "Content-Length": str(len(body))}
+        # Closed also when sending breaks off: a buffer that is looked at cannot be used for the next pack.
+        with closing(_pieces(body)) as pieces:
+            return self._pool(url).request(method, url, body=pieces, headers=sent)
 
     def _external_once(self, url: str, headers: dict[str, str], found: ExternalObject, start: int, end: int) -> bytes:
         try:
@@ -120,6 +130,16 @@ class DataPlane:
                     key[0], is_secure=key[1], timeout=_TIMEOUT, connections=self._connections
                 )
             return pool
+
+
+def _pieces(body: Buffer) -> Generator[bytes]:
+    """Handed over one by one, without copying: a timeout is one for all that is handed over at once, and over a slow
+    line a whole pack takes longer than that."""
+    with memoryview(body) as view:
+        for start in range(0, len(view), _SENT_BYTES):
+            with view[start : start + _SENT_BYTES] as piece:
+                # urllib3 sends any buffer; its types only name bytes.
+                yield cast(bytes, piece)
 
 
 def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapping[str, str]) -> bool:

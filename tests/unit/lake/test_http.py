@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from urllib3 import Timeout
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
@@ -297,3 +300,58 @@ def test_a_proxy_is_used_for_others_and_never_for_this_machine(
     monkeypatch.setenv("http_proxy", store.url)
     plane.put("http://s3.example.com/through-proxy", b"x")
     assert store.requests[-1] == "PUT http://s3.example.com/through-proxy"
+
+
+def test_a_proxy_gets_the_password_it_wants(store: Store, plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str | None] = []
+
+    def note(handler: BaseHTTPRequestHandler) -> bool:
+        given.append(handler.headers.get("Proxy-Authorization"))
+        return False
+
+    store.faults.append(note)
+    monkeypatch.setenv("http_proxy", store.url.replace("://", "://maria:p%40ss@"))
+    monkeypatch.delenv("no_proxy", raising=False)
+    plane.put("http://s3.example.com/a", b"x")
+    assert given == [f"Basic {b64encode(b'maria:p@ss').decode()}"]
+
+
+def test_a_slow_line_may_take_longer_than_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millpond.lake.http._TIMEOUT", Timeout(connect=0.5, read=10))
+    body = bytes(16 << 20)
+    with socket.socket() as listener:
+        # Small, or the kernel takes nearly all of it at once.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        reader = threading.Thread(target=_read_slowly, args=(listener, len(body)))
+        reader.start()
+        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=Patience(attempts=1))
+        plane.put("/a", body)
+        reader.join()
+        plane.close()
+
+
+def test_a_buffer_can_grow_after_sending_it_broke_off() -> None:
+    body = bytearray(16 << 20)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        hanging_up = threading.Thread(target=lambda: listener.accept()[0].close())
+        hanging_up.start()
+        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=Patience(attempts=1))
+        with pytest.raises(StoreUnavailable) as caught:
+            plane.put("/a", body)
+        hanging_up.join()
+        plane.close()
+    body.extend(b"more")
+    assert caught.value.__cause__ is not None, "what went wrong is still known, and holds nothing"
+
+
+def _read_slowly(listener: socket.socket, size: int) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        while size > 0 and (got := len(connection.recv(1 << 18))):
+            size -= got
+            time.sleep(got / (12 << 20))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
