@@ -7,6 +7,7 @@ with tls_front(server_port, tmp_path) as front, connect_proxy({"files.test:443":
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import threading
@@ -87,18 +88,14 @@ def _listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
 
 
 def _relay(a: socket.socket, b: socket.socket) -> None:
-    """Both directions, until either side ends."""
-
-    def copy(source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
-                target.sendall(data)
-        for one in (source, target):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-
+    """Both directions, until either side ends. In one thread: OpenSSL lets no two use a connection at the same time."""
+    other = {a: b, b: a}
     with b:
-        back = threading.Thread(target=copy, args=(b, a), daemon=True)
-        back.start()
-        copy(a, b)
-        back.join()
+        while True:
+            # What TLS has read ahead does not show on the socket any more.
+            ahead = [one for one in other if isinstance(one, ssl.SSLSocket) and one.pending()]
+            for one in ahead or select.select(list(other), [], [])[0]:
+                data = one.recv(1 << 16)
+                if not data:
+                    return
+                other[one].sendall(data)
