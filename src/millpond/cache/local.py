@@ -6,8 +6,6 @@ whatever was written to since has another time. Those of an attempt are read and
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import logging
 import os
 import stat
@@ -22,6 +20,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from millpond.cache.kept_pages import KeptPages
+from millpond.cache.reflink import clone
 from millpond.errors import Corrupt, MillError
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
@@ -36,7 +35,6 @@ log = logging.getLogger(__name__)
 _MOVED_MOST = 100_000
 _BLOCK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FICLONE = 0x40049409
 _THREADS = 2
 # Pages are read by so many, as far as they are surely kept until they are needed.
 _READERS = 4
@@ -45,9 +43,6 @@ _LEAVES_AHEAD = 100
 _AT_ONCE = 128
 _COMPARED = stat.S_IFMT(0xFFFF) | 0o555
 _MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
-_NO_CLONE = {
-    errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.EBADF, errno.EISDIR,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +273,7 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share:
         return False
 
     def write(target: int) -> None:
-        if may_share and _clone(descriptor, target):
+        if may_share and clone(descriptor, target):
             return
         if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
             raise Corrupt("What the volume has is damaged.")
@@ -290,16 +285,6 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share:
         return False
     finally:
         os.close(descriptor)
-    return True
-
-
-def _clone(source: int, target: int) -> bool:
-    try:
-        fcntl.ioctl(target, _FICLONE, source)
-    except OSError as error:
-        if error.errno not in _NO_CLONE:
-            raise
-        return False
     return True
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from millpond.cache.reflink import clone
 from millpond.cache.remove import remove_tree
 from millpond.cache.volume import CacheVolume, explained
 from millpond.errors import VolumeProblem
 
-_FICLONE = 0x40049409
 _TIME_NS = 1_000_000_000 * 10**9
 # What a missing ability answers with; anything else is a problem of the volume and not of its kind.
 _CANNOT = frozenset(
@@ -99,10 +99,10 @@ def _makes_symlinks(link: Path) -> bool:
     return link.is_symlink()
 
 
-def _clones(file: Path, clone: Path) -> bool:
-    with file.open("rb") as source, clone.open("wb") as target:
-        fcntl.ioctl(target, _FICLONE, source.fileno())
-    return clone.read_bytes() == b"probe"
+def _clones(file: Path, copy: Path) -> bool:
+    with file.open("rb") as source, copy.open("wb") as target:
+        is_cloned = clone(source.fileno(), target.fileno())
+    return is_cloned and copy.read_bytes() == b"probe"
 
 
 def _changes_mode(file: Path) -> bool:
@@ -123,4 +123,4 @@ def _longest_name(directory: Path) -> int:
         (directory / ("n" * length)).touch(exist_ok=False)
         return True
 
-    return next((length for length in _NAME_LENGTHS if _can(lambda length=length: makes(length))), 0)  # type: ignore[misc]
+    return next((length for length in _NAME_LENGTHS if _can(partial(makes, length))), 0)

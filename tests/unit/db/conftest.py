@@ -1,4 +1,4 @@
-"""Every test of queries runs on both databases: take the fixture `db`."""
+"""Every test of queries runs on both databases: take the fixture `db`, or `deps` for services on top of it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.signing import LocalSigner
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
+from millpond.model.people import SYSTEM, Role
+from millpond.services import projects
+from millpond.services.deps import Deps
+from millpond.settings import Settings
+from millpond.testing.clock import FakeClock
+from millpond.testing.events import FakeEvents
 from millpond.testing.postgres import Postgres
-from millpond.testing.server import copy_empty_database
+from millpond.testing.server import ADMIN, SECRET, add_user, copy_empty_database
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +54,19 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     yield database
     with database.write() as tx:
         tx.execute(text("; ".join(f'DELETE FROM "{table.name}"' for table in reversed(metadata.sorted_tables))))
+
+
+@pytest.fixture
+def deps(db: Database, tmp_path: Path) -> Deps:
+    """A server's parts on an empty database: one project, one administrator."""
+    made = Deps(
+        db=db,
+        store=MemoryStore(LocalSigner(SECRET)),
+        clock=FakeClock(),
+        events=FakeEvents(),
+        settings=Settings(data_dir=tmp_path),
+        secret=SECRET,
+    )
+    projects.create(made, SYSTEM, name="default")
+    add_user(made, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
+    return made

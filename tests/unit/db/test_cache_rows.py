@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
-
-from millpond.blobs.memory import MemoryStore
-from millpond.blobs.signing import LocalSigner
 from millpond.db import caches, differences, evictions, leases, shares, volumes
 from millpond.db.differences import Difference
-from millpond.db.engine import Database
-from millpond.model.people import SYSTEM, Role
+from millpond.model.people import Role
 from millpond.model.volume import LeaseKind, Share
-from millpond.services import cache_holds, cache_policies, cache_requests, cache_why, projects
+from millpond.services import cache_holds, cache_policies, cache_requests, cache_why
 from millpond.services.deps import Deps
-from millpond.settings import Settings
 from millpond.testing.builders_data import (
     GB,
     a_commit,
@@ -28,26 +20,8 @@ from millpond.testing.builders_data import (
     the_admin,
     the_project,
 )
-from millpond.testing.clock import FakeClock
-from millpond.testing.events import FakeEvents
-from millpond.testing.server import ADMIN, SECRET, add_user
 from millpond.wire.cache import CacheAdd, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
-
-
-@pytest.fixture
-def deps(db: Database, tmp_path: Path) -> Iterator[Deps]:
-    made = Deps(
-        db=db,
-        store=MemoryStore(LocalSigner(SECRET)),
-        clock=FakeClock(),
-        events=FakeEvents(),
-        settings=Settings(data_dir=tmp_path),
-        secret=SECRET,
-    )
-    projects.create(made, SYSTEM, name="default")
-    add_user(made, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
-    yield made
 
 
 def test_holds_kept_branches_and_reasons(deps: Deps) -> None:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from millpond.blobs.memory import MemoryStore
-from millpond.blobs.signing import LocalSigner
 from millpond.db import blobs, datasets, leases, volumes
-from millpond.db.engine import Database
 from millpond.errors import InUse, NameTaken, RefMoved
 from millpond.lake.digests import digest_of
-from millpond.model.people import SYSTEM, Role
 from millpond.model.volume import DAY, CachedState
-from millpond.services import cache_requests, caches, commits, evict, projects, verify
+from millpond.services import cache_requests, caches, commits, evict, verify
 from millpond.services import datasets as dataset_service
 from millpond.services.cache_requests import CacheFilter
 from millpond.services.deps import Deps
-from millpond.settings import Settings
 from millpond.testing.builders_data import (
     GB,
     a_commit,
@@ -37,25 +30,8 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
-from millpond.testing.events import FakeEvents
-from millpond.testing.server import ADMIN, SECRET, add_user
 from millpond.wire.cache import CacheAdd
 from millpond.wire.data import CommitCreate
-
-
-@pytest.fixture
-def deps(db: Database, tmp_path: Path) -> Iterator[Deps]:
-    made = Deps(
-        db=db,
-        store=MemoryStore(LocalSigner(SECRET)),
-        clock=FakeClock(),
-        events=FakeEvents(),
-        settings=Settings(data_dir=tmp_path),
-        secret=SECRET,
-    )
-    projects.create(made, SYSTEM, name="default")
-    add_user(made, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
-    yield made
 
 
 def test_a_commit_is_counted_and_its_blobs_are_known(deps: Deps) -> None:
