@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.client.credentials import config_dir, save_token
 from millpond.client.files import write_atomically
-from millpond.db import migrate
+from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
 from millpond.loops import housekeeping, schedule
@@ -39,6 +40,7 @@ logger = getLogger(__name__)
 
 _PORTS_TO_TRY = 50
 _LAST_PORT = 65_535
+_FIRST_LOOK_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,13 @@ def serve(
         )
         _sign_in_command_line(deps, url)
         app = TwoOrigins(create_app(deps, hub), create_content_app(deps), content_port)
-        listener = Listener(app, hub, on_ready=lambda: on_ready(ready))
+
+        async def announce() -> None:
+            if settings.start_agent:
+                await _first_look(deps, hub)
+            on_ready(ready)
+
+        listener = Listener(app, hub, on_ready=announce)
         _stop_on_signals(listener)
         runner = LoopRunner(_loops(deps), clock=clock, hub=hub)
         runner.start()
@@ -213,6 +221,21 @@ def _local_agent(deps: Deps, url: str) -> Child:
     if deps.settings.gpus is not None:
         command += ["--gpus", str(deps.settings.gpus)]
     return Child(command, log=state / "agent.log")
+
+
+async def _first_look(deps: Deps, hub: EventHub) -> None:
+    """Until the agent of this machine has looked at its volumes: only then can anything be cached or run here.
+
+    A server whose agent does not come is of use all the same, so this ends after a while.
+    """
+    deadline = time.monotonic() + _FIRST_LOOK_SECONDS
+    while not hub.is_closed:
+        mark = hub.mark("agents")
+        with deps.db.read() as tx:
+            site = sites.find(tx, setup.LOCAL)
+            seen = site is None or all(one.seen_at is not None for one in volumes.all_of(tx, site.id))
+        if seen or not await hub.wait("agents", since=mark, timeout=max(0.0, deadline - time.monotonic())):
+            return
 
 
 def _stop_on_signals(listener: Listener) -> None:

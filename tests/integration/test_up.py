@@ -48,6 +48,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         assert client.get("/session").json()["user"]["name"] == "admin", "the local command line is signed in"
         assert [p["name"] for p in client.get("/projects").json()["items"]] == ["default"]
         assert sign_in(mill.url, password[1]) == 201
+        assert all(one["seen_at"] for one in client.get("/volumes").json()["items"]), "ready to cache and to run, too"
         wait_until(lambda: client.get("/computes").json()["items"][0]["connected"], what="the agent's first word")
         server = psutil.Process(mill.process.pid)
         memory = sum(process.memory_info().rss for process in [server, *server.children(recursive=True)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -15,9 +16,12 @@ _GRACE_SECONDS = 2
 
 
 class Listener(uvicorn.Server):
-    """Answers on a socket that is already bound, so a caller may connect before `run` has been called."""
+    """Answers on a socket that is already bound, so a caller may connect before `run` has been called.
 
-    def __init__(self, app: ASGIApp, hub: EventHub, *, on_ready: Callable[[], None] | None = None) -> None:
+    `on_ready` is called as soon as it answers, and may take its time: requests are answered meanwhile.
+    """
+
+    def __init__(self, app: ASGIApp, hub: EventHub, *, on_ready: Callable[[], Awaitable[None]] | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -32,11 +36,12 @@ class Listener(uvicorn.Server):
         )
         self._hub = hub
         self._on_ready = on_ready
+        self._announcing: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self._on_ready is not None:
-            self._on_ready()
+            self._announcing = asyncio.ensure_future(self._on_ready())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams and long polls would wait for events for ever: tell them first.

@@ -77,7 +77,7 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         started = seen.problem is None and start_fills(tx, measured_volume, now)
     if started:
         deps.events.wake("agents")
-    if seen.problem != volume.problem or "capacity_bytes" in measured:
+    if volume.seen_at is None or seen.problem != volume.problem or "capacity_bytes" in measured:
         data = {"id": volume.id, "what": "volume", "volume": volume.name, "problem": seen.problem}
         deps.events.publish("caches", project_id=None, data=data)
         deps.events.wake("schedule")

@@ -147,7 +147,7 @@ def _only_full(looked: Sequence[_Looked]) -> Candidate | None:
 
 def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[_Looked]) -> MillError:
     beside = f" near {near}" if near else ""
-    message = f"No volume{beside} can take {size.written}. {'. '.join(choice.refused)}."
+    message = f"No volume{beside} can take {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
     answers = [one.answer.decision for one in looked if one.answer is not None]
     if not answers:
         return VolumeProblem(message, hint="See `mill topology` and `mill volume list`.")
