@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, String, cast, func, select, tuple_
 
 from millpond.db.tables import commit, job, project
-from millpond.model.job import Job, JobInput, JobKind, JobState, Resources
+from millpond.model.job import Dependency, Ending, Job, JobInput, JobKind, JobState, Resources
 
 _LIVING = job.c.ended_at.is_(None)
 
@@ -180,7 +180,8 @@ def _values(value: Job) -> dict[str, Any]:
     values = asdict(value)
     del values["project"]
     resources: dict[str, int] = values.pop("resources")
-    return values | resources | {"kind": value.kind.value, "state": value.state.value}
+    ending = value.ending.value if value.ending else None
+    return values | resources | {"kind": value.kind.value, "state": value.state.value, "ending": ending}
 
 
 def _job(row: Row[Any]) -> Job:
@@ -195,5 +196,8 @@ def _job(row: Row[Any]) -> Job:
             "inputs": tuple(JobInput(**item) for item in row.inputs),
             "state": JobState(row.state),
             "reasons": tuple(row.reasons),
+            "retry_on": tuple(row.retry_on),
+            "after": tuple(Dependency(**item) for item in row.after),
+            "ending": Ending(row.ending) if row.ending else None,
         }
     )

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
-from millpond.model.job import Placement, PlacementState, Resources
+from millpond.model.job import Ending, Placement, PlacementState, Resources
 from millpond.model.volume import CachedState
 
 _LIVING = placement.c.ended_at.is_(None)
@@ -52,6 +52,7 @@ def insert(tx: Connection, value: Placement) -> None:
             created_at=value.created_at,
             renewed_at=value.renewed_at,
             ended_at=value.ended_at,
+            number=value.number,
         )
     )
 
@@ -165,4 +166,11 @@ def _placement(row: Row[Any]) -> Placement:
         created_at=row.created_at,
         renewed_at=row.renewed_at,
         ended_at=row.ended_at,
+        number=row.number,
+        started_at=row.started_at,
+        exited_at=row.exited_at,
+        exit_code=row.exit_code,
+        signal=row.signal,
+        ending=Ending(row.ending) if row.ending else None,
+        problem=row.problem,
     )

@@ -31,6 +31,33 @@ class JobKind(Enum):
     SERVICE = "service"
 
 
+class Ending(Enum):
+    """How an attempt to run a job ended, other than by success."""
+
+    EXIT = "exit"  # an exit status other than 0
+    SIGNAL = "signal"
+    OOM = "oom"  # it used more than its memory
+    TIMEOUT = "timeout"
+    STOPPED = "stopped"
+    LOST = "lost"  # its machine restarted, or its keeper was killed
+    EXPIRED = "expired"  # its placement ran out: server and agent did not hear of each other
+    TERMINATED = "terminated"  # the machine was shutting down, or its engine took the place away
+    PROBLEM = "problem"  # it could not be run, or what it made could not be saved
+
+    @property
+    def is_loss(self) -> bool:
+        """Nothing the job did: it is placed again, however often, and that counts as no retry."""
+        return self in (Ending.LOST, Ending.EXPIRED, Ending.TERMINATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A job that must have ended before this one begins; `success`: and must have succeeded."""
+
+    job_id: str
+    when: str = "success"  # or "any"
+
+
 @dataclass(frozen=True, slots=True)
 class JobInput:
     """One dataset at one commit, and the environment variable that tells the job where it lies."""
@@ -86,6 +113,30 @@ class Job:
     placement_id: str | None
     compute: str | None
     node: str | None
+    # The one compute it may run on; None for any.
+    wanted_compute: str | None = None
+    # Higher ones are tried first.
+    priority: int = 0
+    # Of one attempt; 0 for no limit.
+    timeout_seconds: int = 0
+    # How often it may be tried again after which endings (decide/retry.py), waiting so long before the first time.
+    retries: int = 0
+    retry_on: tuple[str, ...] = ()
+    backoff_seconds: int = 5
+    after: tuple[Dependency, ...] = ()
+    # The number of the newest attempt, how many counted as retries, how many were lost without its doing.
+    attempt: int = 0
+    retried: int = 0
+    losses: int = 0
+    not_before: datetime | None = None
+    # How the newest attempt ended; None while it has not, and after success.
+    ending: Ending | None = None
+    # From 0 to 1, as the job itself says.
+    progress: float | None = None
+    # The job that builds its environment, the commit that came of it, and since when that is known.
+    environment_job: str | None = None
+    environment_commit: str | None = None
+    environment_at: datetime | None = None
 
 
 class PlacementState(Enum):
@@ -113,6 +164,14 @@ class Placement:
     created_at: datetime
     renewed_at: datetime
     ended_at: datetime | None
+    # The how-manyth attempt of its job, and how it went.
+    number: int = 1
+    started_at: datetime | None = None
+    exited_at: datetime | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    ending: Ending | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,29 @@ job = Table(
     Column("placement_id", String(32), nullable=True),  # the current one
     Column("compute", String(63), nullable=True),
     Column("node", String(200), nullable=True),
+    # The one compute it may run on; null for any.
+    Column("wanted_compute", String(63), nullable=True),
+    Column("priority", Integer, nullable=False, server_default=text("0")),
+    # Of one attempt; 0 for no limit.
+    Column("timeout_seconds", BigInteger, nullable=False, server_default=text("0")),
+    # How often it may be tried again, after which endings, and how long it waits before the first time.
+    Column("retries", Integer, nullable=False, server_default=text("0")),
+    Column("retry_on", JSON, nullable=False, server_default=text("'[]'")),
+    Column("backoff_seconds", Integer, nullable=False, server_default=text("5")),
+    # The jobs it waits for, as [{"job_id", "when"}].
+    Column("after", JSON, nullable=False, server_default=text("'[]'")),
+    # How many attempts there were, how many of them count as retries, and how many were lost through no fault of it.
+    Column("attempt", Integer, nullable=False, server_default=text("0")),
+    Column("retried", Integer, nullable=False, server_default=text("0")),
+    Column("losses", Integer, nullable=False, server_default=text("0")),
+    time_column("not_before", nullable=True),
+    Column("ending", String(20), nullable=True),
+    # From 0 to 1, as the job itself says.
+    Column("progress", Double, nullable=True),
+    # The job that builds its environment, what came of it, and since when that is known.
+    Column("environment_job", String(32), nullable=True),
+    Column("environment_commit", String(64), nullable=True),
+    time_column("environment_at", nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # A name is unique in its project among jobs that have not ended.
@@ -110,6 +133,14 @@ placement = Table(
     time_column("created_at"),
     time_column("renewed_at"),
     time_column("ended_at", nullable=True),
+    # The how-manyth attempt of its job, and how it went: kept when the job is tried again.
+    Column("number", Integer, nullable=False, server_default=text("1")),
+    time_column("started_at", nullable=True),
+    time_column("exited_at", nullable=True),
+    Column("exit_code", Integer, nullable=True),
+    Column("signal", Integer, nullable=True),
+    Column("ending", String(20), nullable=True),
+    Column("problem", Text, nullable=True),
 )
 
 run = Table(
