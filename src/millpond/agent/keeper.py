@@ -356,6 +356,7 @@ def reap(command: int, status: int | None = None) -> int | None:
 def watch(command: int, spec: dict[str, Any]) -> tuple[int | None, str | None]:
     """Wait until the command has ended (its wait status) or must end (the reason)."""
     validity = Validity("renewal", spec["valid_seconds"])
+    limit = boot_time() + spec["timeout_seconds"] if spec.get("timeout_seconds") else None
     usage = Usage("usage.jsonl")
     while True:
         status = reap(command)
@@ -365,6 +366,8 @@ def watch(command: int, spec: dict[str, Any]) -> tuple[int | None, str | None]:
             return None, "stopped"
         if validity.is_over():
             return None, "expired"
+        if limit is not None and boot_time() > limit:
+            return None, "timeout"
         usage.sample_when_due()
         caught = signal.sigtimedwait(_SIGNALS, LOOK_SECONDS)
         if caught is not None and caught.si_signo == signal.SIGTERM:

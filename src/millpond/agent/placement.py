@@ -149,7 +149,7 @@ class Placement:
 
     def _paths(self, desired: DesiredPlacement) -> dict[str, Path] | None:
         """Where inputs and code lie (the code under ""); None while something is missing."""
-        wanted = [*desired.inputs, *([desired.code] if desired.code else [])]
+        wanted = [*desired.inputs, *(one for one in (desired.code, desired.environment) if one)]
         found = {"" if one is desired.code else one.env: self._path(one) for one in wanted}
         present = {variable: path for variable, path in found.items() if path is not None}
         return present if len(present) == len(found) else None
@@ -238,6 +238,9 @@ class Placement:
         update: dict[str, object] = {"started_at": status.started_at}
         if isinstance(status, Exited):
             update |= {"exit_code": status.exit_code, "signal": status.signal, "exited_at": status.exited_at}
+            update["reason"] = status.reason.value if status.reason else None
+        else:
+            update["reason"] = "lost"
         self._seen = self._seen.model_copy(update=update)
 
     def _report(self, state: str, **update: object) -> None:

@@ -59,6 +59,7 @@ def prepare(
         directory=str(work),
         valid_seconds=desired.valid_seconds,
         grace_seconds=desired.grace_seconds,
+        timeout_seconds=desired.timeout_seconds,
     ).write(directory)
 
 
@@ -97,7 +98,12 @@ def environment(
         said["MILL_MEMORY_BYTES"] = str(desired.memory_bytes)
     if desired.gpu_hundredths % 100:
         said["MILL_GPU_FRACTION"] = f"{desired.gpu_hundredths / 100:.2f}"
-    return {**base, **desired.env, **said}
+    found = {**base, **desired.env, **said}
+    if desired.environment:
+        packages = Path(found[desired.environment.env])
+        found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.env.get("PYTHONPATH"), str(packages)]))
+    return found
 
 
 def copy_writable(source: Path, target: Path) -> None:

@@ -24,6 +24,8 @@ class Spec:
     directory: str
     valid_seconds: float
     grace_seconds: float
+    # How long the command may run; 0 for no limit.
+    timeout_seconds: float = 0
 
     def write(self, placement: Path) -> None:
         """Appears whole or not at all, and only for this account: a token is inside."""

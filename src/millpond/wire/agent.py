@@ -24,10 +24,15 @@ class NodeFacts(Request):
 
 
 class Capabilities(Request):
-    """What an agent's driver can honour; asked of it, never guessed from its name."""
+    """What an agent's driver can honour; asked of it, never guessed from its name (`agent/drivers`)."""
 
     containers: bool = False
+    default_image: str | None = None
     limits_enforced: bool = False
+    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
+    gangs: bool = False
+    ports: bool = False
+    exec: bool = False
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
 
@@ -87,6 +92,8 @@ class VolumeSeen(Request):
 class CommitSeen(Request):
     dataset_id: str
     commit_id: str
+    # Agents that do not tell it are not asked to look at what nobody knew of.
+    project_id: str = ""
 
 
 class Verified(Request):
@@ -138,7 +145,11 @@ class PlacementSeen(Request):
     exited_at: Time | None = None
     exit_code: int | None = None
     signal: int | None = None
+    # Why it ended, when the command did not end by itself; `lost`: nobody knows how.
+    reason: Literal["stopped", "expired", "terminated", "not_started", "out_of_memory", "timeout", "lost"] | None = None
     problem: str | None = None
+    # What the engine says of a placement that it has and has not begun, for people.
+    waiting: str | None = None
     output_commit: str | None = None
     log_bytes: int = 0
 
@@ -171,6 +182,9 @@ class DesiredVolume(Response):
     path: str
     new: bool = True
     lake: str = ""
+    # The other volumes that the server knows, told with `new`: a directory that was one of a database that is gone, of
+    # the same lake, becomes this one with all that is cached there. None: it does not.
+    others: list[str] | None = None
     # This agent, and no other, fills, evicts and tidies up there.
     tended: bool = False
     # It belongs to another site: look whether it is mounted here, and write nothing.
@@ -212,7 +226,9 @@ class Base(Response):
 class DesiredFill(Response):
     """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
 
-    Be `verified`: read every byte, and put right what is wrong.
+    Be `verified`: read every byte, and put right what is wrong. Be `found`: it was published before the server knew of
+    it; hold it against its tree by sizes, permissions and times, and put right what is wrong. `ready` then, or `evicted`
+    if it is not there.
     """
 
     cached_id: str
@@ -226,7 +242,7 @@ class DesiredFill(Response):
     files: int
     bytes: int
     attempt: int
-    want: Literal["present", "absent", "verified"]
+    want: Literal["present", "absent", "verified", "found"]
     # The best first. Any of them may be gone by now: then everything is fetched.
     bases: list[Base] = []
     # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or
@@ -254,6 +270,8 @@ class DesiredPlacement(Response):
     run_id: str
     token: str
     node: str
+    # The container image it named; None: as the driver does without.
+    image: str | None = None
     command: list[str]
     env: dict[str, str]
     cpu: int
@@ -262,8 +280,12 @@ class DesiredPlacement(Response):
     gpu_indices: list[int] = []
     inputs: list[DesiredInput]
     code: DesiredInput | None
+    # A tree of Python packages for the front of PYTHONPATH, with their programs in `bin`.
+    environment: DesiredInput | None = None
     valid_seconds: int
     grace_seconds: int
+    # How long the command may run; 0 for no limit.
+    timeout_seconds: int = 0
     want: Literal["run", "stop"]
 
 
