@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, select
 
+from millpond.db.batches import batches
 from millpond.db.tables import cached, commit, dataset, page, project, site, volume
 from millpond.model.dataset import DatasetKind
 from millpond.model.volume import CachedCommit, CachedState, Cause
@@ -178,6 +179,19 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
     )
 
 
+def sizes_of(tx: Connection, commit_ids: Collection[str]) -> list[CommitSize]:
+    """Of those that exist, and whose datasets do."""
+    living = (
+        select(commit.c.id).join(dataset, dataset.c.id == commit.c.dataset_id).where(dataset.c.deleted_at.is_(None))
+    )
+    known = [
+        commit_id
+        for batch in batches(sorted(commit_ids))
+        for commit_id in tx.scalars(living.where(commit.c.id.in_(batch)))
+    ]
+    return [size for commit_id in known if (size := size_of(tx, commit_id)) is not None]
+
+
 def _select() -> Select[Any]:
     return (
         select(
@@ -235,6 +249,7 @@ def _view(row: Row[Any]) -> CachedView:
             verification=row.verification,
             cause=Cause(row.cause) if row.cause else None,
             cleared_by=row.cleared_by,
+            found=row.found,
         ),
         volume=row.volume,
         volume_path=row.volume_path,

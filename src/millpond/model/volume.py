@@ -122,6 +122,8 @@ class CachedCommit:
     # While it is on its way out: why, and who wished it.
     cause: Cause | None = None
     cleared_by: str | None = None
+    # It was published before the server knew of it: what is there is checked rather than filled.
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,8 @@ cached = Table(
     # While it is on its way out: why, in one word, and who wished it.
     Column("cause", String(10), nullable=True),
     Column("cleared_by", String(63), nullable=True),
+    # It was published before the server knew of it: what is there is checked rather than filled.
+    Column("found", Boolean, nullable=False, server_default=text("false")),
     # Once and only once: one row per commit and volume, whoever asks.
     UniqueConstraint("volume_id", "commit_id"),
 )
@@ -135,6 +137,8 @@ lease = Table(
     # job; hold: somebody asked for it; read: taken by reading, and renewed by it.
     Column("kind", String(10), nullable=False, server_default=text("'job'")),
     Column("reason", Text, nullable=False, server_default=text("''")),
+    # Which of somebody's readers has it, by a name of its own choice; null for all other kinds.
+    Column("reader", String(32), nullable=True),
 )
 
 eviction = Table(

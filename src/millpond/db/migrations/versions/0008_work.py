@@ -12,6 +12,9 @@ down_revision = "0007"
 def upgrade() -> None:
     add_to_job()
     add_to_placement()
+    add_to_caches()
+    create_log_chunk()
+    add_to_usage()
 
 
 def add_to_job() -> None:
@@ -40,3 +43,30 @@ def add_to_placement() -> None:
     op.add_column("placement", sa.Column("signal", sa.Integer(), nullable=True))
     op.add_column("placement", sa.Column("ending", sa.String(length=20), nullable=True))
     op.add_column("placement", sa.Column("problem", sa.Text(), nullable=True))
+
+
+def add_to_caches() -> None:
+    op.add_column("cached_commit", sa.Column("found", sa.Boolean(), nullable=False, server_default=sa.text("false")))
+    op.add_column("lease", sa.Column("reader", sa.String(length=32), nullable=True))
+
+
+def create_log_chunk() -> None:
+    op.create_table(
+        "log_chunk",
+        sa.Column("placement_id", sa.String(length=32), nullable=False),
+        sa.Column("begin", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("end", sa.BigInteger(), nullable=False),
+        sa.Column("lines_before", sa.BigInteger(), nullable=False),
+        sa.Column("lines", sa.BigInteger(), nullable=False),
+        sa.Column("stored_bytes", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["placement_id"], ["placement.id"], name=op.f("fk_log_chunk_placement_id_placement"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("placement_id", "begin", name=op.f("pk_log_chunk")),
+    )
+
+
+def add_to_usage() -> None:
+    op.add_column("usage_sample", sa.Column("received_bytes", sa.BigInteger(), nullable=True))
+    op.add_column("usage_sample", sa.Column("sent_bytes", sa.BigInteger(), nullable=True))
+    op.add_column("usage_sample", sa.Column("network_shared", sa.Boolean(), nullable=True))
