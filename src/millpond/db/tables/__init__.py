@@ -13,7 +13,7 @@ from millpond.db.tables.cache import (
     volume_limit,
     volume_share,
 )
-from millpond.db.tables.computes import compute_test, join_token
+from millpond.db.tables.computes import account, compute_test, join_token, trust
 from millpond.db.tables.data import (
     blob,
     commit,
@@ -28,11 +28,13 @@ from millpond.db.tables.data import (
     upload,
 )
 from millpond.db.tables.imports import connection, source, source_object
+from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
 from millpond.db.tables.work import agent, artifact, job, metric, metric_point, node, placement, run, run_writer, usage
 
 __all__ = [
+    "account",
     "agent",
     "artifact",
     "audit",
@@ -52,6 +54,7 @@ __all__ = [
     "join_token",
     "lease",
     "link",
+    "log_chunk",
     "member",
     "metadata",
     "metric",
@@ -75,6 +78,7 @@ __all__ = [
     "source_object",
     "token",
     "tree_difference",
+    "trust",
     "upload",
     "usage",
     "user",

@@ -40,6 +40,8 @@ agent = Table(
     time_column("detached_at", nullable=True),
     # What its driver says it can do; null until it has said so.
     Column("capabilities", JSON, nullable=True),
+    # Where its jobs share one account, every project is let in, and not only those named in `trust`.
+    Column("trusts_all", Boolean, nullable=False, server_default=text("false")),
 )
 
 node = Table(
@@ -214,4 +216,9 @@ usage = Table(
     Column("write_bytes", BigInteger, nullable=False),
     Column("gpu_percent", Double, nullable=True),
     Column("gpu_memory_bytes", BigInteger, nullable=True),
+    # Of the network namespace it ran in; null where nobody counted.
+    Column("received_bytes", BigInteger, nullable=True),
+    Column("sent_bytes", BigInteger, nullable=True),
+    # The namespace was the machine's own: the counts are of everything that ran there.
+    Column("network_shared", Boolean, nullable=True),
 )
