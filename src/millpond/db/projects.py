@@ -7,18 +7,27 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from millpond.db.tables import dataset, job, member, project, run, user
+from millpond.db.tables import account, dataset, job, member, project, run, user
 from millpond.model.names import SYSTEM_DATASETS
 from millpond.model.people import Member, Project, Role
 
 
 def insert(tx: Connection, value: Project) -> None:
-    """IntegrityError when the name is taken."""
+    """With the number of its account on computes. IntegrityError when the name is taken."""
     tx.execute(
         project.insert().values(
             id=value.id, name=value.name, description=value.description, created_at=value.created_at
         )
     )
+    # One that came back from the lake may have its number still.
+    if tx.scalars(select(account.c.number).where(account.c.project_id == value.id)).first() is None:
+        tx.execute(account.insert().values(project_id=value.id))
+
+
+def accounts(tx: Connection, project_ids: Collection[str]) -> Mapping[str, int]:
+    """The numbers from which agents make the accounts that jobs of these projects run under."""
+    rows = tx.execute(select(account).where(account.c.project_id.in_(sorted(project_ids)))) if project_ids else ()
+    return {row.project_id: row.number for row in rows}
 
 
 def get(tx: Connection, project_id: str) -> Project | None:

@@ -1,10 +1,10 @@
-"""Join tokens, with which agents come in, and tests of computes."""
+"""Join tokens, with which agents come in; tests of computes; which projects are let onto a shared account."""
 
 from __future__ import annotations
 
 from sqlalchemy import JSON, Column, ForeignKey, LargeBinary, String, Table
 
-from millpond.db.tables.base import id_column, metadata, ref_column, time_column
+from millpond.db.tables.base import BigId, id_column, metadata, ref_column, time_column
 
 # Opens one thing, once: an agent at this site.
 join_token = Table(
@@ -31,4 +31,21 @@ compute_test = Table(
     time_column("ended_at", nullable=True),
     # What was found, as the agent told it; null until then.
     Column("checks", JSON, nullable=True),
+)
+
+# The number of a project, from which agents make the account that its jobs run under. It outlives the project: a number
+# that was in use never comes to another.
+account = Table(
+    "account",
+    metadata,
+    Column("number", BigId, primary_key=True, autoincrement=True),
+    Column("project_id", String(32), nullable=False, unique=True),
+)
+
+# Projects that an administrator lets onto a compute where all jobs share one account.
+trust = Table(
+    "trust",
+    metadata,
+    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True, index=True),
 )

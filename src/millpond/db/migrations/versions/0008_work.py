@@ -13,6 +13,7 @@ def upgrade() -> None:
     add_to_job()
     add_to_placement()
     add_to_caches()
+    add_isolation()
     create_log_chunk()
     add_to_usage()
 
@@ -70,3 +71,28 @@ def add_to_usage() -> None:
     op.add_column("usage_sample", sa.Column("received_bytes", sa.BigInteger(), nullable=True))
     op.add_column("usage_sample", sa.Column("sent_bytes", sa.BigInteger(), nullable=True))
     op.add_column("usage_sample", sa.Column("network_shared", sa.Boolean(), nullable=True))
+
+
+def add_isolation() -> None:
+    op.create_table(
+        "account",
+        sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("project_id", sa.String(length=32), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_account")),
+        sa.UniqueConstraint("project_id", name=op.f("uq_account_project_id")),
+    )
+    op.execute("INSERT INTO account (project_id) SELECT id FROM project ORDER BY created_at, id")
+    op.create_table(
+        "trust",
+        sa.Column("agent_id", sa.String(length=32), nullable=False),
+        sa.Column("project_id", sa.String(length=32), nullable=False),
+        sa.ForeignKeyConstraint(["agent_id"], ["agent.id"], name=op.f("fk_trust_agent_id_agent"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_trust_project_id_project"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("agent_id", "project_id", name=op.f("pk_trust")),
+    )
+    op.create_index(op.f("ix_trust_project_id"), "trust", ["project_id"])
+    op.add_column("agent", sa.Column("trusts_all", sa.Boolean(), nullable=False, server_default=sa.text("false")))
+    # Until now every compute took every project. The one of this machine goes on doing so; others say what they need.
+    op.execute("UPDATE agent SET trusts_all = true WHERE name = 'local'")
