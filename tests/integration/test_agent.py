@@ -49,12 +49,12 @@ class Site:
     async def agent(self) -> AsyncIterator[asyncio.Task[None]]:
         tools = Tools(
             server=self.server.connection(),
-            driver=ProcessDriver(),
+            driver=ProcessDriver([node_facts("node", Declared(cpus=2))]),
             source_of=self._open,
             save_outputs=lambda spec, output: self.save(spec, output),
         )
         stop = asyncio.Event()
-        agent = Agent(self.state, [node_facts("node", Declared(cpus=2))], tools)
+        agent = Agent(self.state, tools)
         running = asyncio.create_task(agent.run(stop))
         try:
             yield running

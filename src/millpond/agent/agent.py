@@ -13,7 +13,7 @@ from pathlib import Path
 
 from millpond import __version__
 from millpond.agent.backoff import Backoff
-from millpond.agent.drivers import Driver
+from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
 from millpond.agent.keeper import boot_id, boot_time
 from millpond.agent.measuring import Measuring
@@ -23,11 +23,12 @@ from millpond.agent.pointing import Pointing
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
+from millpond.agent.threads import in_thread
 from millpond.agent.trials import Place, Trials
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import Capabilities, Desired, DesiredFill, NodeFacts, Observed, VolumeSeen
+from millpond.wire.agent import Capabilities, Desired, DesiredFill, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +62,13 @@ class Tools:
 class Agent:
     """Create it inside a running event loop. `state_dir` must be locked by this process."""
 
-    def __init__(self, state_dir: Path, nodes: list[NodeFacts], tools: Tools) -> None:
+    def __init__(self, state_dir: Path, tools: Tools) -> None:
         self._server = tools.server
         self._driver = tools.driver
-        self._nodes = nodes
         self._instance = secrets.token_hex(8)
         self._sequence = 0
         self._revision = ""
+        self._engine_away = False
         self._news = asyncio.Event()
         self._volumes = Volumes(state_dir, self._changed)
         self._fills = Fills(self._volumes, tools.source_of, self._changed)
@@ -86,15 +87,17 @@ class Agent:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; jobs go on under their keepers. Raises the MillError of a server that refuses for good."""
+        await self._look()  # what there is to run on is told with the first report
         self._placements.adopt()
         stopping = asyncio.create_task(stop.wait())
         working = asyncio.create_task(self._work())
+        looking = asyncio.create_task(self._look_again())
         try:
             await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 await working
         finally:
-            for task in (stopping, working):
+            for task in (stopping, working, looking):
                 task.cancel()
             self._fills.end()
             self._measuring.end()
@@ -128,6 +131,27 @@ class Agent:
                 await self._apply(desired, asked)
             await self._pause(SPACING_SECONDS, wake=False)
 
+    async def _look_again(self) -> None:
+        while self._driver.look_seconds is not None:
+            await asyncio.sleep(self._driver.look_seconds)
+            before = self._driver.nodes()
+            await self._look()
+            if self._driver.nodes() != before:
+                self._changed()
+
+    async def _look(self) -> None:
+        """Let the driver see how its engine stands. An engine that is away keeps nothing else from going on."""
+        try:
+            await in_thread(self._driver.look)
+        except EngineAway as error:
+            if not self._engine_away:
+                log.warning("engine away: driver=%s %s", self._driver.name, error)
+            self._engine_away = True
+        except Exception:
+            log.exception("the engine could not be looked at: driver=%s", self._driver.name)
+        else:
+            self._engine_away = False
+
     def _observe(self) -> Observed:
         self._sequence += 1
         return Observed(
@@ -137,7 +161,7 @@ class Agent:
             boot_id=boot_id(),
             driver=self._driver.name,
             capabilities=Capabilities.model_validate(asdict(self._driver.capabilities())),
-            nodes=self._nodes,
+            nodes=list(self._driver.nodes()),
             volumes=self._volumes_seen(),
             fills=self._fills.seen(),
             placements=self._placements.seen(),

@@ -316,7 +316,9 @@ def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.chdir(spec["directory"])
-            os.execvpe(spec["command"][0], spec["command"], spec["env"])
+            # A container brings an environment of its own, PATH first of all.
+            env = {**os.environ, **spec["env"]} if spec.get("image") else spec["env"]
+            os.execvpe(spec["command"][0], spec["command"], env)
         except BaseException as error:  # noqa: BLE001 - whatever it is, this copy of the keeper must end here
             os.write(writer, json.dumps(_why_not(error, spec)).encode())
         os._exit(127)

@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.agent.backoff import Backoff, may_pass
-from millpond.agent.drivers import Driver, Exited, Lost, NotStarted, Reason, Running
+from millpond.agent.drivers import (
+    Driver,
+    EngineAway,
+    Exited,
+    Lost,
+    NotStarted,
+    Pending,
+    Reason,
+    Running,
+    Status,
+    records,
+)
 from millpond.agent.prepare import OUTPUT, prepare
 from millpond.agent.server import Server
 from millpond.agent.shipping import Shipper
@@ -36,6 +47,8 @@ CLAIM_SECONDS = 10.0
 CLAIM_TRIES = 3
 # After an error nobody expected.
 AGAIN_SECONDS = 5.0
+# Before an engine that did not answer is asked again.
+ENGINE_SECONDS = 2.0
 
 _ENDED_BY = {
     Reason.EXPIRED: "The server was not heard of for longer than the placement was valid, so the job was ended.",
@@ -119,11 +132,12 @@ class Placement:
             except Exception:
                 problem = "The agent met an error it does not know; its log tells more."
                 log.exception("placement failed: placement=%s", self.id)
-            if not (self.directory / "claim").exists():
+            if not (self.directory / SPEC).exists():
                 self._report("finished", problem=problem)
                 return
             # Its command may be running: nothing is reported as finished that is not known to have ended.
-            await asyncio.sleep(AGAIN_SECONDS)
+            if not await self._give_up(problem):
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _go_through(self) -> None:
         if not (self.directory / SPEC).exists() and not await self._prepare():
@@ -170,6 +184,7 @@ class Placement:
             code=code,
             inputs=paths,
             renewed=self._renewed,
+            image=desired.image or self._world.driver.capabilities().default_image,
         )
 
     async def _run(self) -> Exited | Lost:
@@ -184,26 +199,29 @@ class Placement:
 
     async def _watch(self) -> Exited | Lost:
         driver, clock = self._world.driver, asyncio.get_running_loop().time
-        begin, tries, told = clock(), 0, False
+        begin, tries, due, told = clock(), 0, clock(), False
         while True:
-            if self._stop and not told:
-                driver.stop(self.directory)
-                told = True
             status = driver.status(self.directory)
             if isinstance(status, Exited | Lost):
                 self._take(status)
                 return status
-            if isinstance(status, Running) and status.started_at and self._seen.state != "running":
-                self._report("running", started_at=status.started_at)
-            # One that was left prepared by an earlier agent starts only when the server still wants it.
-            if isinstance(status, NotStarted) and self._desired and clock() >= begin + tries * CLAIM_SECONDS:
-                if tries == CLAIM_TRIES:
-                    driver.stop(self.directory)  # should one of them come after all, it leaves at once
-                    raise OSError(f"its keeper does not start ({_last_line(self.directory / 'keeper.log')})")
-                driver.start(self.directory)
-                tries += 1
+            self._tell(status)
             if isinstance(status, NotStarted) and self._dropped and not self._desired:
                 return Exited(reason=Reason.NOT_STARTED)
+            try:
+                if self._stop and not told:
+                    await in_thread(lambda: driver.stop(self.directory))
+                    told = True
+                # One that was left prepared by an earlier agent starts only when the server still wants it.
+                elif isinstance(status, NotStarted) and self._desired and clock() >= due:
+                    tries, due = tries + 1, clock() + CLAIM_SECONDS
+                    if tries > CLAIM_TRIES:
+                        raise OSError(f"its keeper does not start ({_last_line(self.directory / 'keeper.log')})")
+                    await in_thread(lambda: driver.start(self.directory))
+            except EngineAway as error:
+                tries, due = 0, clock() + ENGINE_SECONDS
+                self._wait_for(f"{driver.name} does not answer: {error}")
+                await asyncio.sleep(ENGINE_SECONDS)
             # Most waits are short at first: starting, and commands that end at once.
             await asyncio.sleep(0.02 if clock() < begin + 1 else 0.1)
 
@@ -232,6 +250,25 @@ class Placement:
         return Outcome()
 
     # Parts
+
+    def _tell(self, status: Status) -> None:
+        """Report what is new about a placement that goes on."""
+        if isinstance(status, Pending):
+            self._wait_for(status.why)
+        if isinstance(status, Running) and status.started_at and self._seen.state != "running":
+            self._report("running", started_at=status.started_at, waiting=None)
+
+    def _wait_for(self, what: str) -> None:
+        if self._seen.waiting != what:
+            self._report(self._seen.state, waiting=what)
+
+    async def _give_up(self, problem: str) -> bool:
+        """Make sure that it never starts; False when a keeper has it, or nobody can tell."""
+        try:
+            return await in_thread(lambda: records.give_up(self.directory, problem))
+        except OSError as error:
+            log.warning("cannot be given up: placement=%s %s", self.id, error)
+            return False
 
     def _take(self, status: Exited | Lost) -> None:
         """Remember how the command ended; told with whatever is reported next."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from millpond.agent.drivers import EngineAway
 from millpond.agent.placement import Placement, World
 from millpond.agent.spec import SPEC
 from millpond.agent.threads import in_thread
@@ -48,8 +49,18 @@ class Placements:
         for placement_id in sorted(self._unlisted):
             placement = self._known.get(placement_id)
             if placement is not None and placement.is_over:
-                del self._known[placement_id]
-                await in_thread(partial(_remove, placement.directory))
+                try:
+                    await in_thread(partial(self._remove, placement.directory))
+                except EngineAway as error:
+                    log.info("to be removed later: placement=%s %s", placement_id, error)
+                else:
+                    del self._known[placement_id]
+
+    def _remove(self, directory: Path) -> None:
+        if (directory / SPEC).exists():
+            self._world.driver.forget(directory)
+        (directory / SPEC).unlink(missing_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
     def nudge(self) -> None:
         for placement in self._known.values():
@@ -62,8 +73,3 @@ class Placements:
         """Let go of everything; the keepers stay."""
         for placement in self._known.values():
             placement.end()
-
-
-def _remove(directory: Path) -> None:
-    (directory / SPEC).unlink(missing_ok=True)
-    shutil.rmtree(directory, ignore_errors=True)

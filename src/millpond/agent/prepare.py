@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from millpond.agent.spec import Spec, renew
+from millpond.agent.spec import Mount, Spec, renew
 from millpond.wire.agent import DesiredPlacement
 
 WORK = "work"
 OUTPUT = "output"
 TEMPORARY = "tmp"
+# Where a container shows its inputs.
+DATA = "/data"
 
 # What a job may need of the agent's own environment: who it is, how it reaches the network, where libraries lie.
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 _INHERITED = (
-    "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
-    "http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", *_PROXIES,
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "MILL_CA_FILE",
 )  # fmt: skip
 
@@ -31,13 +34,14 @@ def prepare(
     code: Path | None,
     inputs: Mapping[str, Path],
     renewed: float,
+    image: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
 
     `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
-    from which its validity counts. What an interrupted
-    preparation left is thrown away. Raises OSError (disk full …).
+    from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
+    What an interrupted preparation left is thrown away. Raises OSError (disk full …).
     """
     if directory.exists():
         shutil.rmtree(directory)
@@ -50,17 +54,36 @@ def prepare(
     for name in (OUTPUT, TEMPORARY):
         (directory / name).mkdir()
     renew(directory, renewed)
+    mounts = mounts_of(desired, inputs) if image else {}
+    seen = {variable: Path(mount.target) for variable, mount in mounts.items()} or inputs
     Spec(
         placement=desired.id,
         job=desired.job_id,
         project=desired.project,
         command=tuple(desired.command),
-        env=environment(desired, directory, server=server, inputs=inputs, environ=environ),
+        env=environment(desired, directory, server=server, inputs=seen, environ=environ, container=bool(image)),
         directory=str(work),
         valid_seconds=desired.valid_seconds,
         grace_seconds=desired.grace_seconds,
         timeout_seconds=desired.timeout_seconds,
+        node=desired.node,
+        cpu=desired.cpu,
+        memory_bytes=desired.memory_bytes,
+        gpu_hundredths=desired.gpu_hundredths,
+        gpu_indices=tuple(desired.gpu_indices),
+        image=image,
+        inputs=tuple(mounts.values()),
     ).write(directory)
+
+
+def mounts_of(desired: DesiredPlacement, inputs: Mapping[str, Path]) -> dict[str, Mount]:
+    """Where a container shows each input: `/data/<dataset>`; datasets of one name are told apart by their variables."""
+    names = Counter(item.dataset for item in desired.inputs)
+    targets = {
+        item.env: item.dataset if names[item.dataset] == 1 else item.env.removeprefix("MILL_DATA_").lower()
+        for item in desired.inputs
+    }
+    return {variable: Mount(str(path), f"{DATA}/{targets[variable]}") for variable, path in inputs.items()}
 
 
 def environment(
@@ -70,12 +93,17 @@ def environment(
     server: str,
     inputs: Mapping[str, Path],
     environ: Mapping[str, str],
+    container: bool = False,
 ) -> dict[str, str]:
-    """All a job sees: a base that every program expects, then the user's variables, then what Millpond says."""
-    base = {name: environ[name] for name in _INHERITED if name in environ}
+    """All a job sees: a base that every program expects, then the user's variables, then what Millpond says.
+
+    An image brings a base of its own; of the agent's only the way to the network counts there.
+    """
+    base = {name: environ[name] for name in (_PROXIES if container else _INHERITED) if name in environ}
     base.setdefault("LANG", "C.UTF-8")
-    # First on the path is the Python that Millpond runs in: `import millpond` works in a job.
-    base["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
+    if not container:
+        # First on the path is the Python that Millpond runs in: `import millpond` works in a job.
+        base["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
     base["TMPDIR"] = str(directory / TEMPORARY)
     base["PYTHONUNBUFFERED"] = "1"  # logs are watched live
     said = {

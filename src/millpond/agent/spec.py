@@ -7,14 +7,24 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 SPEC = "spec.json"
 RENEWAL = "renewal"
 
 
 @dataclass(frozen=True, slots=True)
+class Mount:
+    """A published commit, and where the job sees it; read-only."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
-    """One command to run. `directory` is where it starts; the environment is all of what it sees."""
+    """One command to run. `directory` is where it starts; the environment is all of what it sees, in a container
+    added to that of the image. What follows `timeout_seconds` is for drivers; the keeper needs nothing of it."""
 
     placement: str
     job: str
@@ -26,6 +36,15 @@ class Spec:
     grace_seconds: float
     # How long the command may run; 0 for no limit.
     timeout_seconds: float = 0
+    # The node the server chose, and what it promised there; zero is no reservation.
+    node: str = ""
+    cpu: int = 0
+    memory_bytes: int = 0
+    gpu_hundredths: int = 0
+    gpu_indices: tuple[int, ...] = ()
+    # None: the job sees the machine as it is, and its inputs where they lie.
+    image: str | None = None
+    inputs: tuple[Mount, ...] = ()
 
     def write(self, placement: Path) -> None:
         """Appears whole or not at all, and only for this account: a token is inside."""
@@ -37,7 +56,12 @@ def read_spec(placement: Path) -> Spec | None:
         fields = json.loads((placement / SPEC).read_bytes())
     except FileNotFoundError:
         return None
-    return Spec(**{**fields, "command": tuple(fields["command"])})
+    read: dict[str, Any] = {
+        "command": tuple(fields["command"]),
+        "gpu_indices": tuple(fields["gpu_indices"]),
+        "inputs": tuple(Mount(**mount) for mount in fields["inputs"]),
+    }
+    return Spec(**{**fields, **read})
 
 
 def renew(placement: Path, moment: float) -> None:

@@ -19,7 +19,8 @@ from millpond import __version__
 from millpond.agent.agent import Agent, Tools
 from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
-from millpond.agent.drivers.process import ProcessDriver
+from millpond.agent.drivers.choose import DRIVERS, Machine, open_driver
+from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
@@ -33,12 +34,10 @@ from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bytes
 from millpond.settings import default_data_dir
 from millpond.trust import CA_FILE
-from millpond.wire.agent import NodeFacts
 
 app = typer.Typer()
 log = logging.getLogger("millpond.agent")
 
-DRIVERS: dict[str, type[ProcessDriver]] = {"process": ProcessDriver}
 PARENT_SECONDS = 0.5
 
 
@@ -58,7 +57,11 @@ def agent(
     state_dir: Annotated[
         Path | None, typer.Option(help="A local directory for jobs and the agent's own files.", show_default=False)
     ] = None,
-    driver: Annotated[str, typer.Option(help="How jobs are run: process.")] = "process",
+    driver: Annotated[str, typer.Option(help=f"How jobs are run: {', '.join(DRIVERS)}.")] = "process",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="KEY=VALUE", help="Told to the driver; may stand several times."),
+    ] = None,
     cpus: Annotated[int | None, typer.Option(min=1, help="Declare CPUs instead of counting them.")] = None,
     memory: Annotated[str | None, typer.Option(help="Declare memory, like 64GB, instead of measuring it.")] = None,
     gpus: Annotated[int | None, typer.Option(min=0, help="Declare GPUs instead of asking the driver.")] = None,
@@ -83,9 +86,9 @@ def agent(
         os.environ[CA_FILE] = str(ca_file.absolute())  # jobs report to the same server
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
-    runner = _driver(driver)
-    wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     directory = (state_dir or default_data_dir() / "agent").absolute()
+    runner = open_driver(driver, Machine(facts, directory), parse_options(option or []))
+    wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     with locked_state(directory):
         log.info("agent %s starts: node=%s cpus=%d gpus=%d", __version__, facts.name, facts.cpus, facts.gpus)
         try:
@@ -95,13 +98,11 @@ def agent(
         except MillError as error:
             log.error("the agent cannot start: %s %s", error.message, error.hint or "")
             _leave(error.exit_code)
-        code = asyncio.run(_serve(directory, facts, runner, server=server, token=credential.secret, parent=parent_pid))
+        code = asyncio.run(_serve(directory, runner, server=server, token=credential.secret, parent=parent_pid))
         _leave(code)
 
 
-async def _serve(
-    state_dir: Path, facts: NodeFacts, driver: Driver, *, server: str, token: str, parent: int | None
-) -> int:
+async def _serve(state_dir: Path, driver: Driver, *, server: str, token: str, parent: int | None) -> int:
     """Run the agent until a signal, or until the parent has gone; the exit code."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -116,7 +117,7 @@ async def _serve(
         run_trial=partial(run_trial, api),
     )
     try:
-        await Agent(state_dir, [facts], tools).run(stop)
+        await Agent(state_dir, tools).run(stop)
     except MillError as error:
         log.error("the server refuses this agent: %s %s", error.message, error.hint or "")
         if isinstance(error, NotSignedIn):
@@ -155,13 +156,6 @@ def _labels(pairs: list[str]) -> dict[str, str]:
         if "=" not in pair[1:]:
             raise BadRequest(f"{pair!r} is no label.", hint="Write it as KEY=VALUE, like --label rack=7.")
     return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
-
-
-def _driver(name: str) -> Driver:
-    try:
-        return DRIVERS[name]()
-    except KeyError:
-        raise BadRequest(f"There is no driver {name!r}.", hint=f"Choose one of: {', '.join(DRIVERS)}.") from None
 
 
 def _leave(code: int) -> NoReturn:

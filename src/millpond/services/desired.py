@@ -41,6 +41,7 @@ def _desired(
         run_id=job.run_id,
         token=secret_of(server_secret, placement.id),
         node=placement.node,
+        image=job.image,
         command=list(job.command),
         env=dict(job.env),
         cpu=job.resources.cpu,

@@ -54,6 +54,8 @@ class VolumeFeatures(Request):
     name_bytes: int = 255
     # The agent writes there as another user than it is: root is nobody on many file servers.
     squashed: bool = False
+    # Directories can be given to the group of a project, so that only its jobs enter them.
+    groups: bool = False
 
 
 class ShareSeen(Request):
@@ -189,6 +191,8 @@ class DesiredVolume(Response):
     tended: bool = False
     # It belongs to another site: look whether it is mounted here, and write nothing.
     visited: bool = False
+    # The numbers of the projects that have something there, by their ids; told to the agent that tends the volume.
+    accounts: dict[str, int] = {}
     # What the server lacks the shares of; told to the agent that tends the volume.
     measure: list[DesiredMeasure] = []
     # Where the names of branches lead that people use on the volume.
@@ -227,8 +231,8 @@ class DesiredFill(Response):
     """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
 
     Be `verified`: read every byte, and put right what is wrong. Be `found`: it was published before the server knew of
-    it; hold it against its tree by sizes, permissions and times, and put right what is wrong. `ready` then, or `evicted`
-    if it is not there.
+    it; hold it against its tree by sizes, permissions and times, and put right what is wrong. `ready` then, or
+    `evicted` if it is not there.
     """
 
     cached_id: str
@@ -258,6 +262,8 @@ class DesiredInput(Response):
     commit_id: str
     volume_id: str
     ready: bool
+    # The number of the project that it belongs to, as in `DesiredPlacement`.
+    account: int = 0
 
 
 class DesiredPlacement(Response):
@@ -268,6 +274,8 @@ class DesiredPlacement(Response):
     job_name: str
     project: str
     run_id: str
+    # The number of its project, the same at every agent: its jobs run under an account that is made of it. 0: unknown.
+    account: int = 0
     token: str
     node: str
     # The container image it named; None: as the driver does without.

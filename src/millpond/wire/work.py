@@ -181,8 +181,14 @@ class Node(Response):
 class Capabilities(Response):
     """What the compute's driver can honour."""
 
+    # A job may name its image; jobs that name none run in `default_image`, if there is one.
     containers: bool
+    default_image: str | None = None
     limits_enforced: bool
+    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
+    gangs: bool = False
+    ports: bool = False
+    exec: bool = False
     # Jobs of all projects share one operating-system account.
     shared_trust: bool
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+from millpond.wire.agent import NodeFacts
 
 
 class Reason(Enum):
@@ -14,13 +17,22 @@ class Reason(Enum):
 
     STOPPED = "stopped"
     EXPIRED = "expired"
+    TIMEOUT = "timeout"
     TERMINATED = "terminated"
     NOT_STARTED = "not_started"
+    OUT_OF_MEMORY = "out_of_memory"
 
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
-    """Nobody has claimed the placement yet."""
+    """Nobody has claimed the placement, and the engine does not know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The engine has it and has not begun it; `why` in the engine's own words ("0/3 nodes: insufficient cpu")."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +62,30 @@ class Lost:
     started_at: datetime | None = None
 
 
-Status: TypeAlias = NotStarted | Running | Exited | Lost
+Status: TypeAlias = NotStarted | Pending | Running | Exited | Lost
+
+
+class EngineAway(OSError):
+    """The engine does not answer; asked again later it may. Nothing is concluded from its silence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a driver can honour; asked, never guessed from its name."""
 
+    # A job may name the image it runs in.
     containers: bool = False
+    # The image of jobs that name none; None: they see the machine as it is.
+    default_image: str | None = None
+    # CPUs and memory beyond what was asked for are not to be had.
     limits_enforced: bool = False
+    # Parts of a GPU: not at all; counted, and the job is told its share; or kept to by the hardware or the driver.
+    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
+    # The processes of a distributed job start all or none, and reach each other.
+    gangs: bool = False
+    # A port of a job can be reached, and a command run beside it.
+    ports: bool = False
+    exec: bool = False
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
 
@@ -66,18 +93,36 @@ class Capabilities:
 class Driver(Protocol):
     """Runs placements, each known by its directory (docs/design/003-agent-protocol.md).
 
-    Every method returns quickly, may be called again at any time, by this agent or by the next one after a restart:
-    whatever a driver needs to know of a placement is in its directory or in the engine itself. That is adoption.
+    Every method may be called again at any time, by this agent or by the next one after a restart: whatever a driver
+    needs to know of a placement is in its directory or in the engine itself. That is adoption.
+
+    `look`, `start`, `stop` and `forget` may take as long as the engine takes to answer: the agent calls them beside
+    its loop, `look` once at a time, the others for several placements at once. Everything else answers at once, from
+    the placement's directory and from what the last look has found.
     """
 
     @property
     def name(self) -> str: ...
 
+    @property
+    def look_seconds(self) -> float | None:
+        """How long to wait between two looks; None for a driver that needs none."""
+        ...
+
     def capabilities(self) -> Capabilities: ...
+
+    def nodes(self) -> Sequence[NodeFacts]:
+        """What jobs can run on, by what the last look has found."""
+        ...
+
+    def look(self) -> None:
+        """Ask the engine once how its nodes and all placements stand. Raises EngineAway; what was known stays."""
+        ...
 
     def start(self, directory: Path) -> None:
         """Start what `spec.json` in `directory` describes, under a keeper. A second start of one placement does
-        nothing, whoever calls it: the keeper's claim is exclusive. Raises OSError when the engine refuses."""
+        nothing, whoever calls it: the keeper's claim is exclusive, and an engine is asked by the placement's id before
+        it is given anything. Raises EngineAway, or OSError with the reason when the engine refuses for good."""
         ...
 
     def status(self, directory: Path) -> Status:
@@ -86,5 +131,10 @@ class Driver(Protocol):
 
     def stop(self, directory: Path) -> None:
         """Ask for the end: SIGTERM, grace, SIGKILL to the whole tree; `status` tells when it has happened.
-        A placement that was never started, has ended or is unknown is success; it will not start afterwards."""
+        A placement that was never started, has ended or is unknown is success; it will not start afterwards.
+        Raises EngineAway."""
+        ...
+
+    def forget(self, directory: Path) -> None:
+        """It has ended and the server has heard of it: what the engine keeps of it may go. Raises EngineAway."""
         ...

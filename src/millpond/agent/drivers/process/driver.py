@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
 import sys
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import keeper
-from millpond.agent.drivers import Capabilities, Exited, Lost, NotStarted, Reason, Running, Status
+from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, records
+from millpond.wire.agent import NodeFacts
 
 log = logging.getLogger(__name__)
-
-KEEPER = Path(keeper.__file__)
 
 
 class ProcessDriver:
     """See `Driver` for the contract; the files it reads are written by the keeper."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: Sequence[NodeFacts] = ()) -> None:
+        self._nodes = nodes
         # Keepers started by this agent, kept only to be waited for: an ended one must not stay a zombie.
         self._children: list[int] = []
         # Whose placement it is never changes; asked ten times a second, it is worth remembering.
@@ -31,6 +31,16 @@ class ProcessDriver:
     @property
     def name(self) -> str:
         return "process"
+
+    @property
+    def look_seconds(self) -> None:
+        return None
+
+    def nodes(self) -> Sequence[NodeFacts]:
+        return self._nodes
+
+    def look(self) -> None:
+        """Everything is in the placements' directories and in /proc."""
 
     def capabilities(self) -> Capabilities:
         return Capabilities(containers=False, limits_enforced=False, shared_trust=True)
@@ -43,25 +53,26 @@ class ProcessDriver:
 
     def status(self, directory: Path) -> Status:
         self._reap()
-        owner = self._owners.get(directory) or _read(directory / "claim")
+        owner = self._owners.get(directory) or records.owner(directory)
         if owner is None:
             return NotStarted()
         self._owners[directory] = owner
         # Looked at before exit.json is: a keeper writes that file and only then leaves.
         alive = keeper.is_running(owner)
-        ended = _read(directory / "exit.json")
+        ended = records.exited(directory)
         if ended is not None:
             self._owners.pop(directory, None)
-            return _exited(ended)
-        command = _read(directory / "keeper.json")
-        started_at = _time(command["started_at"]) if command else None
+            return ended
+        started_at = records.started_at(directory)
         if alive:
             return Running(started_at)
         return _lost(directory.name, owner, started_at)
 
     def stop(self, directory: Path) -> None:
-        if directory.is_dir():
-            (directory / "stop").touch()
+        records.ask_to_stop(directory)
+
+    def forget(self, directory: Path) -> None:
+        """Nothing of it is kept elsewhere."""
 
     def _reap(self) -> None:
         self._children = [child for child in self._children if os.waitpid(child, os.WNOHANG) == (0, 0)]
@@ -73,7 +84,7 @@ def _spawn_keeper(directory: Path) -> int:
     try:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", str(KEEPER), str(directory.absolute())],
+            [sys.executable, "-I", "-S", str(records.KEEPER), str(directory.absolute())],
             {},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -88,17 +99,6 @@ def _spawn_keeper(directory: Path) -> int:
         os.close(output)
 
 
-def _exited(record: dict[str, Any]) -> Exited:
-    return Exited(
-        exit_code=record["exit_code"],
-        signal=record["signal"],
-        reason=Reason(record["reason"]) if record["reason"] else None,
-        problem=record["problem"],
-        started_at=_time(record["started_at"]),
-        exited_at=_time(record["exited_at"]),
-    )
-
-
 def _lost(placement: str, owner: dict[str, Any], started_at: datetime | None) -> Status:
     """The keeper is gone without an exit record. The command died with it, but what that one started may live on."""
     if owner["boot"] != keeper.boot_id():
@@ -109,14 +109,3 @@ def _lost(placement: str, owner: dict[str, Any], started_at: datetime | None) ->
         keeper.send_signal(left, signal.SIGKILL)
         return Running(started_at)
     return Lost("The keeper of the job was killed.", started_at)
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-
-
-def _time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

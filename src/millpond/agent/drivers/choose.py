@@ -1,0 +1,31 @@
+"""Opening a driver by its name; only the chosen one, and the libraries it needs, is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from millpond.agent.drivers import Driver
+from millpond.agent.drivers.options import Given
+from millpond.errors import BadRequest
+from millpond.wire.agent import NodeFacts
+
+# Each of these packages has `open_driver(machine, options)`.
+DRIVERS = {"process": "millpond.agent.drivers.process"}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where the agent itself runs: what a driver without a cluster runs jobs on, and where placements lie."""
+
+    node: NodeFacts
+    state_dir: Path
+
+
+def open_driver(name: str, machine: Machine, options: Given) -> Driver:
+    """Raises BadRequest for what was told wrongly, SetupError when the engine cannot be used from here."""
+    if name not in DRIVERS:
+        raise BadRequest(f"There is no driver {name!r}.", hint=f"Choose one of: {', '.join(DRIVERS)}.")
+    opened: Driver = import_module(DRIVERS[name]).open_driver(machine, options)
+    return opened
