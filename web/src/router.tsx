@@ -171,6 +171,12 @@ const computes = createRoute({
   component: lazyRouteComponent(() => import("./pages/Compute/List"), "ComputeList"),
 });
 
+const compute = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/compute/$compute",
+  component: lazyRouteComponent(() => import("./pages/Compute/Details"), "ComputeDetails"),
+});
+
 const tokens = createRoute({
   getParentRoute: () => signedIn,
   path: "/tokens",
@@ -208,6 +214,7 @@ const pages = [
   runs,
   run,
   computes,
+  compute,
   tokens,
   projects,
   users,

@@ -4,7 +4,7 @@ import { KeyedThrottle } from "../lib/throttle";
 import { queries } from "./client";
 
 /** Always streamed while a tab is visible; runs, logs and sources are added by their own pages. */
-export const COMMON_TOPICS = ["datasets", "caches", "jobs"] as const;
+export const COMMON_TOPICS = ["datasets", "caches", "jobs", "computes"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
   datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
@@ -24,6 +24,7 @@ const NOUNS: Record<string, readonly string[]> = {
   ],
   jobs: ["jobs", "home", "computes", "runs", "topology"],
   sources: ["sources", "connections"],
+  computes: ["computes", "topology", "home", "join-tokens"],
 };
 
 const throttle = new KeyedThrottle(500);

@@ -1,12 +1,14 @@
 import { Badge, type MantineColor } from "@mantine/core";
 import {
   type Icon,
+  IconBarrierBlock,
   IconCircleCheck,
   IconCircleDashed,
   IconCircleX,
   IconClock,
   IconDownload,
   IconHelpCircle,
+  IconKeyOff,
   IconLoader,
   IconPlayerPause,
   IconPlayerPlay,
@@ -15,9 +17,9 @@ import {
   IconPlugConnectedX,
   IconTrash,
 } from "@tabler/icons-react";
-import type { CachedState, JobState, RunState, Source } from "../api/shapes";
+import type { CachedState, Compute, JobState, RunState, Source } from "../api/shapes";
 
-type State = JobState | RunState | CachedState | Source["state"] | "connected" | "away";
+type State = JobState | RunState | CachedState | Source["state"] | Compute["health"] | "connected" | "away";
 
 /** Always an icon and a word: colour alone says nothing to many people. */
 const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
@@ -38,6 +40,11 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   paused: [IconPlayerPause, "gray"],
   connected: [IconPlugConnected, "green"],
   away: [IconPlugConnectedX, "red"],
+  ok: [IconPlugConnected, "green"],
+  new: [IconCircleDashed, "indigo"],
+  cordoned: [IconBarrierBlock, "orange"],
+  draining: [IconBarrierBlock, "orange"],
+  revoked: [IconKeyOff, "red"],
 };
 
 export function Status({ state, size = "md" }: { state: State; size?: "sm" | "md" | "lg" }) {

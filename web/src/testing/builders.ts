@@ -1,5 +1,5 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { CachedCommit, Commit, Job, Volume } from "../api/shapes";
+import type { CachedCommit, Commit, Compute, Job, Volume } from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
@@ -121,6 +121,36 @@ export function aCached(part: Partial<CachedCommit> = {}): CachedCommit {
     waiting: false,
     kept_by: [],
     leaving: false,
+    ...part,
+  };
+}
+
+export function aCompute(part: Partial<Compute> = {}): Compute {
+  return {
+    id: "a1",
+    name: "gpu7",
+    kind: "machine",
+    site: "berlin",
+    driver: "process",
+    capabilities: null,
+    version: "0.1.0",
+    health: "ok",
+    connected: true,
+    seen_at: TIME,
+    created_at: TIME,
+    cordoned: false,
+    cordoned_by: null,
+    cordoned_at: null,
+    revoked_at: null,
+    declared: false,
+    cpus: 8,
+    cpu_used: 2,
+    memory_bytes: 64_000_000_000,
+    memory_used_bytes: 8_000_000_000,
+    gpus: 2,
+    gpu_used_hundredths: 150,
+    running: 2,
+    nodes: [],
     ...part,
   };
 }

@@ -1,0 +1,141 @@
+import { Alert, Button, Modal, Select, Stack, Stepper, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useDisclosure } from "@mantine/hooks";
+import { IconAlertTriangle, IconPlus } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { joinTokensQuery, useCreateJoinToken } from "../../../api/computes";
+import { useSession } from "../../../api/session";
+import { sitesQuery } from "../../../api/topology";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { TextLink } from "../../../components/TextLink";
+import { agentCommand, tokenFileCommand } from "./words";
+
+const HOUR = 3600;
+const DRIVERS = [
+  { value: "process", label: "A machine: plain processes" },
+  { value: "podman", label: "A machine: containers by Podman" },
+  { value: "slurm", label: "A Slurm cluster" },
+  { value: "kubernetes", label: "A Kubernetes cluster" },
+];
+
+interface Choice {
+  site: string;
+  driver: string;
+  name: string;
+  server: string;
+}
+
+/** For site administrators. */
+export function AttachButton() {
+  const [opened, dialog] = useDisclosure(false);
+  if (!useSession()?.user.is_admin) return null;
+  return (
+    <>
+      <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
+        Attach
+      </Button>
+      {opened && <Attach onClose={dialog.close} />}
+    </>
+  );
+}
+
+/** Asks what is to be attached, then shows the lines to paste there and waits until its agent has come in. */
+export function Attach({ onClose }: { onClose: () => void }) {
+  const sites = useQuery(sitesQuery);
+  const create = useCreateJoinToken();
+  const names = sites.data?.items.map((site) => site.name) ?? [];
+  const form = useForm<Choice>({
+    initialValues: { site: "", driver: "process", name: "", server: window.location.origin },
+  });
+  const chosen = { ...form.values, site: form.values.site || names[0] || "" };
+  const submit = form.onSubmit(() => create.mutate({ site: chosen.site, seconds: HOUR }));
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Attach compute"
+      size="xl"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Stepper active={create.data ? 1 : 0} size="sm" mb="md">
+        <Stepper.Step label="What it is" />
+        <Stepper.Step label="Start its agent" />
+      </Stepper>
+      {create.data ? (
+        <Lines chosen={chosen} secret={create.data.secret} token={create.data.id} onClose={onClose} />
+      ) : (
+        <form onSubmit={submit}>
+          <Stack>
+            <Select label="Engine" data={DRIVERS} allowDeselect={false} {...form.getInputProps("driver")} />
+            <Select
+              label="Site"
+              description="Where it is; volumes of the same site are near it."
+              data={names}
+              allowDeselect={false}
+              {...form.getInputProps("site")}
+              value={chosen.site}
+            />
+            <TextInput label="Name" placeholder="its host name" {...form.getInputProps("name")} />
+            <TextInput
+              label="This server, as seen from there"
+              description="The agent connects outwards to it; nothing connects to the agent."
+              required
+              {...form.getInputProps("server")}
+            />
+            {create.error && <ErrorNotice error={create.error} />}
+            <Button type="submit" loading={create.isPending} disabled={!chosen.site}>
+              Make a join token
+            </Button>
+          </Stack>
+        </form>
+      )}
+    </Modal>
+  );
+}
+
+interface LinesProps {
+  chosen: Choice;
+  secret: string;
+  token: string;
+  onClose: () => void;
+}
+
+function Lines({ chosen, secret, token, onClose }: LinesProps) {
+  const tokens = useInfiniteQuery({ ...joinTokensQuery, refetchInterval: 2_000 });
+  const used = tokens.data?.pages.flatMap((page) => page.items).find((one) => one.id === token);
+  return (
+    <Stack>
+      <Alert
+        color="orange"
+        icon={<IconAlertTriangle />}
+        title="Copy these lines now: the token is never shown again."
+      >
+        It lets one agent in, at {chosen.site}, within an hour.
+      </Alert>
+      <Text size="sm">On the machine{chosen.driver === "process" ? "" : " that may submit work there"}:</Text>
+      <CommandLine command="pip install millpond" />
+      <CommandLine command={tokenFileCommand(secret)} />
+      <CommandLine command={agentCommand(chosen)} />
+      <Text size="sm" role="status">
+        {used?.used_at ? (
+          <>
+            {used.compute ? (
+              <TextLink to="/compute/$compute" params={{ compute: used.compute }}>
+                {used.compute}
+              </TextLink>
+            ) : (
+              "An agent"
+            )}{" "}
+            has come in.
+          </>
+        ) : (
+          "Waiting for its agent…"
+        )}
+      </Text>
+      <Button variant={used?.used_at ? "filled" : "default"} onClick={onClose}>
+        {used?.used_at ? "Done" : "Close"}
+      </Button>
+    </Stack>
+  );
+}

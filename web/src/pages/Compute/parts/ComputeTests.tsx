@@ -1,0 +1,87 @@
+import { Button, Group, Loader, Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { IconCircleCheck, IconCircleDashed, IconCircleX, IconStethoscope } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { computeTestQuery, isOver, useTestCompute } from "../../../api/computes";
+import { useSession } from "../../../api/session";
+import type { Compute, ComputeTest } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { shellQuote } from "../../../lib/names";
+
+const PICTURES = { ok: IconCircleCheck, failed: IconCircleX, skipped: IconCircleDashed } as const;
+const COLORS = { ok: "green", failed: "red", skipped: "gray" } as const;
+
+/** Lets the agent try out what it can reach, and shows what it found. For site administrators. */
+export function ComputeTests({ compute }: { compute: Compute }) {
+  const start = useTestCompute(compute.name);
+  if (!useSession()?.user.is_admin) return null;
+  return (
+    <section aria-label="Test">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h5">
+          Test
+        </Title>
+        <Button
+          variant="default"
+          leftSection={<IconStethoscope size={16} aria-hidden />}
+          loading={start.isPending}
+          onClick={() => start.mutate()}
+        >
+          Test it
+        </Button>
+      </Group>
+      {start.error && <ErrorNotice error={start.error} />}
+      {start.data ? (
+        <Result compute={compute.name} test={start.data.id} />
+      ) : (
+        <Stack gap="xs">
+          <Text size="sm" c="dimmed">
+            The agent looks at the way to the server, the clocks, the speed of the lake and of its volumes,
+            and at its GPUs.
+          </Text>
+          <CommandLine command={`mill compute test ${shellQuote(compute.name)}`} />
+        </Stack>
+      )}
+    </section>
+  );
+}
+
+function Result({ compute, test }: { compute: string; test: string }) {
+  const result = useQuery(computeTestQuery(compute, test));
+  if (result.error) return <ErrorNotice error={result.error} retry={() => void result.refetch()} />;
+  if (!result.data || !isOver(result.data)) {
+    return (
+      <Group gap="xs" role="status">
+        <Loader size="xs" />
+        <Text size="sm">The agent is trying things out; reading and writing takes a few seconds.</Text>
+      </Group>
+    );
+  }
+  return <Checks checks={result.data.checks} />;
+}
+
+export function Checks({ checks }: { checks: ComputeTest["checks"] }) {
+  return (
+    <Paper withBorder>
+      <Table aria-label="What the test found">
+        <Table.Tbody>
+          {checks.map((check) => {
+            const Picture = PICTURES[check.state];
+            return (
+              <Table.Tr key={check.name}>
+                <Table.Td w={140}>
+                  <Group gap={6} wrap="nowrap" c={COLORS[check.state]}>
+                    <Picture size={16} aria-hidden />
+                    {check.state}
+                  </Group>
+                </Table.Td>
+                <Table.Td w={220}>{check.name}</Table.Td>
+                <Table.Td>{check.message}</Table.Td>
+              </Table.Tr>
+            );
+          })}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}

@@ -1,0 +1,54 @@
+import type { Compute } from "../../../api/shapes";
+import { shellQuote } from "../../../lib/names";
+
+/** What a driver can honour, in words; asked of it, never guessed from its name. */
+export function capabilityWords(can: Compute["capabilities"]): string {
+  if (!can) return "not told yet";
+  return [
+    can.containers ? "runs images" : "no images",
+    can.limits_enforced ? "limits are enforced" : "limits are not enforced",
+    can.shared_trust ? "shared trust: all projects use one account" : "projects are kept apart",
+  ].join(" · ");
+}
+
+/** Why nothing new is placed there, and what to do; null when all is well. */
+export function healthWords(compute: Compute): string | null {
+  switch (compute.health) {
+    case "draining":
+    case "cordoned":
+      return `Nothing new is placed here, as ${compute.cordoned_by ?? "somebody"} asked; what runs is let finish.`;
+    case "away":
+      return "Its agent has not been heard of for a while. Its jobs go on under their keepers; look at its machine and its log.";
+    case "new":
+      return "Its agent came in and has not told anything yet.";
+    case "revoked":
+      return "Its credential opens nothing any more: attach it anew, or detach it.";
+    default:
+      return null;
+  }
+}
+
+interface Attachment {
+  server: string;
+  site: string;
+  name: string;
+  driver: string;
+}
+
+/** What to type on the machine that is to be attached, with the join token in a file there. */
+export function agentCommand({ server, site, name, driver }: Attachment): string {
+  const parts = [
+    "mill agent",
+    `--server ${shellQuote(server)}`,
+    "--token-file join-token",
+    `--site ${shellQuote(site)}`,
+  ];
+  if (name) parts.push(`--node ${shellQuote(name)}`);
+  if (driver !== "process") parts.push(`--driver ${driver}`);
+  return parts.join(" ");
+}
+
+/** Puts the secret into a file that only its owner may read, without leaving it in the shell's history of the agent. */
+export function tokenFileCommand(secret: string): string {
+  return `(umask 077; printf '%s\\n' ${shellQuote(secret)} > join-token)`;
+}
