@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, placements
+from millpond.db import jobs, placements, projects
 from millpond.db.placements import LeasedCommit
 from millpond.model.job import Agent, Job, Placement
 from millpond.model.names import CODE_DATASET
@@ -23,22 +23,34 @@ def desired_placements(tx: Connection, agent: Agent, server_secret: bytes) -> li
     living = placements.living_of_agent(tx, agent.id)
     known = jobs.by_ids(tx, [placement.job_id for placement in living])
     leased = placements.leased(tx, list(known))
+    owners = {job.project_id for job in known.values()}
+    owners |= {commit.project_id for held in leased.values() for commit in held.values()}
+    accounts = projects.accounts(tx, owners)
     return [
-        _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), server_secret)
+        _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), accounts, server_secret)
         for placement in living
         if known[placement.job_id].placement_id == placement.id
     ]
 
 
 def _desired(
-    job: Job, placement: Placement, leased: Mapping[str, LeasedCommit], server_secret: bytes
+    job: Job,
+    placement: Placement,
+    leased: Mapping[str, LeasedCommit],
+    accounts: Mapping[str, int],
+    server_secret: bytes,
 ) -> DesiredPlacement:
+    def data(env: str, commit_id: str, dataset: str) -> DesiredInput:
+        found = _input(env, commit_id, dataset, leased)
+        return found.model_copy(update={"account": accounts.get(found.project_id, 0)})
+
     return DesiredPlacement(
         id=placement.id,
         job_id=job.id,
         job_name=job.name,
         project=job.project,
         run_id=job.run_id,
+        account=accounts.get(job.project_id, 0),
         token=secret_of(server_secret, placement.id),
         node=placement.node,
         image=job.image,
@@ -48,8 +60,8 @@ def _desired(
         memory_bytes=job.resources.memory_bytes,
         gpu_hundredths=job.resources.gpu_hundredths,
         gpu_indices=list(placement.gpu_indices),
-        inputs=[_input(item.env, item.commit_id, item.dataset, leased) for item in job.inputs],
-        code=_input(CODE_ENV, job.code_commit, CODE_DATASET, leased) if job.code_commit else None,
+        inputs=[data(item.env, item.commit_id, item.dataset) for item in job.inputs],
+        code=data(CODE_ENV, job.code_commit, CODE_DATASET) if job.code_commit else None,
         valid_seconds=placement.valid_seconds,
         grace_seconds=GRACE_SECONDS,
         want="run" if job.stop_requested_at is None else "stop",
