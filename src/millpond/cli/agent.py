@@ -30,6 +30,7 @@ from millpond.agent.trials import run_trial
 from millpond.cli.secret import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
+from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bytes
 from millpond.settings import default_data_dir
@@ -80,7 +81,7 @@ def agent(
     token (`mill compute token`) for a credential of its own, which it keeps in its state directory.
     """
     return_large_buffers()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    log_to_stderr()
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if ca_file is not None:
         os.environ[CA_FILE] = str(ca_file.absolute())  # jobs report to the same server

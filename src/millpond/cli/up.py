@@ -17,6 +17,7 @@ from millpond.api.origins import origin_of
 from millpond.cli.secret import read_secret
 from millpond.decide.reach import Reach
 from millpond.errors import SetupError
+from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bandwidth, parse_milliseconds
 from millpond.model.volume import DAY
@@ -195,6 +196,6 @@ def _data_dir(chosen: Path | None) -> Path:
 
 
 def _log_to_stderr() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    log_to_stderr()
     for name in ("uvicorn", "alembic", "httpx"):
         logging.getLogger(name).setLevel(logging.WARNING)
