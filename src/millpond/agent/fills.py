@@ -78,7 +78,12 @@ class Fills:
     # One work
 
     def _begin(self, work: Work) -> Work:
-        carry_out = {"present": self._fill, "absent": self._evict, "verified": self._verify}[work.desired.want]
+        carry_out = {
+            "present": self._fill,
+            "absent": self._evict,
+            "verified": self._verify,
+            "found": self._take_up,
+        }[work.desired.want]
         before = [other.task for other in self._ending if other.place == work.place and other.task]
         work.task = asyncio.create_task(self._carry_out(work, carry_out, before), name=f"fill {work.desired.attempt}")
         return work
@@ -150,15 +155,28 @@ class Fills:
         work.tell("evicted")
 
     async def _verify(self, work: Work, volume: CacheVolume) -> None:
+        found = await self._checked(work, volume, contents=True)
+        log.info("verified: volume=%s commit=%s healed=%d", volume.id, work.place.commit_id, found.healed)
+        work.tell("verified", verified=_verified(found))
+
+    async def _take_up(self, work: Work, volume: CacheVolume) -> None:
+        """What was published before the server knew of it; it may have gone since it was seen."""
+        if not await in_thread(volume.commit(work.place).is_dir):
+            work.tell("evicted")
+            return
+        found = await self._checked(work, volume, contents=False)
+        log.info("taken up: volume=%s commit=%s healed=%d", volume.id, work.place.commit_id, found.healed)
+        work.tell("ready", done_bytes=work.desired.bytes, done_files=work.desired.files)
+
+    async def _checked(self, work: Work, volume: CacheVolume, *, contents: bool) -> Checked:
         wanted = work.desired
         async with self._slots:
             attempt = await self._begin_attempt(work, volume)
             others = [place for place in await in_thread(volume.published) if place.project_id == wanted.project_id]
             progress = work.progress(asyncio.get_running_loop())
             with self._source_of(wanted) as source:
-                found = await in_thread(partial(verify, attempt, wanted.tree, source, others, progress=progress))
-        log.info("verified: volume=%s commit=%s healed=%d", volume.id, wanted.commit_id, found.healed)
-        work.tell("verified", verified=_verified(found))
+                check = partial(verify, attempt, wanted.tree, source, others, contents=contents, progress=progress)
+                return await in_thread(check)
 
     def _bases(self, wanted: DesiredFill, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
         """Published commits of the volume that files may be taken from."""

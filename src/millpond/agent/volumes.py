@@ -77,6 +77,7 @@ class VolumeWatch:
         # Once seen well, an empty directory at its path is a missing mount and never again a new volume.
         self._met = state_dir / f"volume-{desired.id}"
         self._may_adopt = False
+        self._others: list[str] | None = None
         self.allow(desired)
         self._features: VolumeFeatures | None = None
         self._looking = asyncio.Lock()
@@ -85,6 +86,7 @@ class VolumeWatch:
     def allow(self, desired: DesiredVolume) -> None:
         """Whether an empty directory may become the volume. The server says it to one agent, while it is new."""
         self._may_adopt = desired.new and not self._met.exists()
+        self._others = desired.others
 
     def end(self) -> None:
         self._task.cancel()
@@ -120,7 +122,7 @@ class VolumeWatch:
     def _look_after(self) -> VolumeSeen:
         try:
             if self._may_adopt:
-                adopt(self.volume, self._lake)
+                adopt(self.volume, self._lake, others=self._others)
             check(self.volume)
             self._probe()
             space = self.volume.space()
@@ -137,7 +139,7 @@ class VolumeWatch:
             inodes_total=space.total_inodes,
             inodes_free=space.free_inodes,
             features=self._features,
-            commits=[CommitSeen(dataset_id=place.dataset_id, commit_id=place.commit_id) for place in published],
+            commits=[CommitSeen.model_validate(asdict(place)) for place in published],
         )
 
     def _probe(self) -> None:

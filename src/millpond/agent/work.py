@@ -16,7 +16,7 @@ from millpond.lake.transfer import Moved
 from millpond.wire.agent import DesiredFill, FillSeen
 
 PROGRESS_SECONDS = 0.5
-_UNDER_WAY = {"present": "filling", "absent": "filling", "verified": "verifying"}
+_UNDER_WAY = {"present": "filling", "absent": "filling", "found": "filling", "verified": "verifying"}
 
 
 class Work:

@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,13 +112,22 @@ def recognise(volume: CacheVolume) -> None:
         _check_identity(volume)
 
 
-def adopt(volume: CacheVolume, lake_id: str) -> None:
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """What a volume says of itself."""
+
+    volume: str
+    lake: str
+
+
+def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None = None) -> None:
     """Make a directory that no volume has used yet into `volume`, by its identity file.
 
     The directory must be there: one that is made here could lie on the wrong disk, below a mount that is missing or a
     name that was mistyped. May be called for a volume that has never been seen well, and only then: an empty mount
     point looks exactly like a new volume. A directory with foreign files, or with commits of another volume, is
-    refused.
+    refused; unless that one is of the same lake and none of the `others` that the server knows: then its database is
+    gone, and what is cached there is this volume's.
     """
     with explained(volume):
         if not volume.root.is_dir():
@@ -127,10 +136,11 @@ def adopt(volume: CacheVolume, lake_id: str) -> None:
                 hint=f"Mount it, or create it with `mkdir -p {volume.root}`, on the machines of its site.",
             )
         found = _read_identity(volume)
-        if found == volume.id:
+        if found is not None and found.volume == volume.id:
             return
-        if found is not None and volume.published():
-            raise _other_volume(volume, found)
+        is_left_over = found is not None and others is not None and found.volume not in others and found.lake == lake_id
+        if found is not None and not is_left_over and volume.published():
+            raise _other_volume(volume, found, lake_id)
         if found is None and (foreign := _foreign(volume.root)):
             raise VolumeProblem(
                 f"{volume.root} is not empty and not a volume of Millpond (it holds {foreign!r}).",
@@ -208,19 +218,19 @@ def _check_identity(volume: CacheVolume) -> None:
             f"{volume.root} is not this volume: its identity file is missing.",
             hint="Is the file system mounted? If its files are lost, remove the volume and add it anew.",
         )
-    if found != volume.id:
+    if found.volume != volume.id:
         raise _other_volume(volume, found)
 
 
-def _read_identity(volume: CacheVolume) -> str | None:
+def _read_identity(volume: CacheVolume) -> _Identity | None:
     try:
         document = json.loads(volume.identity.read_bytes())
         if document["format"] > FORMAT:
             raise VolumeProblem(f"The volume at {volume.root} was made by a newer version of Millpond.")
-        return str(document["volume"])
+        return _Identity(str(document["volume"]), str(document.get("lake", "")))
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise VolumeProblem(f"The identity file {volume.identity} cannot be read: {error}.") from error
 
 
@@ -240,9 +250,10 @@ def _probe(volume: CacheVolume) -> None:
         after.unlink(missing_ok=True)
 
 
-def _other_volume(volume: CacheVolume, found: str) -> VolumeProblem:
+def _other_volume(volume: CacheVolume, found: _Identity, lake_id: str | None = None) -> VolumeProblem:
+    of = "" if lake_id in (None, found.lake) else " of another lake"
     return VolumeProblem(
-        f"{volume.root} is another volume ({found}), not this one ({volume.id}).",
+        f"{volume.root} is another volume{of} ({found.volume}), not this one ({volume.id}).",
         hint="Mount the right file system there, or add the volume with another directory.",
     )
 

@@ -181,6 +181,7 @@ def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> N
         base_id=None,
         fetch_bytes=None,
         fetch_files=None,
+        found=False,
         reserved_bytes=room.bytes,
         reserved_inodes=room.inodes,
     )

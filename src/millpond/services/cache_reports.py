@@ -17,6 +17,7 @@ from millpond.model.volume import CachedCommit, CachedState, Cause, Volume
 from millpond.services import cache_checks
 from millpond.services.admission import refill, start_fills
 from millpond.services.cache_checks import is_verifying
+from millpond.services.cache_found import take_up
 from millpond.services.cache_uses import note_filled, note_progress
 from millpond.services.caches import announce
 from millpond.services.deps import Deps
@@ -73,6 +74,7 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         changed: list[tuple[CachedView, str]] = []
         if seen.problem is None and seen.commits is not None:
             changed = _reconcile(tx, volume, seen.commits, now)
+            changed += [(view, "found") for view in take_up(tx, volume, seen.commits, now)]
         measured_volume = volumes.get(tx, volume.id) or volume
         started = seen.problem is None and start_fills(tx, measured_volume, now)
     if started:
@@ -86,7 +88,10 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
 
 
 def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, Any]:
-    """A volume added without a capacity takes what is free when its agent first looks; 5 % of it is kept as reserve."""
+    """A volume added without a capacity takes what is free when its agent first looks; 5 % of it is kept as reserve.
+
+    One that holds commits already takes the disk: what is theirs is not known yet, and other files are minded anyway.
+    """
     if seen.disk_free_bytes is None:
         return {}
     values: dict[str, Any] = {
@@ -98,9 +103,10 @@ def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, Any]:
     if seen.features is not None:
         values["features"] = seen.features.model_dump()
     if volume.capacity_bytes == 0:
-        values["capacity_bytes"] = seen.disk_free_bytes
+        capacity = seen.disk_total_bytes if seen.commits and seen.disk_total_bytes else seen.disk_free_bytes
+        values["capacity_bytes"] = capacity
         if volume.reserve_bytes == 0:
-            values["reserve_bytes"] = seen.disk_free_bytes * RESERVE_PERCENT // 100
+            values["reserve_bytes"] = capacity * RESERVE_PERCENT // 100
     return values
 
 
@@ -145,7 +151,7 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         if view is None or volume is None or volume.site_id != agent.site_id or _number(view.cached) != seen.attempt:
             return None
         what = _apply(tx, view, seen, now)
-        if what in ("evicted", "failed"):
+        if what in ("evicted", "gone", "failed"):
             start_fills(tx, volume, now)
         return (caches.get(tx, seen.cached_id) or view, what) if what else None
 
@@ -163,10 +169,14 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
     if row.state is CachedState.FILLING and seen.state == "ready":
         caches.change(
             tx, row.id, state=CachedState.READY, ready_at=now, used_at=now, problem=None,
-            done_bytes=row.bytes, done_files=row.files,
+            done_bytes=row.bytes, done_files=row.files, found=False,
         )  # fmt: skip
-        note_filled(tx, row, seen, now)
+        if not row.found:
+            note_filled(tx, row, seen, now)
         return "ready"
+    if row.state is CachedState.FILLING and row.found and seen.state == "evicted":
+        caches.delete(tx, row.id)  # it had gone before anybody looked
+        return "gone"
     if row.state is CachedState.FILLING and seen.state == "failed" and not seen.transient:
         caches.change(tx, row.id, state=CachedState.FAILED, problem=seen.problem or "The fill failed.")
         return "failed"

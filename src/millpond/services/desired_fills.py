@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import branch_pointers, caches, server, sites, volumes
+from millpond.db import branch_pointers, caches, projects, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
 from millpond.model.volume import CachedState, Volume
@@ -50,12 +50,15 @@ def _volume(
 ) -> DesiredVolume:
     tended = volume.filler_id == agent.id
     is_well = tended and volume.problem is None
+    is_new = _may_adopt(tx, volume, agent, now)
     return DesiredVolume(
         id=volume.id,
         path=volume.path,
-        new=_may_adopt(tx, volume, agent, now),
+        new=is_new,
         lake=lake,
+        others=[one.id for one in volumes.all_of(tx) if one.id != volume.id] if is_new else None,
         tended=tended,
+        accounts=dict(projects.accounts(tx, {view.cached.project_id for view in cached})),
         measure=to_measure(tx, volume.id, cached) if is_well else [],
         pointers=_pointers(tx, volume) if is_well else [],
     )
@@ -79,6 +82,8 @@ def _fills(tx: Connection, cached: Sequence[CachedView], ways: Ways) -> list[Des
         row = view.cached
         if row.state is CachedState.EVICTING:
             found.append(_desired(view, "absent", row.attempt))
+        elif row.state is CachedState.FILLING and row.attempt > 0 and row.found:
+            found.append(_desired(view, "found", row.attempt))
         elif row.state is CachedState.FILLING and row.attempt > 0:
             source = fill_sources.source_of(tx, ways, view)
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
@@ -127,7 +132,7 @@ def _pointers(tx: Connection, volume: Volume) -> list[DesiredPointer]:
 
 
 def _desired(
-    view: CachedView, want: Literal["present", "absent", "verified"], attempt: int, bases: Sequence[Base] = ()
+    view: CachedView, want: Literal["present", "absent", "verified", "found"], attempt: int, bases: Sequence[Base] = ()
 ) -> DesiredFill:
     row = view.cached
     return DesiredFill(

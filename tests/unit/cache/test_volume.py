@@ -138,3 +138,15 @@ def test_what_the_system_says_becomes_words(tmp_path: Path, number: int, kind: t
     error = explain(OSError(number, os.strerror(number)), a_volume(tmp_path))
     assert type(error) is kind
     assert words in error.message and str(tmp_path) in error.message
+
+
+def test_a_volume_of_a_database_that_is_gone_is_taken_over_with_its_commits(tmp_path: Path) -> None:
+    an_adopted_volume(tmp_path).commit(PLACE).mkdir(parents=True)
+    new = a_volume(tmp_path, "v2")
+    with pytest.raises(VolumeProblem, match=r"another volume \(v1\)"):
+        adopt(new, "lake", others=["v1"])
+    with pytest.raises(VolumeProblem, match="another volume of another lake"):
+        adopt(new, "other lake", others=[])
+    adopt(new, "lake", others=["v3"])
+    check(new)
+    assert new.published() == [PLACE]
