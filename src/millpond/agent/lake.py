@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 5.0
 
 
 def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
-    """Reads the commit of a fill. The server signs URLs only for commits that are cached at its site."""
+    """Reads the commit of a fill. The server signs URLs only while the agent is told to."""
     return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from millpond.db import branch_pointers, caches, projects, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.model.job import Agent
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import CachedCommit, CachedState, Volume
 from millpond.services import fill_sources
 from millpond.services.cache_checks import is_verifying
 from millpond.services.deps import Deps
@@ -43,6 +43,30 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
                 fills.extend(_fills(tx, cached, ways))
     wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
     return wanted, fills
+
+
+def reads(tx: Connection, agent_id: str | None, commit_id: str) -> bool:
+    """Whether this agent, now, fills or checks the commit on a volume, or fills one there that links from it."""
+    for view in caches.of_commits(tx, [commit_id]):
+        volume = volumes.get(tx, view.cached.volume_id)
+        if volume is None or agent_id is None or volume.filler_id != agent_id:
+            continue
+        if _is_filling(view.cached) or is_verifying(view.cached) or _is_base(tx, view):
+            return True
+    return False
+
+
+def _is_base(tx: Connection, base: CachedView) -> bool:
+    """Whether something that is filled on its volume now may take files from it."""
+    if base.cached.state is not CachedState.READY:
+        return False
+    by_id = {view.cached.id: view for view in caches.of_volume(tx, base.cached.volume_id)}
+    filling = [view for view in by_id.values() if _is_filling(view.cached)]
+    return any(one.commit_id == base.cached.commit_id for view in filling for one in _bases(view, by_id))
+
+
+def _is_filling(row: CachedCommit) -> bool:
+    return row.state is CachedState.FILLING and row.attempt > 0
 
 
 def _volume(
@@ -82,9 +106,9 @@ def _fills(tx: Connection, cached: Sequence[CachedView], ways: Ways) -> list[Des
         row = view.cached
         if row.state is CachedState.EVICTING:
             found.append(_desired(view, "absent", row.attempt))
-        elif row.state is CachedState.FILLING and row.attempt > 0 and row.found:
+        elif _is_filling(row) and row.found:
             found.append(_desired(view, "found", row.attempt))
-        elif row.state is CachedState.FILLING and row.attempt > 0:
+        elif _is_filling(row):
             source = fill_sources.source_of(tx, ways, view)
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
             found.append(

@@ -7,15 +7,14 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, caches, jobs, promised, uploads
+from millpond.db import blobs, jobs, promised, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.pages import IndexPage
 from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset, PackState
 from millpond.model.people import Actor, ActorKind
-from millpond.model.volume import CachedState
-from millpond.services import access, external
+from millpond.services import access, desired_fills, external
 from millpond.services.deps import Deps
 from millpond.services.reading import reader_of
 from millpond.services.uploads import check_page_id
@@ -25,15 +24,15 @@ _READABLE = (PackState.LIVE, PackState.CONDEMNED)
 
 
 def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
-    """People by their role, checked already; an agent what is cached at its site, a job its data, code and outputs."""
+    """People by their role, checked already; an agent what it is told to bring or check, a job its data and outputs."""
     if actor.kind is not ActorKind.USER:
         with deps.db.read() as tx:
             _check_may_read(tx, actor, commit)
 
 
 def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
-    if actor.kind is ActorKind.AGENT and not _is_cached(tx, actor, commit):
-        raise Forbidden("An agent reads the commits that are cached at its site.")
+    if actor.kind is ActorKind.AGENT and not desired_fills.reads(tx, actor.agent_id, commit.id):
+        raise Forbidden("An agent reads the commits that it was told to fill or to verify, and those it links from.")
     if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
         raise Forbidden("A job reads its own inputs and outputs.")
 
@@ -95,13 +94,6 @@ def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
             break
         page = reader.page(page_ids[0])
     return found
-
-
-def _is_cached(tx: Connection, actor: Actor, commit: Commit) -> bool:
-    """Being filled; or ready, which is read to verify it and to tell what another commit has in common with it."""
-    held = caches.of_commits(tx, [commit.id])
-    readable = (CachedState.FILLING, CachedState.READY)
-    return any(view.cached.state in readable and view.site_id == actor.site_id for view in held)
 
 
 def _is_output(actor: Actor, commit: Commit) -> bool:

@@ -396,7 +396,7 @@ def test_a_failed_fill_is_tried_anew_for_a_job_after_a_while(deps: Deps, clock: 
     assert ensure(deps, job.id, commit) == [CachedState.FILLING]
 
 
-def test_an_agent_reads_only_what_is_cached_at_its_site_and_only_of_that_commit(deps: Deps) -> None:
+def test_an_agent_reads_only_what_it_is_told_to_bring_or_check_and_only_of_that_commit(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
     commit = a_commit(deps, {"a": b"1"})
@@ -413,7 +413,20 @@ def test_an_agent_reads_only_what_is_cached_at_its_site_and_only_of_that_commit(
     with pytest.raises(Forbidden):
         urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
     carry_out(deps, agent)
-    assert set(urls.sign(deps, actor, dataset, commit, own).pages) == {commit.tree}
+    with pytest.raises(Forbidden):
+        urls.sign(deps, actor, dataset, commit, own)
+    ask(deps, other)
+    assert set(urls.sign(deps, actor, dataset, commit, own).pages) == {commit.tree}, "the other links from it"
+    carry_out(deps, agent)
+    cache_requests.verify(deps, the_admin(deps), listed(deps)[0].id)
+    verified = [item.commit_id for item in listed(deps) if item.verification]
+    for one in (commit, other):
+        asked = UrlsRequest(pages=[one.tree])
+        if one.id in verified:
+            assert urls.sign(deps, actor, dataset, one, asked).pages
+        else:
+            with pytest.raises(Forbidden):
+                urls.sign(deps, actor, dataset, one, asked)
     elsewhere = Actor(kind=ActorKind.AGENT, name="other", agent_id="other", site_id="other")
     with pytest.raises(Forbidden):
         urls.sign(deps, elsewhere, dataset, commit, own)
