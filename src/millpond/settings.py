@@ -37,6 +37,9 @@ class Settings:
     max_object_bytes: int = 64 << 20
     url_seconds: int = 900
     bin_days: int = 30
+    # How long a job may run on without its agent hearing from the server; so long (and a little more) a job of a
+    # silent compute waits before it is placed again.
+    placement_seconds: int = 600
     # How often what nothing needs is removed from the lake; 0: only when somebody asks (`mill lake collect`).
     collect_seconds: float = 86_400.0
     # What makes a volume of another site near a compute: a link of at least this bandwidth, and no more latency.
@@ -46,6 +49,9 @@ class Settings:
     import_hosts: str = ""
     # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.
     secret_key_file: Path | None = None
+
+    # How much of one log is kept: as much of its beginning as of its end.
+    log_bytes: int = 2_000_000_000
 
     @property
     def database(self) -> str:

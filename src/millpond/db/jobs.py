@@ -110,8 +110,9 @@ def count(tx: Connection, chosen: JobFilter) -> int:
 
 
 def queued(tx: Connection) -> Sequence[Job]:
-    """Everything that waits, in the order it was queued."""
-    query = _jobs().where(job.c.state == JobState.QUEUED.value).order_by(job.c.queued_at, job.c.id)
+    """Everything that waits: the highest priority first, then in the order it was queued."""
+    query = _jobs().where(job.c.state == JobState.QUEUED.value)
+    query = query.order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
     return [_job(row) for row in tx.execute(query)]
 
 

@@ -75,7 +75,9 @@ def newest_of_job(tx: Connection, job_id: str) -> Placement | None:
 
 
 def of_job(tx: Connection, job_id: str) -> Sequence[Placement]:
-    return [_placement(row) for row in tx.execute(select(placement).where(placement.c.job_id == job_id))]
+    """Every attempt, in order."""
+    query = select(placement).where(placement.c.job_id == job_id)
+    return [_placement(row) for row in tx.execute(query.order_by(placement.c.number, placement.c.id))]
 
 
 def living_of_agent(tx: Connection, agent_id: str) -> Sequence[Placement]:
@@ -140,6 +142,24 @@ def renew(tx: Connection, agent_id: str, now: datetime) -> None:
 
 def set_state(tx: Connection, placement_id: str, state: PlacementState) -> None:
     tx.execute(placement.update().where(placement.c.id == placement_id).values(state=state.value))
+
+
+def note_start(tx: Connection, placement_id: str, started_at: datetime) -> None:
+    """When its command began, by what was heard first."""
+    rows = placement.update().where(placement.c.id == placement_id, placement.c.started_at.is_(None))
+    tx.execute(rows.values(started_at=started_at))
+
+
+def note_end(
+    tx: Connection, placement_id: str, *, ending: Ending | None, problem: str | None, now: datetime,
+    exit_code: int | None = None, signal: int | None = None,
+) -> None:  # fmt: skip
+    """How this attempt went; it stays when the job is tried again. `ending` is None after success."""
+    tx.execute(
+        placement.update().where(placement.c.id == placement_id).values(
+            ending=ending.value if ending else None, problem=problem, exited_at=now, exit_code=exit_code, signal=signal,
+        )
+    )  # fmt: skip
 
 
 def end(tx: Connection, placement_ids: Collection[str], now: datetime) -> None:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from signal import Signals
 
+from millpond.decide.retry import Again, after_ending
 from millpond.errors import Conflict
-from millpond.model.job import Job, JobState, PlacementState
+from millpond.model.job import Ending, Job, JobState, PlacementState
+from millpond.model.quantity import format_bytes, format_seconds
 
 MAX_REASONS = 20
 WAITING = "Waiting: "
@@ -42,8 +44,20 @@ class Report:
     exited_at: datetime | None = None
     exit_code: int | None = None
     signal: int | None = None
+    # Why it ended, when the command did not end by itself, in the agent's word.
+    reason: str | None = None
     problem: str | None = None
     output_commit: str | None = None
+
+
+# The agent's words for endings that are not the command's own doing.
+_ENDINGS = {
+    "out_of_memory": Ending.OOM,
+    "timeout": Ending.TIMEOUT,
+    "lost": Ending.LOST,
+    "expired": Ending.EXPIRED,
+    "terminated": Ending.TERMINATED,
+}
 
 
 def wait(job: Job, reasons: Sequence[str]) -> Job:
@@ -55,7 +69,10 @@ def wait(job: Job, reasons: Sequence[str]) -> Job:
 
 
 def place(job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime) -> Job:
-    job = replace(wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now)
+    job = replace(
+        wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.attempt + 1,
+        not_before=None, ending=None, exit_code=None, signal=None, progress=None,
+    )  # fmt: skip
     return _move(job, JobState.PLACED, *reasons)
 
 
@@ -74,9 +91,9 @@ def observe(job: Job, report: Report, now: datetime) -> Job:
     return _finished(job, report, now) if report.state is PlacementState.FINISHED else job
 
 
-def request_stop(job: Job, reason: str, now: datetime) -> Job:
-    """It ends when its agent says that it has; until then it keeps its state."""
-    return replace(job, stop_requested_at=now, reasons=_bounded([*job.reasons, reason]))
+def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = None) -> Job:
+    """It ends when its agent says that it has; until then it keeps its state. `ending`: how that then counts."""
+    return replace(job, stop_requested_at=now, ending=ending, reasons=_bounded([*job.reasons, reason]))
 
 
 def cancel(job: Job, reason: str, now: datetime) -> Job:
@@ -86,21 +103,48 @@ def cancel(job: Job, reason: str, now: datetime) -> Job:
 
 def fail(job: Job, problem: str, now: datetime) -> Job:
     """A job that has no placement and can never have one."""
-    return _move(replace(wait(job, ()), ended_at=now, problem=problem), JobState.FAILED, problem)
+    after = replace(wait(job, ()), ended_at=now, problem=problem, ending=Ending.PROBLEM)
+    return _move(after, JobState.FAILED, problem)
 
 
-def requeue(job: Job, reason: str) -> Job:
-    """Its placement has certainly run out: back to its place in the queue, as if it had never been placed."""
+def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
+    """Back to its place in the queue, as if it had never been placed, but for what is remembered of the attempt."""
     job = replace(
-        job, placement_id=None, compute=None, node=None,
-        placed_at=None, filled_at=None, started_at=None, exited_at=None, exit_code=None, signal=None,
+        job, placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
+        retried=job.retried + again.counted, losses=job.losses + (not again.counted), stop_requested_at=None,
+        placed_at=None, filled_at=None, started_at=None, exited_at=None,
     )  # fmt: skip
-    return _move(job, JobState.QUEUED, reason)
+    return _move(job, JobState.QUEUED, again.reason)
 
 
-def abandon(job: Job, reason: str, now: datetime) -> Job:
-    """Its placement has certainly run out, and it was to be stopped anyway."""
-    return _move(replace(job, ended_at=now), JobState.CANCELLED, reason)
+def run_out(job: Job, silent: str, now: datetime) -> Job:
+    """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
+    if job.stop_requested_at is not None and job.ending is None:
+        after = replace(job, ended_at=now, ending=Ending.STOPPED)
+        return _move(after, JobState.CANCELLED, f"{silent}; the job was to be stopped.")
+    return _not_succeeded(job, Ending.EXPIRED, silent, Report(PlacementState.FINISHED), now)
+
+
+def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
+    """How a finished attempt ended, and in which words; None for success."""
+    if job.stop_requested_at is not None:
+        return (job.ending, _too_long(job)) if job.ending else (Ending.STOPPED, "Stopped.")
+    ending = _ENDINGS.get(report.reason or "")
+    if ending is Ending.OOM:
+        return ending, f"killed for using more than its memory{_memory(job)}"
+    if ending is Ending.TIMEOUT:
+        return ending, _too_long(job)
+    if report.problem:
+        return ending or Ending.PROBLEM, report.problem
+    if ending is not None:
+        return ending, f"its attempt was {ending.value}"
+    if report.signal is not None:
+        return Ending.SIGNAL, f"killed by signal {report.signal}{_signal_name(report.signal)}"
+    if report.exit_code is None:
+        return Ending.PROBLEM, "It is not known how the command ended."
+    if report.exit_code != 0:
+        return Ending.EXIT, f"exit status {report.exit_code}"
+    return None, "Succeeded."
 
 
 def _started(job: Job, report: Report, now: datetime) -> Job:
@@ -121,26 +165,35 @@ def _exited(job: Job, report: Report, now: datetime) -> Job:
 
 
 def _finished(job: Job, report: Report, now: datetime) -> Job:
-    state, reason = _outcome(job, report)
+    ending, said = ending_of(job, report)
+    if ending is None:
+        return _end(job, JobState.SUCCEEDED, None, said, report, now)
+    if ending is Ending.STOPPED:
+        return _end(job, JobState.CANCELLED, ending, said, report, now)
+    return _not_succeeded(job, ending, said, report, now)
+
+
+def _not_succeeded(job: Job, ending: Ending, said: str, report: Report, now: datetime) -> Job:
+    verdict = after_ending(job, ending, said, report.exit_code, now)
+    if isinstance(verdict, Again):
+        return requeue(replace(job, exit_code=report.exit_code, signal=report.signal), verdict, ending, now)
+    return _end(job, JobState.FAILED, ending, verdict.reason, report, now)
+
+
+def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: Report, now: datetime) -> Job:
     job = replace(
-        job, ended_at=now, exit_code=report.exit_code, signal=report.signal,
+        job, ended_at=now, exit_code=report.exit_code, signal=report.signal, ending=ending,
         output_commit=report.output_commit, problem=reason if state is JobState.FAILED else None,
     )  # fmt: skip
     return _move(job, state, reason)
 
 
-def _outcome(job: Job, report: Report) -> tuple[JobState, str]:
-    if job.stop_requested_at is not None:
-        return JobState.CANCELLED, "Stopped."
-    if report.problem:
-        return JobState.FAILED, report.problem
-    if report.signal is not None:
-        return JobState.FAILED, f"killed by signal {report.signal}{_signal_name(report.signal)}"
-    if report.exit_code is None:
-        return JobState.FAILED, "It is not known how the command ended."
-    if report.exit_code != 0:
-        return JobState.FAILED, f"exit status {report.exit_code}"
-    return JobState.SUCCEEDED, "Succeeded."
+def _too_long(job: Job) -> str:
+    return f"ran longer than its limit of {format_seconds(job.timeout_seconds)}"
+
+
+def _memory(job: Job) -> str:
+    return f" of {format_bytes(job.resources.memory_bytes)}" if job.resources.memory_bytes else ""
 
 
 def _signal_name(number: int) -> str:

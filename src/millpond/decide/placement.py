@@ -1,7 +1,7 @@
 """Which queued job starts where, and why the others wait: a pure function of one snapshot of the computes.
 
-First come, first served, with backfill: jobs are tried in the order they were queued, and one that does not fit now
-does not hold up a later one that does. Nothing is kept free for a large job while it waits.
+First come, first served within a priority, with backfill: jobs are tried in the order they are given, and one that
+does not fit now does not hold up a later one that does. Nothing is kept free for a large job while it waits.
 """
 
 from __future__ import annotations
@@ -71,13 +71,15 @@ class Need:
 class QueuedJob:
     id: str
     resources: Resources
+    # The one compute it may run on; None for any.
+    compute: str | None = None
     image: bool = False
     needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`jobs` in the order they were queued; `near` by the compute's agent.
+    """`jobs` in the order they are to be tried; `near` by the compute's agent.
 
     `blocked`: why a job's data cannot be brought near a compute, by the ids of job and agent.
     """
@@ -226,6 +228,8 @@ def _rank(job: QueuedJob, room: _Room, snapshot: Snapshot) -> tuple[int, int, in
 def _obstacle(job: QueuedJob, room: _Room, snapshot: Snapshot) -> str | None:
     """The first rule that keeps a job from this node, in words; None if it may start there now."""
     node = room.node
+    if job.compute is not None and node.agent != job.compute:
+        return f"It is to run on {job.compute} and nowhere else."
     if not node.connected:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:

@@ -128,6 +128,8 @@ class Job:
     attempt: int = 0
     retried: int = 0
     losses: int = 0
+    # Since when it waits for its next attempt, and until when it must.
+    requeued_at: datetime | None = None
     not_before: datetime | None = None
     # How the newest attempt ended; None while it has not, and after success.
     ending: Ending | None = None
@@ -246,7 +248,7 @@ class MetricPoint:
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """What a job used at one moment: CPU since the sample before, block I/O in all since its start."""
+    """What a job used at one moment: CPU since the sample before, block and network I/O in all since its start."""
 
     at: datetime
     cpu_percent: float
@@ -255,3 +257,6 @@ class UsageSample:
     write_bytes: int
     gpu_percent: float | None = None
     gpu_memory_bytes: int | None = None
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    network_shared: bool | None = None

@@ -9,16 +9,18 @@ from sqlalchemy import Connection
 from millpond.db import jobs, placements, projects
 from millpond.db.placements import LeasedCommit
 from millpond.model.job import Agent, Job, Placement
-from millpond.model.names import CODE_DATASET
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.volume import CachedState
 from millpond.services.placements import GRACE_SECONDS, secret_of
 from millpond.wire.agent import DesiredInput, DesiredPlacement
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"
+# Where the packages lie that its requirements were built to.
+ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
 
 
-def desired_placements(tx: Connection, agent: Agent, server_secret: bytes) -> list[DesiredPlacement]:
+def desired_placements(tx: Connection, agent: Agent, server_secret: bytes, *, log_bytes: int) -> list[DesiredPlacement]:
     """Oldest first. One that is over is not listed, and so the agent forgets it."""
     living = placements.living_of_agent(tx, agent.id)
     known = jobs.by_ids(tx, [placement.job_id for placement in living])
@@ -26,11 +28,12 @@ def desired_placements(tx: Connection, agent: Agent, server_secret: bytes) -> li
     owners = {job.project_id for job in known.values()}
     owners |= {commit.project_id for held in leased.values() for commit in held.values()}
     accounts = projects.accounts(tx, owners)
-    return [
+    wanted = [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), accounts, server_secret)
         for placement in living
         if known[placement.job_id].placement_id == placement.id
     ]
+    return [one.model_copy(update={"log_bytes": log_bytes}) for one in wanted]
 
 
 def _desired(
@@ -62,8 +65,10 @@ def _desired(
         gpu_indices=list(placement.gpu_indices),
         inputs=[data(item.env, item.commit_id, item.dataset) for item in job.inputs],
         code=data(CODE_ENV, job.code_commit, CODE_DATASET) if job.code_commit else None,
+        environment=data(ENVIRONMENT_ENV, job.environment_commit, OUTPUT_DATASET) if job.environment_commit else None,
         valid_seconds=placement.valid_seconds,
         grace_seconds=GRACE_SECONDS,
+        timeout_seconds=job.timeout_seconds,
         want="run" if job.stop_requested_at is None else "stop",
     )
 

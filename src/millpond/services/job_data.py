@@ -118,6 +118,7 @@ def _look_after(
         # Its command has not begun, so ending the placement from here ends everything.
         report = Report(PlacementState.FINISHED, problem=f"Its data is gone: {error.message}")
         after = job_life.observe(job, report, now)
+        placements.note_end(tx, job.placement_id or "", ending=after.ending, problem=report.problem, now=now)
     return (after, found) if job_changes.save(tx, job, after, now) else (None, found)
 
 

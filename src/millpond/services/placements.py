@@ -16,7 +16,7 @@ from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.placement import Start, still_fits
 from millpond.model.ids import new_id
-from millpond.model.job import Agent, Job, JobState, Placement, PlacementState
+from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState
 from millpond.model.people import Token, TokenKind
 from millpond.model.volume import Volume
 from millpond.services import cache_uses, job_changes, job_data, snapshot
@@ -25,12 +25,11 @@ from millpond.services.tokens import PREFIX, hash_secret
 
 logger = getLogger(__name__)
 
-VALID_SECONDS = 600
 # Between SIGTERM and SIGKILL when a job is stopped.
 GRACE_SECONDS = 10
-# The answer that renews a placement may be under way for the longest wait of a long poll (60 s), and as long again on
-# a bad network.
-MARGIN_SECONDS = 120
+# What a machine that was suspended, or whose clock runs slow, may be late by: a part of the validity, within bounds.
+_MARGIN_PART = 0.2
+_MARGIN_BOUNDS = (10.0, 120.0)
 _TOKENS_KEPT = timedelta(days=7)
 
 
@@ -54,7 +53,7 @@ def start(
         return None, ()
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
-    placement = _new_placement(chosen, now)
+    placement = _new_placement(chosen, job, deps.settings.placement_seconds, now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now)
@@ -89,18 +88,19 @@ def _is_free(tx: Connection, chosen: Start, job: Job, now: datetime) -> bool:
     return node is not None and still_fits(node, job.resources, chosen.gpu_indices)
 
 
-def _new_placement(chosen: Start, now: datetime) -> Placement:
+def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -> Placement:
     return Placement(
         id=new_id(16),
         job_id=chosen.job_id,
         agent_id=chosen.agent_id,
         node=chosen.node,
         state=PlacementState.PLACED,
-        valid_seconds=VALID_SECONDS,
+        valid_seconds=valid_seconds,
         gpu_indices=chosen.gpu_indices,
         created_at=now,
         renewed_at=now,
         ended_at=None,
+        number=job.attempt + 1,
     )
 
 
@@ -118,8 +118,14 @@ def _new_token(placement: Placement, now: datetime) -> Token:
     )
 
 
+def runs_out_after(valid_seconds: int) -> float:
+    """How long after its last renewal nothing of a placement is left: its keeper has ended it, by force if need be."""
+    least, most = _MARGIN_BOUNDS
+    return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
+
+
 def _runs_out_at(placement: Placement) -> datetime:
-    return placement.renewed_at + timedelta(seconds=placement.valid_seconds + GRACE_SECONDS + MARGIN_SECONDS)
+    return placement.renewed_at + timedelta(seconds=runs_out_after(placement.valid_seconds))
 
 
 def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | None:
@@ -132,9 +138,7 @@ def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | Non
         placements.end(tx, [placement.id], now)
         return None
     silent = f"Compute {job.compute} has been silent since {current.renewed_at:%H:%M:%S} UTC"
-    if job.stop_requested_at is not None:
-        after = job_life.abandon(job, f"{silent}; the job was to be stopped.", now)
-    else:
-        after = job_life.requeue(job, f"{silent}; the job waits to be placed again.")
+    placements.note_end(tx, placement.id, ending=Ending.EXPIRED, problem=f"{silent}.", now=now)
+    after = job_life.run_out(job, silent, now)
     job_changes.save(tx, job, after, now)
     return after

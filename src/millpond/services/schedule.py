@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from logging import getLogger
@@ -12,7 +12,7 @@ from millpond.decide import job_life
 from millpond.decide.placement import Plan, plan_starts
 from millpond.errors import NotFound
 from millpond.model.job import Job, JobState
-from millpond.services import caches, differences, job_changes, job_data, placements, snapshot
+from millpond.services import caches, differences, job_changes, job_data, placements, snapshot, waiting
 from millpond.services.deps import Deps
 from millpond.services.geography import rule_of
 from millpond.services.snapshot import World, commits_of
@@ -22,6 +22,7 @@ logger = getLogger(__name__)
 
 def run_once(deps: Deps, now: datetime) -> None:
     placements.expire(deps, now)
+    waiting.stop_overdue(deps, now)
     job_data.look_after(deps, now)
     start_jobs(deps, now)
 
@@ -33,12 +34,13 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
     """
     blocked: dict[tuple[str, str], str] = {}
     while True:
+        queue = waiting.look_at_queue(deps, now)
         with deps.db.read() as tx:
-            world = snapshot.load(tx, now, jobs.queued(tx), rule_of(deps.settings))
+            world = snapshot.load(tx, now, queue.ready, rule_of(deps.settings))
         plan = plan_starts(replace(world.snapshot, blocked=blocked))
         refused = _apply(deps, world, plan, now)
         if not refused:
-            _note_waits(deps, world, plan, now)
+            _note_waits(deps, {**plan.waits, **queue.waits}, now)
             return plan
         blocked |= refused
 
@@ -76,10 +78,11 @@ def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
     return after
 
 
-def _note_waits(deps: Deps, world: World, plan: Plan, now: datetime) -> None:
+def _note_waits(deps: Deps, waits: Mapping[str, Sequence[str]], now: datetime) -> None:
     """Keep the newest reasons where `mill why` finds them; only what changed is written."""
-    known = world.jobs
-    news = [job_id for job_id, reasons in plan.waits.items() if job_life.wait(known[job_id], reasons) != known[job_id]]
+    with deps.db.read() as tx:
+        known = jobs.by_ids(tx, waits)
+    news = [job_id for job_id, job in known.items() if job_life.wait(job, waits[job_id]) != job]
     if not news:
         return
     changed: list[Job] = []
@@ -87,7 +90,7 @@ def _note_waits(deps: Deps, world: World, plan: Plan, now: datetime) -> None:
         for job_id in sorted(news):  # in one order, so that two servers do not wait for each other
             job = jobs.lock(tx, job_id)
             if job is not None and job.state is JobState.QUEUED:
-                after = job_life.wait(job, plan.waits[job_id])
+                after = job_life.wait(job, waits[job_id])
                 changed += [after] if job_changes.save(tx, job, after, now) else []
     for job in changed:
         job_changes.publish(deps, job)

@@ -52,8 +52,8 @@ def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> W
 
 def commits_of(job: Job) -> list[str]:
     """Everything that must lie beside the compute before the job can begin, each once."""
-    commits = [item.commit_id for item in job.inputs] + ([job.code_commit] if job.code_commit else [])
-    return list(dict.fromkeys(commits))
+    commits = [*(item.commit_id for item in job.inputs), job.code_commit, job.environment_commit]
+    return list(dict.fromkeys(commit for commit in commits if commit))
 
 
 def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
@@ -116,4 +116,6 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
 
 def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
     needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
-    return QueuedJob(job.id, job.resources, image=job.image is not None, needs=needs)
+    return QueuedJob(
+        job.id, job.resources, compute=job.wanted_compute, image=job.image is not None, needs=needs
+    )  # fmt: skip

@@ -7,8 +7,8 @@ import pytest
 from millpond.decide import job_life
 from millpond.decide.job_life import MAX_REASONS, TRANSITIONS, Report
 from millpond.errors import Conflict
-from millpond.model.job import JobState, PlacementState
-from millpond.testing.builders_work import a_job, a_placed_job
+from millpond.model.job import Ending, JobState, PlacementState, Resources
+from millpond.testing.builders_work import GB, a_job, a_placed_job
 from millpond.testing.clock import NOON
 
 LATER = NOON + timedelta(seconds=10)
@@ -40,6 +40,36 @@ def test_how_a_job_ends(report: Report, state: JobState, reason: str) -> None:
     after = job_life.observe(a_placed_job(), report, LATER)
     assert (after.state, after.reasons[-1], after.ended_at) == (state, reason, LATER)
     assert after.problem == (reason if state is JobState.FAILED else None)
+
+
+@pytest.mark.parametrize(
+    ("report", "ending", "reason"),
+    [
+        (ended(exit_code=3), Ending.EXIT, "exit status 3"),
+        (ended(signal=9), Ending.SIGNAL, "killed by signal 9 (SIGKILL)"),
+        (ended(signal=9, reason="out_of_memory"), Ending.OOM, "killed for using more than its memory of 2.0 GB"),
+        (ended(signal=15, reason="timeout"), Ending.TIMEOUT, "ran longer than its limit of 1 m"),
+        (ended(exit_code=0, problem="no room"), Ending.PROBLEM, "no room"),
+    ],
+)
+def test_ways_to_end_are_told_apart(report: Report, ending: Ending, reason: str) -> None:
+    job = a_placed_job(timeout_seconds=60, resources=Resources(memory_bytes=2 * GB))
+    after = job_life.observe(job, report, LATER)
+    assert (after.state, after.ending, after.problem) == (JobState.FAILED, ending, reason)
+
+
+@pytest.mark.parametrize("reason", ["lost", "expired", "terminated"])
+def test_an_attempt_lost_through_no_fault_of_the_job_is_made_again(reason: str) -> None:
+    after = job_life.observe(a_placed_job(), ended(problem="The machine restarted.", reason=reason), LATER)
+    assert (after.state, after.ending, after.losses) == (JobState.QUEUED, Ending(reason), 1)
+    stopped = job_life.request_stop(a_placed_job(), "maria asked for it to be stopped.", NOON)
+    assert job_life.observe(stopped, ended(reason=reason), LATER).state is JobState.CANCELLED
+
+
+def test_a_job_the_server_ended_for_its_time_limit_has_failed_by_it() -> None:
+    job = job_life.request_stop(a_placed_job(timeout_seconds=60), "It runs too long.", NOON, Ending.TIMEOUT)
+    after = job_life.observe(job, ended(signal=15, reason="stopped"), LATER)
+    assert (after.state, after.ending) == (JobState.FAILED, Ending.TIMEOUT)
 
 
 @pytest.mark.parametrize("report", [ended(exit_code=0), ended(signal=15), ended(exit_code=1), Report(FINISHED)])
@@ -99,11 +129,12 @@ def test_a_job_that_never_began_has_no_running_time() -> None:
 
 def test_requeued_is_as_if_never_placed() -> None:
     job = job_life.observe(a_placed_job(), Report(PlacementState.RUNNING, started_at=NOON), NOON)
-    after = job_life.requeue(job, "Compute local has been silent.")
+    after = job_life.run_out(job, "Compute local has been silent", LATER)
     assert after.state is JobState.QUEUED
     assert (after.placement_id, after.placed_at, after.started_at, after.node) == (None, None, None, None)
     assert after.queued_at == job.queued_at
-    assert after.reasons[-1] == "Compute local has been silent."
+    assert after.reasons[-1] == "Compute local has been silent; it is tried again"
+    assert (after.losses, after.retried, after.requeued_at, after.not_before) == (1, 0, LATER, None)
 
 
 def test_new_reasons_to_wait_replace_the_old_ones() -> None:
@@ -121,7 +152,7 @@ def test_reasons_are_bounded_and_the_first_is_kept() -> None:
 
 def test_what_is_not_in_the_table_is_refused_with_the_story() -> None:
     with pytest.raises(Conflict, match="is succeeded and cannot become queued") as caught:
-        job_life.requeue(a_job(state=JobState.SUCCEEDED), "why not")
+        job_life.run_out(a_job(state=JobState.SUCCEEDED), "why not", NOON)
     assert caught.value.details["story"] == ["Submitted by maria."]
 
 

@@ -107,6 +107,7 @@ job = Table(
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("retried", Integer, nullable=False, server_default=text("0")),
     Column("losses", Integer, nullable=False, server_default=text("0")),
+    time_column("requeued_at", nullable=True),
     time_column("not_before", nullable=True),
     Column("ending", String(20), nullable=True),
     # From 0 to 1, as the job itself says.

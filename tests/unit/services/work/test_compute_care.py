@@ -47,7 +47,7 @@ def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: Worl
         tokens.actor_of(world.deps, world.agent.token)
     # The job is placed anew only once its keeper has certainly ended it; its name may be given again.
     assert world.job(running.id).state is JobState.PLACED
-    world.clock.advance(placements.VALID_SECONDS + placements.GRACE_SECONDS + placements.MARGIN_SECONDS + 1)
+    world.clock.advance(placements.runs_out_after(600) + 1)
     world.schedule()
     assert world.job(running.id).state is JobState.QUEUED
     add_agent(world.deps.db, "local", now=world.clock.now())

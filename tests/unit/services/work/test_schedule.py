@@ -8,12 +8,12 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
 from millpond.model.volume import CachedState
 from millpond.services import agents, cache_reports, jobs, schedule, tokens
-from millpond.services.placements import GRACE_SECONDS, MARGIN_SECONDS, VALID_SECONDS, secret_of
+from millpond.services.placements import runs_out_after, secret_of
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.agent import FillSeen, NodeFacts, PlacementSeen
 from tests.unit.services.work.conftest import World
 
-RUNS_OUT = VALID_SECONDS + GRACE_SECONDS + MARGIN_SECONDS
+RUNS_OUT = runs_out_after(600)
 
 
 def test_a_job_that_fits_is_placed_with_a_token_of_its_own(world: World) -> None:

@@ -28,6 +28,7 @@ def add_to_job() -> None:
     op.add_column("job", sa.Column("after", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
     for number in ("attempt", "retried", "losses"):
         op.add_column("job", sa.Column(number, sa.Integer(), nullable=False, server_default=sa.text("0")))
+    op.add_column("job", sa.Column("requeued_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("job", sa.Column("not_before", sa.DateTime(timezone=True), nullable=True))
     op.add_column("job", sa.Column("ending", sa.String(length=20), nullable=True))
     op.add_column("job", sa.Column("progress", sa.Double(), nullable=True))

@@ -1,0 +1,90 @@
+"""Whether a job is tried again after an attempt that did not succeed, when, and in which words.
+
+An attempt that was lost through no fault of the job (its machine died, its placement ran out, its engine took the
+place away) is always made again and counts as no retry. Everything the job did itself is tried again only if whoever
+submitted it asked for that kind of ending, and as often as they said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from millpond.errors import Invalid
+from millpond.model.job import Ending, Job
+from millpond.model.quantity import format_seconds
+
+# What `--retry-on` takes, beside exit statuses like 75.
+KINDS = (Ending.EXIT, Ending.SIGNAL, Ending.OOM, Ending.TIMEOUT)
+# Too little memory is too little next time, and a time limit is there to be kept: both only when asked for.
+DEFAULT = (Ending.EXIT.value, Ending.SIGNAL.value)
+ANY = "any"
+MAX_RETRIES = 100
+MAX_WAIT_SECONDS = 300
+MAX_EXIT_STATUS = 255
+# Machines that die one after the other, perhaps because of the job: the first time it is placed again at once.
+LOSS_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """`counted`: it is one of the job's retries. It is placed no sooner than `at`."""
+
+    at: datetime | None
+    counted: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    reason: str
+
+
+def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
+    """What somebody wants to be retried, in one form and order. Invalid for what is no kind of ending."""
+    kinds = {kind.value for kind in KINDS}
+    found: list[str] = []
+    for word in written:
+        if word == ANY:
+            return tuple(kind.value for kind in KINDS)
+        if word not in kinds and not (word.isascii() and word.isdigit() and 0 < int(word) <= MAX_EXIT_STATUS):
+            raise Invalid(
+                f"{word!r} is no way for a job to end that could be tried again.",
+                hint=f"Choose among {', '.join([*(kind.value for kind in KINDS), ANY])} and exit statuses like 75.",
+                fields=["retry_on"],
+            )
+        found.append(word)
+    return tuple(dict.fromkeys(found)) or DEFAULT
+
+
+def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now: datetime) -> Again | Final:
+    """What becomes of a job whose attempt ended so; `said` tells people how."""
+    if ending.is_loss:
+        wait = _doubled(LOSS_SECONDS, job.losses) if job.losses else 0
+        return Again(_later(now, wait), counted=False, reason=f"{said}{_when(wait)}")
+    if not job.retries or not _is_wanted(job, ending, exit_code):
+        return Final(said)
+    if job.retried >= job.retries:
+        return Final(f"{said}, and all {job.retries} retries are used up" if job.retries > 1 else f"{said}, as before")
+    wait = _doubled(job.backoff_seconds, job.retried + 1)
+    return Again(
+        _later(now, wait), counted=True, reason=f"{said}{_when(wait)} (retry {job.retried + 1} of {job.retries})"
+    )
+
+
+def _is_wanted(job: Job, ending: Ending, exit_code: int | None) -> bool:
+    return ending.value in job.retry_on or (ending is Ending.EXIT and str(exit_code) in job.retry_on)
+
+
+def _doubled(seconds: int, times: int) -> int:
+    """The first time `seconds`, then twice as long each time, up to a most."""
+    return min(seconds << min(times - 1, 20), max(MAX_WAIT_SECONDS, seconds))
+
+
+def _later(now: datetime, seconds: int) -> datetime | None:
+    return now + timedelta(seconds=seconds) if seconds else None
+
+
+def _when(seconds: int) -> str:
+    return f"; it is tried again in {format_seconds(seconds)}" if seconds else "; it is tried again"

@@ -1,0 +1,86 @@
+"""Queued jobs that may not be placed yet: those that come after others, wait for an environment or for a retry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from millpond.db import jobs
+from millpond.decide import job_life
+from millpond.decide.readiness import Never, Ready, Waits, needed_jobs, readiness
+from millpond.model.job import Ending, Job, JobState
+from millpond.services import job_changes
+from millpond.services.deps import Deps
+from millpond.services.placements import GRACE_SECONDS
+
+logger = getLogger(__name__)
+
+# The keeper ends a job that runs too long; how much later the server does, should the keeper not have managed to.
+_LATER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What may be placed now, in order, and why the rest waits, by job id."""
+
+    ready: Sequence[Job]
+    waits: Mapping[str, tuple[str, ...]]
+
+
+def look_at_queue(deps: Deps, now: datetime) -> Queue:
+    """Decide about every queued job. One that can never begin is ended, and so are those that come after it."""
+    while True:
+        with deps.db.read() as tx:
+            queued = jobs.queued(tx)
+            others = jobs.by_ids(tx, {job_id for job in queued for job_id in needed_jobs(job)})
+        answers = {job.id: readiness(job, others, now) for job in queued}
+        news = [job.id for job in queued if _settled(job, answers[job.id], now) != job]
+        if not news:
+            return Queue(
+                ready=[job for job in queued if isinstance(answers[job.id], Ready)],
+                waits={job_id: (answer.reason,) for job_id, answer in answers.items() if isinstance(answer, Waits)},
+            )
+        _settle(deps, {job_id: answers[job_id] for job_id in news}, now)
+
+
+def stop_overdue(deps: Deps, now: datetime) -> None:
+    """Ask for the end of jobs that have run longer than they may, and that their keepers have not ended."""
+    with deps.db.read() as tx:
+        overdue = [job.id for job in jobs.placed(tx) if _is_overdue(job, now)]
+    changed: list[Job] = []
+    for job_id in overdue:
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and _is_overdue(job, now):
+                after = job_life.request_stop(job, "It runs longer than it may.", now, Ending.TIMEOUT)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+                logger.info("job_overdue job=%s", job.id)
+    job_changes.announce(deps, changed)
+
+
+def _settled(job: Job, answer: Ready | Waits | Never, now: datetime) -> Job:
+    """The job after what was found out: ended if it can never begin, with its environment once that is built."""
+    if isinstance(answer, Never):
+        return (job_life.fail if answer.failed else job_life.cancel)(job, answer.reason, now)
+    if isinstance(answer, Ready) and answer.environment_commit != job.environment_commit:
+        return replace(job, environment_commit=answer.environment_commit, environment_at=now)
+    return job
+
+
+def _settle(deps: Deps, answers: Mapping[str, Ready | Waits | Never], now: datetime) -> None:
+    changed: list[Job] = []
+    for job_id, answer in sorted(answers.items()):
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and job.state is JobState.QUEUED:
+                after = _settled(job, answer, now)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+    job_changes.announce(deps, [job for job in changed if job.state.is_finished])
+
+
+def _is_overdue(job: Job, now: datetime) -> bool:
+    if not job.timeout_seconds or job.started_at is None or job.exited_at is not None or job.stop_requested_at:
+        return False
+    return now > job.started_at + timedelta(seconds=job.timeout_seconds + GRACE_SECONDS) + _LATER
