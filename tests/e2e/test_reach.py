@@ -35,6 +35,7 @@ OTHER_SCREENS = {
     "/caches/local": "local",
     "/topology": "Topology",
     "/compute": "Compute",
+    "/compute/local": "local",
     "/projects": "Projects",
     "/sources": "Sources",
     "/sources?tab=connections": "Sources",

@@ -70,8 +70,8 @@ export function Checks({ checks }: { checks: ComputeTest["checks"] }) {
             return (
               <Table.Tr key={check.name}>
                 <Table.Td w={140}>
-                  <Group gap={6} wrap="nowrap" c={COLORS[check.state]}>
-                    <Picture size={16} aria-hidden />
+                  <Group gap={6} wrap="nowrap">
+                    <Picture size={16} color={`var(--mantine-color-${COLORS[check.state]}-6)`} aria-hidden />
                     {check.state}
                   </Group>
                 </Table.Td>

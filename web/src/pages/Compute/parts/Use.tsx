@@ -15,27 +15,27 @@ export interface Used {
 
 export function Use({ of }: { of: Used }) {
   return (
-    <Group gap="xl" align="flex-start">
-      <Amount name="Jobs" words={String(of.running)} />
-      <Amount
-        name="CPUs"
-        words={`${of.cpu_used} of ${of.cpus}`}
-        share={shareOf(of.cpu_used, of.cpus)}
-        declared={of.declared}
-      />
-      <Amount
-        name="Memory"
-        words={`${formatBytes(of.memory_used_bytes)} of ${formatBytes(of.memory_bytes)}`}
-        share={shareOf(of.memory_used_bytes, of.memory_bytes)}
-        declared={of.declared}
-      />
-      <Amount
-        name="GPUs"
-        words={of.gpus === 0 ? "none" : `${formatGpus(of.gpu_used_hundredths)} of ${of.gpus}`}
-        share={of.gpus === 0 ? undefined : shareOf(of.gpu_used_hundredths, 100 * of.gpus)}
-        declared={of.declared && of.gpus > 0}
-      />
-    </Group>
+    <>
+      <Group gap="xl" align="flex-start">
+        <Amount name="Jobs" words={String(of.running)} />
+        <Amount name="CPUs" words={`${of.cpu_used} of ${of.cpus}`} share={shareOf(of.cpu_used, of.cpus)} />
+        <Amount
+          name="Memory"
+          words={`${formatBytes(of.memory_used_bytes)} of ${formatBytes(of.memory_bytes)}`}
+          share={shareOf(of.memory_used_bytes, of.memory_bytes)}
+        />
+        <Amount
+          name="GPUs"
+          words={of.gpus === 0 ? "none" : `${formatGpus(of.gpu_used_hundredths)} of ${of.gpus}`}
+          share={of.gpus === 0 ? undefined : shareOf(of.gpu_used_hundredths, 100 * of.gpus)}
+        />
+      </Group>
+      {of.declared && (
+        <Text size="xs" c="dimmed" mt={6}>
+          Amounts are partly declared, not measured.
+        </Text>
+      )}
+    </>
   );
 }
 
@@ -43,15 +43,13 @@ interface AmountProps {
   name: string;
   words: string;
   share?: number;
-  declared?: boolean;
 }
 
-function Amount({ name, words, share, declared = false }: AmountProps) {
+function Amount({ name, words, share }: AmountProps) {
   return (
     <Box miw={120}>
       <Text size="xs" c="dimmed">
         {name}
-        {declared && " (declared)"}
       </Text>
       <Text size="sm">{words}</Text>
       {share !== undefined && <Progress value={share} size="sm" mt={4} aria-hidden />}
