@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from millpond.agent import keeper
-from millpond.agent.spec import Spec, read_spec, renew
+from millpond.agent.spec import Spec, answer_clock, read_spec, renew
 from millpond.testing.waiting import wait_until
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
@@ -26,6 +26,7 @@ class Kept:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.script = Path(keeper.__file__)
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(self, *command: str, directory: str | None = None, grace: float = 5) -> subprocess.Popen[bytes]:
@@ -43,8 +44,7 @@ class Kept:
             )
             spec.write(self.directory)
             renew(self.directory, keeper.boot_time())
-        script = Path(keeper.__file__)
-        process = subprocess.Popen([sys.executable, "-I", "-S", str(script), str(self.directory)], env={}, cwd="/")
+        process = subprocess.Popen([sys.executable, "-I", "-S", str(self.script), str(self.directory)], env={}, cwd="/")
         self.started.append(process)
         return process
 
@@ -161,3 +161,54 @@ def test_usage_adds_up_over_children_that_came_and_went(kept: Kept) -> None:
     found = [json.loads(line) for line in samples.read_text().splitlines()]
     assert found[-1]["write_bytes"] >= found[0]["write_bytes"]
     assert found[-1]["memory_bytes"] > 0
+
+
+def on_another_machine(tmp_path: Path) -> Path:
+    """A keeper whose machine started at another time, and says so."""
+    text = Path(keeper.__file__).read_text()
+    changed = text.replace("clock_gettime(time.CLOCK_BOOTTIME)", "clock_gettime(time.CLOCK_BOOTTIME) + 1e6")
+    changed = changed.replace("return file.read().strip()", "return 'another'")
+    assert changed.count("1e6") == changed.count("'another'") == 1
+    script = tmp_path / "elsewhere.py"
+    script.write_text(changed)
+    return script
+
+
+def test_on_another_machine_it_begins_when_validity_is_told_by_its_own_clock(kept: Kept, tmp_path: Path) -> None:
+    kept.script = on_another_machine(tmp_path)
+    kept.start("sh", "-c", "echo begun; exec sleep 600")
+    shown = wait_until(lambda: (kept.directory / "clock").exists() and (kept.directory / "clock").read_text())
+    assert shown.endswith(" another")
+    assert kept.log() == b""
+    answer_clock(kept.directory)
+    wait_until(lambda: kept.log() == b"begun\n")
+    moment, boot = (kept.directory / "renewal").read_text().split()
+    assert boot == "another"
+    # Never later than the truth; earlier by what the clock's word took on its way.
+    assert 1e6 - 60 < float(moment) - keeper.boot_time() <= 1e6
+
+
+def test_on_another_machine_it_ends_when_validity_ends(kept: Kept, tmp_path: Path) -> None:
+    kept.script = on_another_machine(tmp_path)
+    kept.start("sleep", "600")
+    wait_until((kept.directory / "clock").exists)
+    answer_clock(kept.directory)
+    wait_until((kept.directory / "keeper.json").exists)
+    renew(kept.directory, keeper.boot_time() - 601)
+    assert kept.exit()["reason"] == "expired"
+
+
+def test_on_another_machine_one_that_nobody_answers_can_be_stopped(kept: Kept, tmp_path: Path) -> None:
+    kept.script = on_another_machine(tmp_path)
+    kept.start("touch", "here")
+    wait_until((kept.directory / "clock").exists)
+    (kept.directory / "stop").touch()
+    assert kept.exit()["reason"] == "not_started"
+    assert not (kept.directory / "here").exists()
+
+
+def test_what_init_lines_left_is_the_environment_of_the_command(kept: Kept) -> None:
+    (kept.directory / "environment").write_bytes(b"PATH=/usr/bin:/bin\0SAID=two\nlines\0")
+    kept.start("sh", "-c", 'echo "$SAID $MILL_PLACEMENT"')
+    assert kept.exit()["exit_code"] == 0
+    assert kept.log() == f"two\nlines {kept.directory.name}\n".encode()

@@ -6,11 +6,12 @@ here are plain.
 """
 
 # Importing pathlib would cost every job a megabyte.
-# ruff: noqa: PTH105, PTH108, PTH110
+# ruff: noqa: PTH100, PTH105, PTH108, PTH110, PTH120
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import signal
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.25
 FIRST_SAMPLE_SECONDS = 0.5
 SAMPLE_SECONDS = 2.0
+# How often a keeper on another machine than the agent's tells what its clock shows.
+CLOCK_SECONDS = 10.0
 # How long what the command left running in the background may take to end by itself.
 LEFTOVER_SECONDS = 5.0
 
@@ -196,17 +199,43 @@ class Validity:
 
     The agent writes the boot time at which it sent the request that the server answered. Counting from there, and
     not from when the file was seen, an agent that slept between the answer and the writing adds nothing.
+
+    On another machine than the agent's that clock is another one. There the keeper tells its own in `clock`, and the
+    agent answers by it; what the message took on its way only makes validity end earlier.
     """
 
     def __init__(self, path: str, seconds: float) -> None:
-        self.path, self.seconds = path, seconds
+        self.path, self.seconds, self.boot = path, seconds, boot_id()
         self.since = boot_time()
+        self.tell_at = boot_time() if os.path.exists("clock") else None
 
     def is_over(self) -> bool:
-        text = read_text(self.path)
-        if text:
-            self.since = min(float(text), boot_time())
+        self.hear()
         return boot_time() > self.since + self.seconds
+
+    def hear(self) -> bool:
+        """Take the last renewal; False while there is none by the clock of this machine."""
+        moment, _, boot = (read_text(self.path) or "").partition(" ")
+        known = boot in ("", self.boot)
+        if known and moment:
+            self.since = min(float(moment), boot_time())
+        if not known and self.tell_at is None:
+            self.tell_at = boot_time()
+        if self.tell_at is not None and boot_time() >= self.tell_at:
+            self.tell_at = boot_time() + CLOCK_SECONDS
+            write_whole("clock", f"{boot_time()!r} {self.boot}")
+        return known
+
+
+def may_start(spec: dict[str, Any]) -> bool:
+    """Wait until it is known how long the command may run; False when it must not begin."""
+    validity = Validity("renewal", spec["valid_seconds"])
+    while not os.path.exists("stop") and not validity.is_over():
+        if validity.hear():
+            return True
+        if signal.sigtimedwait({signal.SIGTERM}, LOOK_SECONDS) is not None:
+            return False
+    return False
 
 
 # --- usage
@@ -294,19 +323,42 @@ def _io(pid: int) -> tuple[int, int]:
 # --- the command
 
 
+class Confinement:
+    """What `confinement.json` asks for, done by the file beside this one; nothing where there is none."""
+
+    def __init__(self) -> None:
+        self.how = read_json("confinement.json")
+        self.env: dict[str, str] = {}
+        if self.how is not None:
+            # Loaded here, before the command's process loses sight of it.
+            sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+            self.confine = importlib.import_module("confine")
+            self.env = self.how["env"]
+
+    def enter(self) -> None:
+        if self.how is not None:
+            self.confine.confine(self.how)
+
+    def why_ended(self, code: int) -> dict[str, Any]:
+        """What there is to say of a command that ended by itself with this code, or by the signal -code."""
+        if self.how is None or code == 0 or not self.confine.ran_out_of_memory(self.how["cgroups"]):
+            return {}
+        return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
+
+
 def prctl(option: int, value: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
+def start(spec: dict[str, Any], log: int, confinement: Confinement) -> tuple[int, dict[str, Any] | None]:
     """Start the command in a session of its own; its pid, and why it failed when it could not be started."""
+    environment = environment_of(spec)
     reader, writer = os.pipe()  # closed by a successful exec, written to by a failed one
     pid = os.fork()
     if pid == 0:
         try:
             os.close(reader)
             os.setsid()
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             # Ignored by the keeper, by Python itself, or by whoever started the agent (nohup, a shell's `&`).
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
@@ -315,10 +367,10 @@ def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(log, 1)
             os.dup2(log, 2)
+            confinement.enter()
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it is lost where the account changes
             os.chdir(spec["directory"])
-            # A container brings an environment of its own, PATH first of all.
-            env = {**os.environ, **spec["env"]} if spec.get("image") else spec["env"]
-            os.execvpe(spec["command"][0], spec["command"], env)
+            os.execvpe(spec["command"][0], spec["command"], {**environment, **confinement.env})
         except BaseException as error:  # noqa: BLE001 - whatever it is, this copy of the keeper must end here
             os.write(writer, json.dumps(_why_not(error, spec)).encode())
         os._exit(127)
@@ -329,6 +381,18 @@ def start(spec: dict[str, Any], log: int) -> tuple[int, dict[str, Any] | None]:
         os.waitpid(pid, 0)
         return pid, json.loads(failure)
     return pid, None
+
+
+def environment_of(spec: dict[str, Any]) -> dict[str, str]:
+    """What the command sees. A container brings an environment of its own, PATH first of all; a site's init lines have
+    left theirs in a file, as `env -0` prints it."""
+    env: dict[str, str] = spec["env"]
+    if spec.get("image"):
+        return {**os.environ, **env}
+    printed = read_text("environment")
+    if printed is None:
+        return env
+    return {**env, **dict(pair.split("=", 1) for pair in printed.split("\0") if "=" in pair)}
 
 
 def _why_not(error: BaseException, spec: dict[str, Any]) -> dict[str, Any]:
@@ -419,10 +483,11 @@ def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
     """Start, watch and end the command; what `exit.json` says of it: at most one of exit code and signal, why the
     keeper ended it (if it did), and a sentence for people when it could not be started."""
     record: dict[str, Any] = {"exit_code": None, "signal": None, "reason": None, "problem": None, "started_at": None}
-    if os.path.exists("stop") or Validity("renewal", spec["valid_seconds"]).is_over():
+    if not may_start(spec):
         return {**record, "reason": "not_started", "exited_at": time.time()}
     started_at = time.time()
-    command, failure = start(spec, log)
+    confinement = Confinement()
+    command, failure = start(spec, log, confinement)
     if failure:
         os.write(log, f"{failure['problem']}\n".encode())
         return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
@@ -433,8 +498,9 @@ def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
     grace = spec["grace_seconds"]
     status = end_tree(command, status, grace if reason else min(grace, LEFTOVER_SECONDS))
     code = os.waitstatus_to_exitcode(status)
-    ended = {"exit_code": code} if code >= 0 else {"signal": -code}
-    return {**record, **ended, "reason": reason, "started_at": started_at,
+    ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
+    ended |= {"reason": reason} if reason else confinement.why_ended(code)
+    return {**record, **ended, "started_at": started_at,
             "exited_at": time.time() if reason else exited_at}  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from millpond.agent.drivers import (
 from millpond.agent.prepare import OUTPUT, prepare
 from millpond.agent.server import Server
 from millpond.agent.shipping import Shipper
-from millpond.agent.spec import SPEC, Spec, read_spec, renew, write_private
+from millpond.agent.spec import SPEC, Spec, answer_clock, read_spec, renew, write_private
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.cache.volume import CommitPlace
@@ -255,7 +255,9 @@ class Placement:
         """Report what is new about a placement that goes on."""
         if isinstance(status, Pending):
             self._wait_for(status.why)
-        if isinstance(status, Running) and status.started_at and self._seen.state != "running":
+        if isinstance(status, Running) and status.started_at is None:
+            answer_clock(self.directory)
+        elif isinstance(status, Running) and self._seen.state != "running":
             self._report("running", started_at=status.started_at, waiting=None)
 
     def _wait_for(self, what: str) -> None:

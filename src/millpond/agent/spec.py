@@ -9,8 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond.agent.keeper import boot_id, boot_time
+
 SPEC = "spec.json"
 RENEWAL = "renewal"
+CLOCK = "clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,9 @@ class Spec:
     # None: the job sees the machine as it is, and its inputs where they lie.
     image: str | None = None
     inputs: tuple[Mount, ...] = ()
+    # The number of its project, from which its account is made, and those of the projects that its inputs belong to.
+    account: int = 0
+    accounts: tuple[int, ...] = ()
 
     def write(self, placement: Path) -> None:
         """Appears whole or not at all, and only for this account: a token is inside."""
@@ -60,13 +66,37 @@ def read_spec(placement: Path) -> Spec | None:
         "command": tuple(fields["command"]),
         "gpu_indices": tuple(fields["gpu_indices"]),
         "inputs": tuple(Mount(**mount) for mount in fields["inputs"]),
+        "accounts": tuple(fields["accounts"]),
     }
     return Spec(**{**fields, **read})
 
 
 def renew(placement: Path, moment: float) -> None:
-    """Let the validity of the placement count from `moment`, seconds by the boot-time clock."""
-    write_private(placement / RENEWAL, repr(moment))
+    """Let the validity of the placement count from `moment`, seconds by this machine's boot-time clock.
+
+    A keeper on another machine has told what its own clock shows; that was before it is read here, so the moment by
+    its clock is never later than the true one.
+    """
+    shown, boot = _read_clock(placement / CLOCK) or (None, boot_id())
+    if shown is not None and boot != boot_id():
+        moment += shown - boot_time()
+    write_private(placement / RENEWAL, f"{moment!r} {boot}")
+
+
+def answer_clock(placement: Path) -> None:
+    """Tell a keeper that has just begun on another machine how long its placement is valid, by its own clock."""
+    clock, renewal = _read_clock(placement / CLOCK), _read_clock(placement / RENEWAL)
+    if clock and renewal and renewal[1] == boot_id() != clock[1]:
+        renew(placement, renewal[0])
+
+
+def _read_clock(path: Path) -> tuple[float, str] | None:
+    """Seconds since a machine started, and which start of which machine that was."""
+    try:
+        moment, _, boot = path.read_text().partition(" ")
+    except FileNotFoundError:
+        return None
+    return float(moment), boot or boot_id()
 
 
 def write_private(path: Path, text: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from millpond.agent.keeper import boot_id
 from millpond.agent.prepare import environment, prepare
 from millpond.agent.spec import read_spec
 from millpond.testing.agents import a_placement
@@ -68,7 +69,7 @@ def test_the_code_is_a_copy_the_job_may_change(tmp_path: Path) -> None:
     assert stat.S_IMODE((work / "package/module.py").stat().st_mode) == 0o644
     assert stat.S_IMODE((work / "run.sh").stat().st_mode) == 0o755
     assert (work / "link").readlink() == Path("package/module.py")
-    assert (directory / "renewal").read_text() == "1.5"
+    assert (directory / "renewal").read_text() == f"1.5 {boot_id()}"
 
 
 def test_code_that_cannot_be_copied_is_told_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
