@@ -71,6 +71,13 @@ class ProjectKeys:
     def artifact(self, run_id: str, digest: str) -> str:
         return self.artifacts(run_id) + _checked(digest)
 
+    def logs(self, placement_id: str) -> str:
+        return f"{self.prefix}logs/{_checked(placement_id)}/"
+
+    def log(self, placement_id: str, begin: int, end: int) -> str:
+        """Bytes of a placement's log, compressed: what lies at an offset never changes, so neither does the object."""
+        return f"{self.logs(placement_id)}{_numbered(begin)}-{_numbered(end)}"
+
     def records(self, dataset_id: str) -> str:
         return f"{self.datasets}{_checked(dataset_id)}/"
 

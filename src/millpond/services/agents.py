@@ -48,7 +48,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
     volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
         _check_is_attached(tx, agent)
-        wanted = desired_placements(tx, agent, deps.secret)
+        wanted = desired_placements(tx, agent, deps.secret, log_bytes=deps.settings.log_bytes)
         trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
     answer = Desired(
         revision="",
@@ -135,7 +135,7 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
         if placement is None or job is None or not _says_something_new(job, placement, report, now):
             continue
         if report.state == "finished":
-            logs.make_durable(deps, job.id, placement.id)
+            logs.make_durable(deps, job, placement.id)
         with deps.db.write() as tx:
             after = _observe_placement(tx, placement, report, now)
         if after is not None:

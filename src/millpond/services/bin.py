@@ -53,7 +53,7 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
     # As long as there is something that was made with it, a collection keeps it all the same.
     _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=jobs.names_commit)
     _remove_artifacts(deps, job.project_id, job.run_id)
-    logs.remove(deps, job.id)
+    logs.remove(deps, job)
     with deps.db.write() as tx:
         jobs.delete(tx, job.id)
         runs.delete(tx, job.run_id)

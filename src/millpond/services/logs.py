@@ -1,48 +1,93 @@
-"""Logs as byte streams addressed by offset: one file per placement, written only at its end, read anywhere.
+"""Logs as byte streams addressed by offset, one for each attempt to run a job: written at their end, read anywhere.
 
-The bytes at an offset are the same however often they are sent, so writing twice, or two writers, harm nothing.
+The bytes at an offset are the same however often they are sent, so writing twice, or two servers, harm nothing. What
+has come lies in a tail of this server (log_tails.py) until it fills a chunk in the store (log_chunks.py). An agent
+that meets another server is told how far the chunks reach and goes on from there. docs/design/009-logs.md.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime
 
-from millpond.db import jobs, placements
-from millpond.errors import BadRequest, DiskFull, StalePlacement
+from millpond.db import jobs, logs, placements
+from millpond.errors import BadRequest, NotFound, StalePlacement
 from millpond.model.job import Job, Placement
+from millpond.model.log import LeftOut
 from millpond.model.people import Actor
-from millpond.services import access
+from millpond.model.quantity import format_bytes
+from millpond.services import access, log_chunks, log_tails
 from millpond.services.deps import Deps
+from millpond.services.log_chunks import Log, View
 
 MAX_READ = 8 << 20
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far this server has a log, and how far every server has it, whatever happens to this one."""
+
+    offset: int
+    durable: int
 
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
     data: bytes
-    # Of the next byte.
+    # Of its first byte, and of the one that comes next.
+    begin: int
     offset: int
+    size: int
+    attempt: int
     is_complete: bool
+    # `data` is not of the job: it says that these bytes are not held.
+    left_out: LeftOut | None = None
 
 
-def append(deps: Deps, actor: Actor, placement_id: str, offset: int, data: bytes) -> int:
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The log of one attempt as it is now."""
+
+    number: int
+    node: str
+    created_at: datetime
+    ended_at: datetime | None
+    size: int
+    lines: int
+    stored_bytes: int
+    left_out: Sequence[LeftOut]
+
+
+def append(
+    deps: Deps,
+    actor: Actor,
+    placement_id: str,
+    offset: int,
+    data: bytes,
+    *,
+    left_out_from: int | None = None,
+    durable: bool = False,
+) -> Reached:
     """How far the log is now. What it has already is left out; bytes beyond its end are not taken.
 
-    StalePlacement once the placement is over: nothing is added to the log of a job that has ended.
+    They are where `left_out_from` says that nobody has the bytes between there and `offset` any more. With `durable`
+    everything is in the store when this returns. StalePlacement once the placement is over.
     """
     if offset < 0:
         raise BadRequest("A log is written from an offset of 0 or more.")
     placement, job = own_placement(deps, actor, placement_id)
-    path = _path(deps, job.id, placement.id)
-    size = _size(path)
-    new = data[size - offset :] if offset <= size else b""
-    if not new:
-        return size
-    _write(path, size, new)
-    _tell(deps, job, size + len(new))
-    return size + len(new)
+    log = Log(job, placement.id)
+    with log_tails.turn(deps, placement.id):
+        before = _end(deps, log)
+        reached = _take(deps, log, before, offset, data, left_out_from)
+        if durable or reached.offset - reached.durable >= log_chunks.chunk_bytes(deps):
+            log_chunks.cut(deps, log, everything=durable)
+            reached = _end(deps, log)
+    if reached.offset > before.offset:
+        _tell(deps, job, reached.offset)
+    return reached
 
 
 def own_placement(deps: Deps, actor: Actor, placement_id: str) -> tuple[Placement, Job]:
@@ -57,77 +102,177 @@ def own_placement(deps: Deps, actor: Actor, placement_id: str) -> tuple[Placemen
     return placement, job
 
 
-def read(deps: Deps, job: Job, offset: int, limit: int) -> LogPart:
-    """Bytes of the current or last placement's log from `offset`; a negative one counts from the end."""
-    with deps.db.read() as tx:
-        placement = placements.newest_of_job(tx, job.id)
+def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = None) -> LogPart:
+    """Bytes of the newest attempt's log, or of the one asked for, from `offset`; a negative one counts from the end.
+
+    Where bytes were left out, a line that says so stands for all of them.
+    """
+    placement = find_attempt(deps, job, attempt)
     if placement is None:
-        return LogPart(b"", 0, job.state.is_finished)
-    path = _path(deps, job.id, placement.id)
-    size = _size(path)
-    begin = max(0, size + offset) if offset < 0 else min(offset, size)
-    data = _read(path, begin, min(limit, MAX_READ, size - begin))
-    reached = begin + len(data)
-    # The job was read first: once it has ended, nothing is added behind the size read afterwards.
-    return LogPart(data, reached, job.state.is_finished and reached >= size)
+        return LogPart(b"", 0, 0, 0, 0, job.state.is_finished)
+    # Both were read before the log is: once they have ended, nothing is added behind the size read afterwards.
+    has_ended = job.state.is_finished or placement.ended_at is not None
+    log = Log(job, placement.id)
+    for attempt_number in range(_TRIES):
+        try:
+            part = _part(deps, log, offset, min(limit, MAX_READ))
+        except NotFound:  # a chunk was replaced by a longer one meanwhile
+            if attempt_number == _TRIES - 1:
+                raise
+            continue
+        complete = has_ended and part.offset >= part.size
+        return LogPart(part.data, part.begin, part.offset, part.size, placement.number, complete, part.left_out)
+    raise AssertionError("unreachable")
 
 
-def make_durable(deps: Deps, job_id: str, placement_id: str) -> None:
-    """Before a job counts as ended, its log is on the disk."""
-    path = _path(deps, job_id, placement_id)
-    if not path.exists():
+def whole(deps: Deps, job: Job, attempt: int | None = None) -> Iterator[bytes]:
+    """Everything the log holds now, piece by piece."""
+    part = read(deps, job, 0, MAX_READ, attempt)
+    end = part.size
+    while part.data:
+        yield part.data
+        if part.offset >= end:
+            return
+        part = read(deps, job, part.offset, MAX_READ, part.attempt)
+
+
+def attempts(deps: Deps, job: Job) -> list[Attempt]:
+    """One for each time the job was placed, the oldest first."""
+    with deps.db.read() as tx:
+        found = placements.of_job(tx, job.id)
+        stored = logs.stored_bytes(tx, [placement.id for placement in found])
+    return [_attempt(deps, job, placement, stored.get(placement.id, 0)) for placement in found]
+
+
+def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
+    """The newest, or the one of this number. None for a job that was never placed."""
+    with deps.db.read() as tx:
+        if number is None:
+            return placements.newest_of_job(tx, job.id)
+        found = [placement for placement in placements.of_job(tx, job.id) if placement.number == number]
+    if not found:
+        raise NotFound(f"The job {job.name!r} has no attempt {number}.", noun="attempt", name=str(number))
+    return found[0]
+
+
+def make_durable(deps: Deps, job: Job, placement_id: str) -> None:
+    """Before an attempt counts as ended, all that came of its log is in the store."""
+    log = Log(job, placement_id)
+    if not log_tails.folder(deps, job.id).is_dir():
         return
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
+    with log_tails.turn(deps, placement_id):
+        log_chunks.cut(deps, log, everything=True)
 
 
-def remove(deps: Deps, job_id: str) -> None:
+def share_tails(deps: Deps) -> None:
+    """Bring what has come to where other servers find it, too."""
+    with deps.db.read() as tx:
+        living = placements.living(tx)
+        known = jobs.by_ids(tx, [placement.job_id for placement in living])
+    for placement in living:
+        job = known.get(placement.job_id)
+        if job is not None:
+            make_durable(deps, job, placement.id)
+
+
+def remove(deps: Deps, job: Job) -> None:
     """All logs of a job. Removing what is not there is success."""
-    folder = _folder(deps, job_id)
-    if folder.is_dir():
-        for path in folder.iterdir():
-            path.unlink(missing_ok=True)
-        folder.rmdir()
+    with deps.db.read() as tx:
+        found = placements.of_job(tx, job.id)
+    for placement in found:
+        log_chunks.remove(deps, Log(job, placement.id))
+        with deps.db.write() as tx:
+            logs.remove(tx, placement.id, logs.reaching(tx, placement.id, 0))
+    log_tails.remove(deps, job.id)
+
+
+def _take(deps: Deps, log: Log, reached: Reached, offset: int, data: bytes, left_out_from: int | None) -> Reached:
+    """Write what is new of `data` into the tail."""
+    if offset > reached.offset:
+        if left_out_from is None or left_out_from > reached.offset:
+            return reached
+        log_chunks.cut(deps, log, everything=True)
+        log_tails.start(deps, log.job.id, log.placement_id, offset, data)
+        return Reached(offset + len(data), reached.offset)
+    new = data[reached.offset - offset :]
+    if new:
+        _continue(deps, log, reached.offset, new)
+    return Reached(reached.offset + len(new), reached.durable)
+
+
+def _continue(deps: Deps, log: Log, offset: int, data: bytes) -> None:
+    with log_tails.opened(deps, log.job.id, log.placement_id) as tail:
+        if tail is not None and tail.end == offset:
+            tail.write(offset, data)
+            return
+    log_tails.start(deps, log.job.id, log.placement_id, offset, data)
+
+
+def _end(deps: Deps, log: Log) -> Reached:
+    with log_chunks.viewed(deps, log, limit=0) as view:
+        return Reached(view.end, view.newest.end if view.newest else 0)
+
+
+def _part(deps: Deps, log: Log, offset: int, limit: int) -> LogPart:
+    """What `read` gives, without what is known of the attempt."""
+    with log_chunks.viewed(deps, log, limit=0) as view:
+        size = view.end
+    begin = max(0, size + offset) if offset < 0 else min(offset, size)
+    with log_chunks.viewed(deps, log, begin, limit=2 + limit // log_chunks.chunk_bytes(deps)) as view:
+        next_begin = view.chunks[0].begin if view.chunks else view.tail_begin
+        if begin < min(next_begin, view.end):
+            gap = LeftOut(_held_before(deps, log, begin), next_begin)
+            return LogPart(_said(gap), begin, next_begin, view.end, 0, False, gap)
+        data = _contiguous(deps, log, view, begin, limit)
+    return LogPart(data, begin, begin + len(data), view.end, 0, False)
+
+
+def _contiguous(deps: Deps, log: Log, view: View, begin: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    reached, end = begin, begin + limit
+    for chunk in view.chunks:
+        if chunk.begin > reached or reached >= end:
+            return b"".join(parts)
+        parts.append(log_chunks.load(deps, log, chunk)[reached - chunk.begin : end - chunk.begin])
+        reached += len(parts[-1])
+    if view.tail is not None and view.tail_begin <= reached < end:
+        parts.append(view.tail.read(reached, end))
+    return b"".join(parts)
+
+
+def _held_before(deps: Deps, log: Log, offset: int) -> int:
+    with deps.db.read() as tx:
+        chunk = logs.before(tx, log.placement_id, offset + 1)
+    return chunk.end if chunk else 0
+
+
+def _said(gap: LeftOut) -> bytes:
+    size = format_bytes(gap.end - gap.begin)
+    return f"\n[millpond: {size} were left out here, bytes {gap.begin} to {gap.end}]\n".encode()
+
+
+def _attempt(deps: Deps, job: Job, placement: Placement, stored: int) -> Attempt:
+    with log_chunks.viewed(deps, Log(job, placement.id)) as view:
+        return Attempt(
+            number=placement.number,
+            node=placement.node,
+            created_at=placement.created_at,
+            ended_at=placement.ended_at,
+            size=view.end,
+            lines=(view.newest.lines_reached if view.newest else 0) + _tail_lines(view),
+            stored_bytes=stored + view.end - view.tail_begin,
+            left_out=log_chunks.left_out(view.chunks, view.tail_begin),
+        )
+
+
+def _tail_lines(view: View) -> int:
+    if view.tail is None:
+        return 0
+    begins = range(view.tail_begin, view.end, log_chunks.CHUNK_BYTES)
+    return sum(view.tail.read(begin, begin + log_chunks.CHUNK_BYTES).count(b"\n") for begin in begins)
 
 
 def _tell(deps: Deps, job: Job, size: int) -> None:
     """Agents send what has gathered a few times a second, however fast a log grows; so this is not often either."""
     data = {"project": job.project, "id": job.id, "what": "grown", "size": size}
     deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)
-
-
-def _folder(deps: Deps, job_id: str) -> Path:
-    return deps.settings.logs_dir / job_id[:2] / job_id
-
-
-def _path(deps: Deps, job_id: str, placement_id: str) -> Path:
-    return _folder(deps, job_id) / f"{placement_id}.log"
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _write(path: Path, offset: int, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(descriptor, view, offset)
-            view, offset = view[written:], offset + written
-    except OSError as error:
-        raise DiskFull("The server cannot write a job's log.", hint="Make room in its data directory.") from error
-    finally:
-        os.close(descriptor)
-
-
-def _read(path: Path, offset: int, limit: int) -> bytes:
-    if limit <= 0:
-        return b""
-    with open(path, "rb") as file:
-        file.seek(offset)
-        return file.read(limit)

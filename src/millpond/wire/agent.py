@@ -294,6 +294,8 @@ class DesiredPlacement(Response):
     grace_seconds: int
     # How long the command may run; 0 for no limit.
     timeout_seconds: int = 0
+    # How much of its log is kept, in all: what lies between its beginning and its end may go. 0: everything.
+    log_bytes: int = 0
     want: Literal["run", "stop"]
 
 
@@ -324,9 +326,10 @@ class TrialUrls(Response):
 
 
 class LogAnswer(Response):
-    """How far the server has the log; the agent goes on from there."""
+    """How far the server has the log; the agent goes on from there. Up to `durable` every server has it."""
 
     offset: int
+    durable: int = 0
 
 
 class UsageSample(Request):
@@ -337,6 +340,9 @@ class UsageSample(Request):
     write_bytes: int
     gpu_percent: float | None = None
     gpu_memory_bytes: int | None = None
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    network_shared: bool | None = None
 
 
 class UsageBatch(Request):

@@ -89,6 +89,10 @@ class Usage(Response):
     write_bytes: int
     gpu_percent: float | None = None
     gpu_memory_bytes: int | None = None
+    received_bytes: int | None = None
+    sent_bytes: int | None = None
+    # The network was the machine's own: the counts are of everything that ran there.
+    network_shared: bool | None = None
 
 
 class UsageSeries(Response):

@@ -1,16 +1,16 @@
-"""Jobs: submit, list, look, stop, delete and bring back; why, log and usage of one."""
+"""Jobs: submit, list, look, stop, delete and bring back; why one is in its state."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from millpond.api import shapes
 from millpond.api.access import DepsOf, Member, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.job import JobState
-from millpond.services import jobs, logs, series, submit
+from millpond.services import jobs, submit
 from millpond.wire import work as wire
 from millpond.wire.base import Page
 
@@ -70,25 +70,3 @@ def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
     """Its state and the reasons for it, newest last."""
     found = jobs.get(deps, scope.project, job).job
     return wire.Why(state=found.state, reasons=list(found.reasons))
-
-
-@router.get(f"{_JOB}/log", response_class=Response)
-def read_log(
-    job: str,
-    scope: Viewer,
-    deps: DepsOf,
-    offset: Annotated[int, Query(description="Of the first byte; a negative one counts from the end.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=logs.MAX_READ)] = 1 << 20,
-) -> Response:
-    """Bytes; `X-Mill-Offset` is that of the next byte, `X-Mill-Complete: 1` says that nothing more will come."""
-    part = logs.read(deps, jobs.get(deps, scope.project, job).job, offset, limit)
-    headers = {"X-Mill-Offset": str(part.offset), "Cache-Control": "no-store"}
-    if part.is_complete:
-        headers["X-Mill-Complete"] = "1"
-    return Response(part.data, media_type="text/plain; charset=utf-8", headers=headers)
-
-
-@router.get(f"{_JOB}/usage")
-def get_usage(job: str, scope: Viewer, deps: DepsOf) -> wire.UsageSeries:
-    samples = series.usage_series(deps, jobs.get(deps, scope.project, job).job)
-    return wire.UsageSeries(items=[shapes.usage(sample) for sample in samples])

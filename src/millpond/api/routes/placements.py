@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -16,11 +17,21 @@ router = APIRouter(prefix="/placements/{placement}", tags=["placements"])
 
 @router.put("/log")
 async def put_log(
-    placement: str, offset: Annotated[int, Query(ge=0)], request: Request, actor: AgentOnly, deps: DepsOf
+    placement: str,
+    offset: Annotated[int, Query(ge=0)],
+    request: Request,
+    actor: AgentOnly,
+    deps: DepsOf,
+    left_out_from: Annotated[
+        int | None, Query(ge=0, description="Nobody has the bytes from here to `offset` any more.")
+    ] = None,
+    durable: Annotated[bool, Query(description="Answer when no crash can lose any of it.")] = False,
 ) -> LogAnswer:
     """Bytes that begin at `offset`; the answer says how far the server is, and the agent goes on from there."""
     content = await request.body()
-    return LogAnswer(offset=await run_in_threadpool(logs.append, deps, actor, placement, offset, content))
+    append = partial(logs.append, left_out_from=left_out_from, durable=durable)
+    reached = await run_in_threadpool(append, deps, actor, placement, offset, content)
+    return LogAnswer(offset=reached.offset, durable=reached.durable)
 
 
 @router.post("/usage", status_code=204)

@@ -10,7 +10,7 @@ from tests.unit.services.work.conftest import World
 
 
 def append(world: World, placement: str, offset: int, data: bytes) -> int:
-    return logs.append(world.deps, world.agent.actor, placement, offset, data)
+    return logs.append(world.deps, world.agent.actor, placement, offset, data).offset
 
 
 def test_bytes_are_added_where_the_log_ends_and_nowhere_else(world: World) -> None:
@@ -45,7 +45,7 @@ def test_reading_by_offset(world: World) -> None:
 
 def test_a_log_is_complete_when_the_job_has_ended_and_all_was_read(world: World) -> None:
     job = world.submit("train")
-    assert logs.read(world.deps, job, 0, 10) == logs.LogPart(b"", 0, False)
+    assert logs.read(world.deps, job, 0, 10) == logs.LogPart(b"", 0, 0, 0, 0, False)
     world.schedule()
     (desired,) = world.sync().placements
     append(world, desired.id, 0, b"0123456789")
@@ -71,8 +71,8 @@ def test_only_its_agent_writes_a_log(world: World) -> None:
 def test_removing_logs_twice_is_fine(world: World) -> None:
     job, desired = world.placed()
     append(world, desired.id, 0, b"x")
-    logs.remove(world.deps, job.id)
-    logs.remove(world.deps, job.id)
+    logs.remove(world.deps, job)
+    logs.remove(world.deps, job)
     assert logs.read(world.deps, world.job(job.id), 0, 10).data == b""
 
 
