@@ -8,13 +8,14 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from millpond import __version__
 from millpond.agent.backoff import Backoff
 from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
+from millpond.agent.isolation import Isolation
 from millpond.agent.keeper import boot_id, boot_time
 from millpond.agent.measuring import Measuring
 from millpond.agent.placement import World
@@ -57,6 +58,7 @@ class Tools:
     save_outputs: Callable[[Spec, Path], str | None]
     # Tries out what this compute can reach, and tells the server.
     run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
+    isolation: Isolation = field(default_factory=Isolation)
 
 
 class Agent:
@@ -70,7 +72,7 @@ class Agent:
         self._revision = ""
         self._engine_away = False
         self._news = asyncio.Event()
-        self._volumes = Volumes(state_dir, self._changed)
+        self._volumes = Volumes(state_dir, self._changed, tools.isolation)
         self._fills = Fills(self._volumes, tools.source_of, self._changed)
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
@@ -160,7 +162,7 @@ class Agent:
             sequence=self._sequence,
             boot_id=boot_id(),
             driver=self._driver.name,
-            capabilities=Capabilities.model_validate(asdict(self._driver.capabilities())),
+            capabilities=self._capabilities(),
             nodes=list(self._driver.nodes()),
             volumes=self._volumes_seen(),
             fills=self._fills.seen(),
@@ -168,6 +170,11 @@ class Agent:
             seen_revision=self._revision,
             wait_seconds=BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS,
         )
+
+    def _capabilities(self) -> Capabilities:
+        """Where files cannot be kept apart, the jobs are not."""
+        found = Capabilities.model_validate(asdict(self._driver.capabilities()))
+        return found.model_copy(update={"shared_trust": found.shared_trust or self._volumes.are_open})
 
     def _volumes_seen(self) -> list[VolumeSeen]:
         return [seen.model_copy(update={"shares": self._measuring.shares_on(seen.id)}) for seen in self._volumes.seen()]

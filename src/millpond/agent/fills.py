@@ -134,6 +134,7 @@ class Fills:
             with ExitStack() as stack:
                 source = stack.enter_context(self._source_of(wanted))
                 bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
+                await self._volumes.set_apart(volume.id, wanted.project_id)
                 filled = await in_thread(partial(fill, attempt, wanted.tree, source, bases=bases, progress=progress))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)

@@ -54,8 +54,8 @@ def prepare(
     for name in (OUTPUT, TEMPORARY):
         (directory / name).mkdir()
     renew(directory, renewed)
-    mounts = mounts_of(desired, inputs) if image else {}
-    seen = {variable: Path(mount.target) for variable, mount in mounts.items()} or inputs
+    mounts = mounts_of(desired, inputs)
+    seen = {variable: Path(mount.target) for variable, mount in mounts.items()} if image else inputs
     Spec(
         placement=desired.id,
         job=desired.job_id,
@@ -73,6 +73,8 @@ def prepare(
         gpu_indices=tuple(desired.gpu_indices),
         image=image,
         inputs=tuple(mounts.values()),
+        account=desired.account,
+        accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
     ).write(directory)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from millpond.agent.isolation import Isolation
 from millpond.agent.threads import in_thread
+from millpond.cache.groups import set_apart
+from millpond.cache.pointers import path_name
 from millpond.cache.probe import probe
 from millpond.cache.volume import CacheVolume, adopt, check, recognise
 from millpond.errors import DiskFull, MillError
@@ -25,8 +28,9 @@ SLOW_SECONDS = 20.0
 class Volumes:
     """One watch per desired volume. `changed` is called when what there is to report has changed."""
 
-    def __init__(self, state_dir: Path, changed: Callable[[], None]) -> None:
+    def __init__(self, state_dir: Path, changed: Callable[[], None], isolation: Isolation | None = None) -> None:
         self._state_dir = state_dir
+        self._isolation = isolation or Isolation()
         self._changed = changed
         self._watches: dict[str, VolumeWatch] = {}
 
@@ -39,9 +43,10 @@ class Volumes:
             if known is None or (known.volume.root, known.visited) != (Path(volume.path), volume.visited):
                 if known is not None:
                     known.end()
-                self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed)
+                self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed, self._isolation)
             else:
                 known.allow(volume)
+        self._isolation.hide("volumes", [watch.volume.root for watch in self._watches.values()])
 
     def seen(self) -> list[VolumeSeen]:
         """What was found; a volume that was not looked at yet is left out."""
@@ -50,6 +55,18 @@ class Volumes:
     def watched(self) -> list[VolumeWatch]:
         """Those of the agent's own site."""
         return [watch for watch in self._watches.values() if not watch.visited]
+
+    @property
+    def are_open(self) -> bool:
+        """Whether jobs could read what is cached of other projects: nothing hides it, and no group keeps it."""
+        known = [watch.seen.features for watch in self.watched() if watch.seen and watch.seen.features]
+        return not self._isolation.views and any(not features.groups for features in known)
+
+    async def set_apart(self, volume_id: str, project_id: str) -> None:
+        """Before anything of the project is published there."""
+        watch = self._watches.get(volume_id)
+        if watch is not None:
+            await in_thread(lambda: watch.set_apart([project_id]))
 
     def healthy(self, volume_id: str) -> CacheVolume | None:
         watch = self._watches.get(volume_id)
@@ -67,7 +84,10 @@ class Volumes:
 
 
 class VolumeWatch:
-    def __init__(self, desired: DesiredVolume, state_dir: Path, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, desired: DesiredVolume, state_dir: Path, changed: Callable[[], None], isolation: Isolation
+    ) -> None:
+        self._isolation = isolation
         self.volume = CacheVolume(root=Path(desired.path), id=desired.id)
         self.seen: VolumeSeen | None = None
         self._changed = changed
@@ -87,6 +107,8 @@ class VolumeWatch:
         """Whether an empty directory may become the volume. The server says it to one agent, while it is new."""
         self._may_adopt = desired.new and not self._met.exists()
         self._others = desired.others
+        self._accounts = desired.accounts
+        self._names = {(one.project_id, path_name(one.project)) for one in desired.pointers}
 
     def end(self) -> None:
         self._task.cancel()
@@ -125,6 +147,7 @@ class VolumeWatch:
                 adopt(self.volume, self._lake, others=self._others)
             check(self.volume)
             self._probe()
+            self.set_apart(self._accounts)
             space = self.volume.space()
             published = self.volume.published()
         except (MillError, OSError) as error:
@@ -146,7 +169,20 @@ class VolumeWatch:
         """Once: a file system does not learn. Not on a full disk, where little can be tried out."""
         if self._features is None:
             with contextlib.suppress(DiskFull):
-                self._features = VolumeFeatures.model_validate(asdict(probe(self.volume)))
+                accounts = self._isolation.accounts
+                tried = probe(self.volume, group=accounts.first if accounts else None)
+                self._features = VolumeFeatures.model_validate(asdict(tried))
+
+    def set_apart(self, projects: Iterable[str]) -> None:
+        """Close what is cached of these projects to others, where this agent can and looks after the volume."""
+        if self._features is None or not self._features.groups:
+            return
+        for project_id in projects:
+            number = self._accounts.get(project_id)
+            gid = self._isolation.group_of(number) if number else None
+            if gid is not None:
+                names = tuple(name for owner, name in self._names if owner == project_id)
+                set_apart(self.volume, project_id, gid, names)
 
     def _take(self, seen: VolumeSeen) -> None:
         before, self.seen = self.seen, seen

@@ -39,10 +39,10 @@ def point(volume: CacheVolume, pointers: Sequence[Pointer]) -> None:
 
 
 def _path_of(volume: CacheVolume, pointer: Pointer) -> Path:
-    return volume.branches.joinpath(*map(_name, (pointer.project, pointer.dataset, pointer.branch)))
+    return volume.branches.joinpath(*map(path_name, (pointer.project, pointer.dataset, pointer.branch)))
 
 
-def _name(text: str) -> str:
+def path_name(text: str) -> str:
     """One name of a directory, whatever the text; most are left as they are."""
     return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe=" @+,=")
 

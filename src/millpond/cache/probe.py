@@ -39,21 +39,25 @@ class Features:
     case_sensitive: bool
     name_bytes: int
     squashed: bool
+    groups: bool
 
 
-def probe(volume: CacheVolume) -> Features:
-    """Try everything out. VolumeProblem where directories cannot be renamed: nothing could be published there."""
+def probe(volume: CacheVolume, *, group: int | None = None) -> Features:
+    """Try everything out. VolumeProblem where directories cannot be renamed: nothing could be published there.
+
+    `group` is one that something is given to, to see whether that can be done; None: nothing is to be given.
+    """
     with explained(volume):
         directory = volume.probing / secrets.token_hex(8)
         volume.probing.mkdir(exist_ok=True)
         directory.mkdir()
         try:
-            return _probe(volume, directory)
+            return _probe(volume, directory, group)
         finally:
             remove_tree(directory)
 
 
-def _probe(volume: CacheVolume, directory: Path) -> Features:
+def _probe(volume: CacheVolume, directory: Path, group: int | None) -> Features:
     file = directory / "file"
     file.write_bytes(b"probe")
     if not _can(lambda: _renames(directory)):
@@ -69,6 +73,7 @@ def _probe(volume: CacheVolume, directory: Path) -> Features:
         case_sensitive=not (directory / "FILE").exists(),
         name_bytes=_longest_name(directory),
         squashed=file.stat().st_uid != os.geteuid(),
+        groups=group is not None and _can(lambda: _gives(directory / "given", group)),
     )
 
 
@@ -111,6 +116,14 @@ def _changes_mode(file: Path) -> bool:
         file.chmod(mode)
         seen.append(file.stat().st_mode & 0o7777 == mode)
     return all(seen)
+
+
+def _gives(directory: Path, group: int) -> bool:
+    directory.mkdir()
+    os.chown(directory, -1, group)
+    directory.chmod(0o750)
+    found = directory.stat()
+    return (found.st_gid, found.st_mode & 0o7777) == (group, 0o750)
 
 
 def _sets_time(file: Path) -> bool:

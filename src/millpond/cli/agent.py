@@ -22,6 +22,7 @@ from millpond.agent.drivers import Driver
 from millpond.agent.drivers.choose import DRIVERS, Machine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
+from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
@@ -73,6 +74,15 @@ def agent(
         Path | None,
         typer.Option(help="Certificates (PEM) to trust beside the machine's own.", envvar=CA_FILE, show_default=False),
     ] = None,
+    job_uids: Annotated[
+        str,
+        typer.Option(
+            metavar="FIRST-LAST",
+            envvar="MILL_JOB_UIDS",
+            help="Users that jobs run as, one per project, if the agent is root; the same for all agents of a volume. "
+            "`none`: they run as the agent's own.",
+        ),
+    ] = DEFAULT,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
 ) -> None:
     """Fill the volumes of a site and run jobs there; `mill up` starts the one of its own machine.
@@ -88,7 +98,8 @@ def agent(
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     directory = (state_dir or default_data_dir() / "agent").absolute()
-    runner = open_driver(driver, Machine(facts, directory), parse_options(option or []))
+    isolation = detect(directory, None if job_uids == "none" else Accounts.parse(job_uids))
+    runner = open_driver(driver, Machine(facts, directory, isolation), parse_options(option or []))
     wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     with locked_state(directory):
         log.info("agent %s starts: node=%s cpus=%d gpus=%d", __version__, facts.name, facts.cpus, facts.gpus)
@@ -99,11 +110,15 @@ def agent(
         except MillError as error:
             log.error("the agent cannot start: %s %s", error.message, error.hint or "")
             _leave(error.exit_code)
-        code = asyncio.run(_serve(directory, runner, server=server, token=credential.secret, parent=parent_pid))
+        code = asyncio.run(
+            _serve(directory, runner, isolation, server=server, token=credential.secret, parent=parent_pid)
+        )
         _leave(code)
 
 
-async def _serve(state_dir: Path, driver: Driver, *, server: str, token: str, parent: int | None) -> int:
+async def _serve(
+    state_dir: Path, driver: Driver, isolation: Isolation, *, server: str, token: str, parent: int | None
+) -> int:
     """Run the agent until a signal, or until the parent has gone; the exit code."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -116,6 +131,7 @@ async def _serve(state_dir: Path, driver: Driver, *, server: str, token: str, pa
         source_of=partial(open_source, api),
         save_outputs=save_outputs,
         run_trial=partial(run_trial, api),
+        isolation=isolation,
     )
     try:
         await Agent(state_dir, tools).run(stop)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 from millpond.agent.drivers import Driver
 from millpond.agent.drivers.options import Given
+from millpond.agent.isolation import Isolation
 from millpond.errors import BadRequest
 from millpond.wire.agent import NodeFacts
 
 # Each of these packages has `open_driver(machine, options)`.
-DRIVERS = {"process": "millpond.agent.drivers.process"}
+DRIVERS = {
+    "process": "millpond.agent.drivers.process",
+    "kubernetes": "millpond.agent.drivers.kubernetes",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where the agent itself runs: what a driver without a cluster runs jobs on, and where placements lie."""
+    """Where the agent itself runs: what a driver without a cluster runs jobs on, where placements lie, and how far
+    jobs can be kept apart there."""
 
     node: NodeFacts
     state_dir: Path
+    isolation: Isolation = field(default_factory=Isolation)
 
 
 def open_driver(name: str, machine: Machine, options: Given) -> Driver:

@@ -13,4 +13,4 @@ class ProcessOptions(Options):
 
 def open_driver(machine: Machine, options: Given) -> ProcessDriver:
     checked(ProcessOptions, options, "process")
-    return ProcessDriver([machine.node])
+    return ProcessDriver([machine.node], machine.isolation)

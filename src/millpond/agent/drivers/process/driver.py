@@ -6,13 +6,17 @@ import logging
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import keeper
 from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, records
+from millpond.agent.isolation import Isolation, cgroups, groups_of
+from millpond.agent.spec import read_spec
 from millpond.wire.agent import NodeFacts
 
 log = logging.getLogger(__name__)
@@ -21,10 +25,11 @@ log = logging.getLogger(__name__)
 class ProcessDriver:
     """See `Driver` for the contract; the files it reads are written by the keeper."""
 
-    def __init__(self, nodes: Sequence[NodeFacts] = ()) -> None:
+    def __init__(self, nodes: Sequence[NodeFacts] = (), isolation: Isolation | None = None) -> None:
         self._nodes = nodes
+        self._isolation = isolation or Isolation()
         # Keepers started by this agent, kept only to be waited for: an ended one must not stay a zombie.
-        self._children: list[int] = []
+        self._children: deque[int] = deque()
         # Whose placement it is never changes; asked ten times a second, it is worth remembering.
         self._owners: dict[Path, dict[str, Any]] = {}
 
@@ -43,12 +48,19 @@ class ProcessDriver:
         """Everything is in the placements' directories and in /proc."""
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(containers=False, limits_enforced=False, shared_trust=True)
+        limits = self._isolation.limits
+        return Capabilities(
+            limits_enforced=limits is not None and limits.has_memory, shared_trust=self._isolation.accounts is None
+        )
 
     def start(self, directory: Path) -> None:
         self._reap()
         if (directory / "claim").exists():
             return
+        spec = read_spec(directory)
+        if spec is None:
+            raise OSError(f"{directory} holds nothing to start")
+        self._isolation.prepare(directory, spec)
         self._children.append(_spawn_keeper(directory))
 
     def status(self, directory: Path) -> Status:
@@ -66,16 +78,24 @@ class ProcessDriver:
         started_at = records.started_at(directory)
         if alive:
             return Running(started_at)
-        return _lost(directory.name, owner, started_at)
+        return _lost(directory, owner, started_at)
 
     def stop(self, directory: Path) -> None:
         records.ask_to_stop(directory)
 
     def forget(self, directory: Path) -> None:
-        """Nothing of it is kept elsewhere."""
+        """Its control groups, and in them whatever may have outlived its keeper."""
+        groups = groups_of(directory)
+        cgroups.kill(groups)
+        cgroups.remove(groups)
 
     def _reap(self) -> None:
-        self._children = [child for child in self._children if os.waitpid(child, os.WNOHANG) == (0, 0)]
+        """Each is looked at by one thread at a time: several may start and ask at once."""
+        for _ in range(len(self._children)):
+            with suppress(IndexError):
+                child = self._children.popleft()
+                if os.waitpid(child, os.WNOHANG) == (0, 0):
+                    self._children.append(child)
 
 
 def _spawn_keeper(directory: Path) -> int:
@@ -99,13 +119,15 @@ def _spawn_keeper(directory: Path) -> int:
         os.close(output)
 
 
-def _lost(placement: str, owner: dict[str, Any], started_at: datetime | None) -> Status:
+def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:
     """The keeper is gone without an exit record. The command died with it, but what that one started may live on."""
     if owner["boot"] != keeper.boot_id():
         return Lost("The machine restarted while the job ran.", started_at)
-    left = keeper.marked(placement)
+    groups = groups_of(directory)
+    left = {process.pid for process in keeper.marked(directory.name)} | cgroups.processes(groups)
     if left:
-        log.warning("keeper lost: placement=%s, ending %d processes it left", placement, len(left))
-        keeper.send_signal(left, signal.SIGKILL)
+        log.warning("keeper lost: placement=%s, ending %d processes it left", directory.name, len(left))
+        cgroups.kill(groups)
+        keeper.send_signal(keeper.marked(directory.name), signal.SIGKILL)
         return Running(started_at)
     return Lost("The keeper of the job was killed.", started_at)

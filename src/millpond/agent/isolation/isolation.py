@@ -1,0 +1,169 @@
+"""How jobs are kept apart on this machine: asked of it once, when the agent starts, and done for every placement."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from millpond.agent import confine
+from millpond.agent.isolation import cgroups
+from millpond.agent.isolation.accounts import Accounts
+from millpond.agent.isolation.cgroups import Cgroups, Limits
+from millpond.agent.isolation.view import View, closed_above, programs, view_of
+from millpond.agent.spec import Spec, write_private
+from millpond.agent.state import placements_of
+from millpond.model.quantity import format_bytes
+
+log = logging.getLogger(__name__)
+
+CONFINEMENT = "confinement.json"
+HOME = "home"
+# Where inputs are shown beside their own paths, as containers show them.
+DATA = Path("/data")
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What this agent does for its jobs.
+
+    `accounts`: each project's jobs run under an account of their own; None: under the agent's, for the reason
+    `why_shared`. `views`: they see only files that are theirs to see. `hidden` are directories, by what they are,
+    that no job may see into.
+    """
+
+    accounts: Accounts | None = None
+    views: bool = False
+    limits: Cgroups | None = None
+    why_shared: str = "the agent was started so"
+    shows_data: bool = False
+    # Without control groups the memory of each process is limited by itself.
+    limits_processes: bool = False
+    hidden: dict[str, Sequence[Path]] = field(default_factory=dict)
+
+    def hide(self, what: str, directories: Sequence[Path]) -> None:
+        """From all jobs that start from now on, instead of those that were hidden as `what` before."""
+        self.hidden[what] = directories
+
+    def group_of(self, number: int) -> int | None:
+        """The group that may enter what is cached of the project with this number; None where nobody is kept out."""
+        if self.accounts is None:
+            return None
+        try:
+            return self.accounts.of(number)
+        except OSError as error:
+            log.warning("nobody may read what is cached of project %d: %s", number, error)
+            return self.accounts.first
+
+    def prepare(self, directory: Path, spec: Spec) -> None:
+        """Make a prepared placement ready for its account, and write what the keeper has to do for it."""
+        uid = self.accounts.of(spec.account) if self.accounts else None
+        own = [directory / name for name in ("work", "output", "tmp", HOME)]
+        (directory / HOME).mkdir(exist_ok=True)
+        if uid is not None:
+            for path in own:
+                _give(path, uid)
+            if not self.views:
+                directory.chmod(0o711)
+        limits = Limits(spec.cpu, spec.memory_bytes)
+        groups = self.limits.make(spec.placement, limits) if self.limits else ()
+        asked = format_bytes(spec.memory_bytes)
+        how: dict[str, Any] = {
+            "uid": uid,
+            "gid": uid,
+            "groups": [] if self.views or not self.accounts else [self.accounts.of(one) for one in spec.accounts],
+            "view": asdict(self._view(own, spec)) if uid is not None and self.views else None,
+            "cgroups": groups,
+            "data_bytes": spec.memory_bytes if self.limits_processes else 0,
+            "memory_problem": f"The job used more than the {asked} of memory it asked for, and was ended.",
+            "env": _names(spec, directory) if uid is not None else {},
+        }
+        write_private(directory / CONFINEMENT, json.dumps(how))
+
+    def _view(self, own: list[Path], spec: Spec) -> View:
+        return view_of(
+            private=[path for paths in self.hidden.values() for path in paths if path.is_dir()],
+            own=own,
+            inputs={Path(mount.source): mount.target for mount in spec.inputs},
+            programs=programs(spec.env),
+            data=self.shows_data,
+        )
+
+
+def groups_of(directory: Path) -> tuple[str, ...]:
+    """The control groups of a placement; none if it has none."""
+    try:
+        return tuple(json.loads((directory / CONFINEMENT).read_bytes())["cgroups"])
+    except FileNotFoundError:
+        return ()
+
+
+def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
+    """What this machine lets the agent do. Never less than it can, and `why_shared` says what is missing."""
+    limits = cgroups.find()
+    placements = placements_of(state_dir)
+    placements.mkdir(mode=0o700, parents=True, exist_ok=True)
+    by_process = limits is None or not limits.has_memory
+    if accounts is None:
+        return Isolation(limits=limits, limits_processes=by_process)
+    allowed = _ask(accounts.first)
+    why_not = allowed["account"]
+    views = allowed["view"] is None
+    closed = closed_above(state_dir)
+    if why_not is None and not views and closed is not None:
+        why_not = f"no other account may enter {closed}: give it a directory below another one with --state-dir"
+    if why_not is not None:
+        return Isolation(limits=limits, limits_processes=by_process, why_shared=why_not)
+    if not views:
+        for directory in (state_dir, placements):
+            directory.chmod(0o711)
+    return Isolation(
+        accounts=accounts,
+        views=views,
+        limits=limits,
+        why_shared="",
+        shows_data=views and _has_data(),
+        limits_processes=by_process,
+        hidden={"state": [state_dir]},
+    )
+
+
+def _ask(uid: int) -> dict[str, str | None]:
+    if os.geteuid() != 0:
+        return {"account": "the agent does not run as root", "view": "the agent does not run as root"}
+    tried = subprocess.run(
+        [sys.executable, "-I", "-S", confine.__file__, str(uid)], stdout=subprocess.PIPE, timeout=60, check=True
+    )
+    answer: dict[str, str | None] = json.loads(tried.stdout)
+    return answer
+
+
+def _has_data() -> bool:
+    """Whether there is an empty directory to show inputs in. Somebody's own is left as it is."""
+    with suppress(OSError):
+        DATA.mkdir(exist_ok=True)
+        return not any(DATA.iterdir())
+    return False
+
+
+def _names(spec: Spec, directory: Path) -> dict[str, str]:
+    """Who the job is to programs that ask, unless whoever submitted it said something else."""
+    name = f"mill-{spec.project}"
+    told = {"HOME": str(directory / HOME), "USER": name, "LOGNAME": name}
+    return {key: value for key, value in told.items() if spec.env.get(key) in (None, os.environ.get(key))}
+
+
+def _give(path: Path, uid: int) -> None:
+    """All of it to this account, for nobody else to look into. What was copied is new: nothing else links to it."""
+    path.chmod(0o700)
+    os.chown(path, uid, uid)
+    for top, directories, files in os.walk(path):
+        for name in (*directories, *files):
+            os.chown(os.path.join(top, name), uid, uid, follow_symlinks=False)  # noqa: PTH118 - many of them
