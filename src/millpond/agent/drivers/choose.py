@@ -16,6 +16,7 @@ from millpond.wire.agent import NodeFacts
 DRIVERS = {
     "process": "millpond.agent.drivers.process",
     "kubernetes": "millpond.agent.drivers.kubernetes",
+    "slurm": "millpond.agent.drivers.slurm",
 }
 
 

@@ -1,0 +1,161 @@
+"""The Slurm driver: every job is a batch job whose process is the keeper, on the shared directory of its placement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from millpond.agent.drivers import Capabilities, NotStarted, Status, records
+from millpond.agent.drivers.slurm.commands import Commands, SlurmJob
+from millpond.agent.drivers.slurm.nodes import parse_nodes
+from millpond.agent.drivers.slurm.options import SlurmOptions
+from millpond.agent.drivers.slurm.script import EXPORTS, Files, arguments, exports, init_script, job_name, script
+from millpond.agent.drivers.slurm.standing import Watched, standing
+from millpond.agent.spec import read_spec, write_private
+from millpond.wire.agent import NodeFacts
+
+# The id of its job; what else there is to know of a placement is found by the job's name.
+RECORD = "slurm.json"
+# How long beyond its grace a job may take to end before Slurm is asked to kill it.
+PATIENCE_SECONDS = 15.0
+
+
+class SlurmDriver:
+    """See `Driver` for the contract. `status` answers from files and from what the last look at Slurm has found."""
+
+    def __init__(self, state_dir: Path, options: SlurmOptions, commands: Commands | None = None) -> None:
+        self._options = options
+        self._commands = commands or Commands()
+        self._files = _lay_out(state_dir, options)
+        self._config: dict[str, str] = {}
+        self._nodes: list[NodeFacts] = []
+        self._watched: dict[str, Watched] = {}
+        # Between the agent's loop, which asks for `status`, and the threads that speak with Slurm.
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return "slurm"
+
+    @property
+    def look_seconds(self) -> float:
+        return self._options.look_seconds
+
+    def capabilities(self) -> Capabilities:
+        enforced = "cgroup" in self._config.get("TaskPlugin", "")
+        return Capabilities(limits_enforced=enforced, gpu_fractions="none", shared_trust=True)
+
+    def nodes(self) -> Sequence[NodeFacts]:
+        return self._nodes
+
+    def look(self) -> None:
+        began = time.monotonic()
+        if not self._config:
+            self._config = self._commands.config()
+        self._nodes = parse_nodes(self._commands.nodes(), self._options.partition)
+        found = {job.name: job for job in self._commands.jobs()}
+        with self._lock:
+            watched = dict(self._watched)
+        for name, one in watched.items():
+            one.take(self._complete(one, found.get(name)), began)
+            if one.is_overdue(time.monotonic()):
+                self._commands.cancel(one.job_id)
+
+    def start(self, directory: Path) -> None:
+        if records.exited(directory) is not None:
+            return
+        if (directory / records.STOP).exists() and records.give_up(directory):
+            return
+        name = job_name(directory.name)
+        known = self._commands.jobs(name)
+        if known:
+            job_id = known[-1].id
+        elif records.owner(directory) is not None:
+            job_id = ""  # it began, and Slurm has forgotten it
+        else:
+            job_id = self._submit(directory)
+        write_private(directory / RECORD, json.dumps({"job": job_id}))
+        self._watch(directory)
+
+    def status(self, directory: Path) -> Status:
+        watched = self._watch(directory)
+        if watched is None:
+            return records.exited(directory) or NotStarted()
+        return standing(directory, watched, time.monotonic(), self._options.settle_seconds)
+
+    def stop(self, directory: Path) -> None:
+        records.ask_to_stop(directory)
+        if not directory.is_dir() or records.exited(directory) is not None:
+            return
+        living = [job for job in self._commands.jobs(job_name(directory.name)) if not job.has_ended]
+        for job in living:
+            if job.is_waiting:
+                self._commands.cancel(job.id)
+            else:
+                # The file may take a while to be seen on the node; a signal does not.
+                self._commands.signal(job.id, "TERM")
+        if not living:
+            records.give_up(directory)
+        watched, spec = self._watch(directory), read_spec(directory)
+        if watched is not None and spec is not None:
+            watched.kill_at = time.monotonic() + spec.grace_seconds + PATIENCE_SECONDS
+
+    def forget(self, directory: Path) -> None:
+        """Slurm forgets its jobs by itself."""
+        with self._lock:
+            self._watched.pop(job_name(directory.name), None)
+
+    def _submit(self, directory: Path) -> str:
+        spec = read_spec(directory)
+        if spec is None:
+            raise OSError(f"there is nothing to start in {directory}")
+        write_private(directory / EXPORTS, exports(spec))
+        text = script(directory.absolute(), self._files, self._options.python or sys.executable)
+        return self._commands.submit(text, arguments(spec, self._options))
+
+    def _watch(self, directory: Path) -> Watched | None:
+        """What is known of a placement that was given to Slurm, by this agent or by one before it."""
+        name = job_name(directory.name)
+        with self._lock:
+            if name not in self._watched:
+                try:
+                    record = json.loads((directory / RECORD).read_bytes())
+                except FileNotFoundError:
+                    return None
+                self._watched[name] = Watched(record["job"], since=time.monotonic())
+            return self._watched[name]
+
+    def _complete(self, watched: Watched, job: SlurmJob | None) -> SlurmJob | None:
+        """What more can be known of a job that has ended, asked once."""
+        if watched.job is not None and watched.job.has_ended:
+            return watched.job
+        if job is None:
+            return self._commands.recorded(watched.job_id) if watched.job_id else None
+        return self._commands.details(job) if job.has_ended else job
+
+
+def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:
+    """Put what nodes need onto the shared file system. The keeper's name is its content's: a newer Millpond changes
+    nothing under a job that is about to begin."""
+    text = records.KEEPER.read_bytes()
+    keeper = state_dir / f"keeper-{hashlib.sha256(text).hexdigest()[:12]}.py"
+    _write(keeper, text)
+    lines = init_script(options)
+    if lines is None:
+        return Files(keeper.absolute())
+    init = state_dir / f"init-{hashlib.sha256(lines.encode()).hexdigest()[:12]}.sh"
+    _write(init, lines.encode())
+    return Files(keeper.absolute(), init.absolute())
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.exists():
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+        temporary.write_bytes(content)
+        temporary.replace(path)
