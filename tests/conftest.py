@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from millpond.services import passwords
 from millpond.testing.azurite import Azurite, running_azurite
+from millpond.testing.kube import Kube, running_kube, why_no_kube
 from millpond.testing.postgres import Postgres, running_postgres
 from millpond.testing.rclone import Rclone, find_rclone, running_rclone
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
@@ -21,7 +22,7 @@ settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
 
-REAL_PARTS = frozenset({"azurite", "postgres", "rclone", "seaweed"})
+REAL_PARTS = frozenset({"azurite", "kube", "postgres", "rclone", "seaweed"})
 AZURITE = Path(__file__).resolve().parent.parent / "dev" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
 
 
@@ -82,6 +83,16 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
         pytest.skip("Azurite is not installed (make azurite)")
     with running_azurite(AZURITE, tmp_path_factory.mktemp("azurite")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def kube() -> Iterator[Kube]:
+    """A running Kubernetes with one node. Tests make namespaces of their own."""
+    problem = why_no_kube()
+    if problem:
+        pytest.skip(problem)
+    with running_kube() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

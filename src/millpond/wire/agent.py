@@ -19,6 +19,8 @@ class NodeFacts(Request):
     memory_bytes: int
     gpus: int = 0
     gpu_model: str = ""
+    # Of each of them; 0 where nobody says.
+    gpu_memory_bytes: int = 0
     declared: bool = False
     labels: dict[str, str] = {}
 
@@ -299,6 +301,19 @@ class DesiredPlacement(Response):
     want: Literal["run", "stop"]
 
 
+class DesiredTunnel(Response):
+    """Somebody waits for a stream to a job (docs/design/011-tunnels.md): open its WebSocket, once."""
+
+    id: str
+    placement_id: str
+    kind: Literal["exec", "port"]
+    port: int = 0
+    command: list[str] = []
+    tty: bool = False
+    columns: int = 80
+    rows: int = 24
+
+
 class Desired(Response):
     """Everything the server wants of this agent, every time. A placement that is not listed any more is forgotten."""
 
@@ -312,6 +327,7 @@ class Desired(Response):
     word_seconds: float = 30.0
     # Tests of this compute that somebody asked for, by their ids: each is made once, and what was found is told.
     trials: list[str] = []
+    tunnels: list[DesiredTunnel] = []
     server_time: Time
 
 

@@ -1,0 +1,149 @@
+"""The Job that runs one placement: a pure function of its spec and of what the agent was told about the cluster.
+
+Only fields that every server since 1.20 knows: older servers drop others without a word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond.agent.drivers.kubernetes.options import KubernetesOptions, Source
+from millpond.agent.spec import Mount, Spec
+
+PLACEMENT = "millpond.dev/placement"
+MANAGED = {"app.kubernetes.io/managed-by": "millpond"}
+KEEPER = "keeper.py"
+# What a Job leaves behind goes after this time, should its agent never come back.
+KEPT_SECONDS = 24 * 3600
+# How long the keeper has beyond the job's own grace to end what is left and to write it down.
+LEAVE_SECONDS = 10
+
+
+class NotMounted(OSError):
+    """A path that pods cannot see."""
+
+
+def job_name(placement: str) -> str:
+    return f"mill-{placement}"
+
+
+def job(
+    spec: Spec,
+    directory: Path,
+    options: KubernetesOptions,
+    *,
+    user: tuple[int, int],
+    gpu_resource: str | None = None,
+    node: str | None = None,
+) -> dict[str, Any]:
+    """`node` pins it there; `gpu_resource` is what that node calls its GPUs. Raises NotMounted."""
+    labels = {
+        **MANAGED,
+        PLACEMENT: spec.placement,
+        "millpond.dev/job": spec.job,
+        "millpond.dev/project": spec.project,
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": job_name(spec.placement), "labels": labels},
+        "spec": {
+            # One pod, once: whether a job is tried again is for the server to say. A pod that Kubernetes makes in
+            # place of one that was deleted finds the claim and leaves at once.
+            "backoffLimit": 0,
+            "ttlSecondsAfterFinished": KEPT_SECONDS,
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": _pod(spec, directory, options, user=user, gpu_resource=gpu_resource, node=node),
+            },
+        },
+    }
+
+
+def _pod(
+    spec: Spec,
+    directory: Path,
+    options: KubernetesOptions,
+    *,
+    user: tuple[int, int],
+    gpu_resource: str | None,
+    node: str | None,
+) -> dict[str, Any]:
+    volumes, mounts = _mounts(spec.inputs, directory, options.sources)
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": math.ceil(spec.grace_seconds) + LEAVE_SECONDS,
+        # A job has no business with the cluster's API, and its environment is its own.
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {"runAsUser": user[0], "runAsGroup": user[1], "seccompProfile": {"type": "RuntimeDefault"}},
+        "volumes": [*volumes, {"name": "shm", "emptyDir": {"medium": "Memory"}}],
+        "containers": [
+            {
+                "name": "job",
+                "image": spec.image or options.image,
+                "imagePullPolicy": "IfNotPresent",
+                "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(directory)],
+                "resources": _resources(spec, gpu_resource),
+                "securityContext": {"allowPrivilegeEscalation": False},
+                # Programs that share tensors between processes need more than the 64 MB of a container's own.
+                "volumeMounts": [*mounts, {"name": "shm", "mountPath": "/dev/shm"}],
+                "terminationMessagePolicy": "FallbackToLogsOnError",
+            }
+        ],
+    }
+    chosen: Mapping[str, Any] = {
+        "imagePullSecrets": [{"name": name} for name in options.pull_secret],
+        "nodeSelector": options.selector,
+        "tolerations": options.tolerations,
+        "serviceAccountName": options.service_account,
+        "runtimeClassName": options.runtime_class,
+        "affinity": _on_node(node) if node else None,
+    }
+    return {**pod, **{field: value for field, value in chosen.items() if value}}
+
+
+def _mounts(
+    inputs: Sequence[Mount], directory: Path, sources: Sequence[Source]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The placement's directory to write, each input to read, and nothing else of the volumes they lie on."""
+    volumes: dict[str, dict[str, Any]] = {}
+    mounts: list[dict[str, Any]] = []
+    for source, target, read_only in [
+        (directory, str(directory), False),
+        *((Path(one.source), one.target, True) for one in inputs),
+    ]:
+        number, within, volume = _find(source, sources)
+        name = f"v{number}"
+        volumes[name] = {"name": name, **volume}
+        mount = {"name": name, "mountPath": target, "readOnly": read_only}
+        mounts.append({**mount, "subPath": within} if within else mount)
+    return list(volumes.values()), mounts
+
+
+def _find(path: Path, sources: Sequence[Source]) -> tuple[int, str, dict[str, Any]]:
+    for number, source in enumerate(sources):
+        within = source.sub_path(path)
+        if within is not None:
+            return number, within, source.volume
+    raise NotMounted(f"pods cannot see {path}: tell its agent how, like --option mount={path.parent}=pvc:CLAIM")
+
+
+def _resources(spec: Spec, gpu_resource: str | None) -> dict[str, Any]:
+    """What was asked for is both reserved and the limit; what was not is neither."""
+    asked: dict[str, str] = {}
+    if spec.cpu:
+        asked["cpu"] = str(spec.cpu)
+    if spec.memory_bytes:
+        asked["memory"] = str(spec.memory_bytes)
+    if spec.gpu_hundredths and gpu_resource:
+        asked[gpu_resource] = str(spec.gpu_hundredths // 100)
+    return {"requests": asked, "limits": asked} if asked else {}
+
+
+def _on_node(node: str) -> dict[str, Any]:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

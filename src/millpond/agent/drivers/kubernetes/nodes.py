@@ -1,0 +1,80 @@
+"""The nodes of a cluster as Millpond sees them: those on which a job of this agent may run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from millpond.agent.drivers.kubernetes.options import KubernetesOptions
+from millpond.wire.agent import NodeFacts
+
+_QUANTITY = re.compile(r"^([0-9.]+(?:[eE][0-9+-]+)?)(m|[kMGTPE]|[KMGTPE]i)?$")
+_SUFFIXES = {
+    "m": Decimal("0.001"),
+    **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", 1)},
+    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", 1)},
+}
+_MODEL = ("nvidia.com/gpu.product", "amd.com/gpu.product-name", "cloud.google.com/gke-accelerator")
+_GPU_MEMORY_MIB = "nvidia.com/gpu.memory"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """`gpu_resource` is what this node calls its GPUs; None without any."""
+
+    facts: NodeFacts
+    gpu_resource: str | None
+
+
+def quantity(text: str) -> Decimal:
+    """`1500m`, `8Gi`, `2`: what Kubernetes writes for amounts."""
+    match = _QUANTITY.match(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no quantity")
+    return Decimal(match[1]) * _SUFFIXES.get(match[2] or "", Decimal(1))
+
+
+def usable_nodes(found: Sequence[Mapping[str, Any]], options: KubernetesOptions) -> list[ClusterNode]:
+    """Those that are ready, take new pods, and fit the selector and tolerations that jobs get."""
+    nodes = [_node(one, options.gpu_resource) for one in found if _is_usable(one, options)]
+    return sorted(nodes, key=lambda node: node.facts.name)
+
+
+def _is_usable(node: Mapping[str, Any], options: KubernetesOptions) -> bool:
+    spec = node.get("spec") or {}
+    labels = node["metadata"].get("labels") or {}
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"].get("conditions") or ())
+    taints = [taint for taint in spec.get("taints") or () if taint["effect"] != "PreferNoSchedule"]
+    return (
+        ready
+        and not spec.get("unschedulable")
+        and options.selector.items() <= labels.items()
+        and all(any(_tolerates(one, taint) for one in options.tolerations) for taint in taints)
+    )
+
+
+def _tolerates(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
+    return (
+        toleration["key"] in ("", taint["key"])
+        and toleration.get("effect", taint["effect"]) == taint["effect"]
+        and (toleration["operator"] == "Exists" or toleration.get("value", "") == taint.get("value", ""))
+    )
+
+
+def _node(node: Mapping[str, Any], gpu_resources: Sequence[str]) -> ClusterNode:
+    room = node["status"].get("allocatable") or {}
+    labels = node["metadata"].get("labels") or {}
+    resource = next((name for name in gpu_resources if quantity(room.get(name, "0"))), None)
+    facts = NodeFacts(
+        name=node["metadata"]["name"],
+        cpus=int(quantity(room.get("cpu", "0"))),
+        memory_bytes=int(quantity(room.get("memory", "0"))),
+        gpus=int(quantity(room[resource])) if resource else 0,
+        gpu_model=next((labels[name] for name in _MODEL if name in labels), ""),
+        gpu_memory_bytes=int(labels.get(_GPU_MEMORY_MIB, "0")) * 1024**2,
+        labels={key: value for key, value in labels.items() if not key.startswith("beta.")},
+    )
+    return ClusterNode(facts, resource)
