@@ -29,7 +29,9 @@ class Kept:
         self.script = Path(keeper.__file__)
         self.started: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *command: str, directory: str | None = None, grace: float = 5) -> subprocess.Popen[bytes]:
+    def start(
+        self, *command: str, directory: str | None = None, grace: float = 5, log_bytes: int = 0
+    ) -> subprocess.Popen[bytes]:
         if read_spec(self.directory) is None:
             env = {"PATH": os.environ["PATH"], "MILL_PLACEMENT": self.directory.name}
             spec = Spec(
@@ -41,6 +43,7 @@ class Kept:
                 directory=directory or str(self.directory),
                 valid_seconds=600,
                 grace_seconds=grace,
+                log_bytes=log_bytes,
             )
             spec.write(self.directory)
             renew(self.directory, keeper.boot_time())
@@ -212,3 +215,31 @@ def test_what_init_lines_left_is_the_environment_of_the_command(kept: Kept) -> N
     kept.start("sh", "-c", 'echo "$SAID $MILL_PLACEMENT"')
     assert kept.exit()["exit_code"] == 0
     assert kept.log() == f"two\nlines {kept.directory.name}\n".encode()
+
+
+WRITES_MUCH = """
+i=0
+while [ $i -lt 300 ]; do printf '%08d%08000d\\n' $i 0; i=$((i+1)); done
+while [ ! -e go ]; do sleep 0.05; done
+"""
+
+
+def test_of_a_long_log_beginning_and_end_stay_on_the_disk(kept: Kept) -> None:
+    kept.start("sh", "-c", WRITES_MUCH, log_bytes=256 << 10)
+    size = 300 * 8009
+
+    def gap() -> tuple[int, int]:
+        begin, end = (kept.directory / "log.gap").read_text().split()
+        return int(begin), int(end)
+
+    wait_until(lambda: len(kept.log()) == size and gap()[1] > size - (160 << 10), what="the middle to be let go")
+    begin, end = gap()
+    assert begin == 128 << 10
+    assert size - end >= 128 << 10
+    wait_until(lambda: (kept.directory / "log").stat().st_blocks * 512 < 400 << 10, what="room on the disk")
+    (kept.directory / "go").touch()
+    assert kept.exit()["exit_code"] == 0
+    log = kept.log()
+    assert len(log) == size
+    assert set(log[132 << 10 : end]) == {0}
+    assert log[end:].endswith(b"00000299" + b"0" * 8000 + b"\n")

@@ -11,6 +11,7 @@ here are plain.
 from __future__ import annotations
 
 import ctypes
+import errno
 import importlib
 import json
 import os
@@ -32,9 +33,13 @@ SAMPLE_SECONDS = 2.0
 CLOCK_SECONDS = 10.0
 # How long what the command left running in the background may take to end by itself.
 LEFTOVER_SECONDS = 5.0
+# Between tries to write how the command ended, on a disk that is full.
+FULL_SECONDS = 1.0
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+FALLOC_KEEP_SIZE = 1
+FALLOC_PUNCH_HOLE = 2
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -242,10 +247,11 @@ def may_start(spec: dict[str, Any]) -> bool:
 
 
 class Usage:
-    """Samples CPU, memory and block I/O of everything below the keeper, and writes a line each to `path`."""
+    """Samples CPU, memory and block I/O of everything below the keeper, and the network it sees; a line each."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, command: int, network_shared: bool) -> None:
+        self.path, self.command, self.network_shared = path, command, network_shared
+        self.network_before = _network(command)
         self.due = time.monotonic() + FIRST_SAMPLE_SECONDS
         self.before = time.monotonic()
         self.cpu = 0.0
@@ -258,8 +264,11 @@ class Usage:
             return
         self.due = now + SAMPLE_SECONDS
         line = json.dumps(self.sample(now)) + "\n"
-        with open(self.path, "a") as file:
-            file.write(line)
+        try:
+            with open(self.path, "a") as file:
+                file.write(line)
+        except OSError:
+            return  # the disk is full: the command goes on without a sample
 
     def sample(self, now: float) -> dict[str, Any]:
         keeper = read_process(os.getpid())
@@ -276,12 +285,16 @@ class Usage:
         percent = 100 * max(0, cpu - self.cpu) / max(now - self.before, 0.001)
         self.cpu, self.before = max(cpu, self.cpu), now
         self.read, self.written = max(read, self.read), max(written, self.written)
+        received, sent = _network(self.command)
         return {
             "at": time.time(),
             "cpu_percent": round(percent, 1),
             "memory_bytes": memory,
             "read_bytes": self.read,
             "write_bytes": self.written,
+            "received_bytes": max(0, received - self.network_before[0]),
+            "sent_bytes": max(0, sent - self.network_before[1]),
+            "network_shared": self.network_shared,
         }
 
 
@@ -311,6 +324,17 @@ def _resident(pid: int) -> int:
         return 0
 
 
+def _network(pid: int) -> tuple[int, int]:
+    """Bytes received and sent by all interfaces but the loopback of the network that `pid` sees."""
+    try:
+        with open(f"/proc/{pid}/net/dev") as file:
+            lines = file.readlines()[2:]
+    except OSError:
+        return 0, 0
+    fields = [line.partition(":")[2].split() for line in lines if not line.lstrip().startswith("lo:")]
+    return sum(int(one[0]) for one in fields), sum(int(one[8]) for one in fields)
+
+
 def _io(pid: int) -> tuple[int, int]:
     try:
         with open(f"/proc/{pid}/io") as file:
@@ -318,6 +342,47 @@ def _io(pid: int) -> tuple[int, int]:
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return 0, 0
     return int(fields["read_bytes"]), int(fields["write_bytes"])
+
+
+# --- the log
+
+
+class LogLimit:
+    """Keeps a log from filling the disk: of one that is longer than `most` bytes, what lies between its beginning and
+    its end is let go. The file keeps its length, so offsets stay; `log.gap` says between which there is nothing."""
+
+    def __init__(self, log: int, most: int) -> None:
+        self.log, self.head = log, most // 2
+        self.tail = most - self.head
+        self.gap_end = self.head
+        self.told = -1
+        if most:
+            # Made now and written in place later: a full disk has no room for a new file.
+            self.told = os.open("log.gap", os.O_WRONLY | os.O_CREAT, 0o600)
+            self.tell(0, 0)
+
+    def tell(self, begin: int, end: int) -> None:
+        os.pwrite(self.told, f"{begin:019d} {end:019d}\n".encode(), 0)
+
+    def let_go(self) -> None:
+        """A few per cent at a time. The reader is told first: it never takes a hole for something the command wrote."""
+        if self.told < 0:
+            return
+        end = (os.fstat(self.log).st_size - self.tail) // _PAGE * _PAGE
+        if end < self.gap_end + max(_PAGE, self.tail // 32):
+            return
+        begin = -(-self.head // _PAGE) * _PAGE
+        self.tell(self.head, end)
+        self.gap_end = end
+        if end > begin and punch(self.log, begin, end - begin) != 0:
+            sys.stderr.write("the middle of a long log cannot be let go: the file system makes no holes\n")
+            self.told = -1
+
+
+def punch(descriptor: int, begin: int, length: int) -> int:
+    call = ctypes.CDLL(None, use_errno=True).fallocate
+    call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
+    return int(call(descriptor, FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE, begin, length))
 
 
 # --- the command
@@ -419,11 +484,12 @@ def reap(command: int, status: int | None = None) -> int | None:
             status = ended
 
 
-def watch(command: int, spec: dict[str, Any]) -> tuple[int | None, str | None]:
+def watch(command: int, spec: dict[str, Any], log: int) -> tuple[int | None, str | None]:
     """Wait until the command has ended (its wait status) or must end (the reason)."""
     validity = Validity("renewal", spec["valid_seconds"])
     limit = boot_time() + spec["timeout_seconds"] if spec.get("timeout_seconds") else None
-    usage = Usage("usage.jsonl")
+    usage = Usage("usage.jsonl", command, network_shared=not spec.get("image"))
+    log_limit = LogLimit(log, spec.get("log_bytes", 0))
     while True:
         status = reap(command)
         if status is not None:
@@ -435,6 +501,7 @@ def watch(command: int, spec: dict[str, Any]) -> tuple[int | None, str | None]:
         if limit is not None and boot_time() > limit:
             return None, "timeout"
         usage.sample_when_due()
+        log_limit.let_go()
         caught = signal.sigtimedwait(_SIGNALS, LOOK_SECONDS)
         if caught is not None and caught.si_signo == signal.SIGTERM:
             return None, "terminated"
@@ -475,8 +542,20 @@ def keep(directory: str) -> None:
     spec = read_json("spec.json")
     log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     record = run(spec, log)
-    os.fsync(log)
-    write_whole("exit.json", json.dumps(record), durable=True)
+    write_end(log, json.dumps(record))
+
+
+def write_end(log: int, record: str) -> None:
+    """How the command ended must not be lost: on a disk that is full, this waits until there is room."""
+    while True:
+        try:
+            os.fsync(log)
+            write_whole("exit.json", record, durable=True)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            time.sleep(FULL_SECONDS)
 
 
 def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
@@ -493,7 +572,7 @@ def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
         return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
     running = {"keeper": identity(os.getpid()), "command": identity(command), "started_at": started_at}
     write_whole("keeper.json", json.dumps(running))
-    status, reason = watch(command, spec)
+    status, reason = watch(command, spec, log)
     exited_at = time.time()
     grace = spec["grace_seconds"]
     status = end_tree(command, status, grace if reason else min(grace, LEFTOVER_SECONDS))

@@ -66,6 +66,7 @@ def prepare(
         valid_seconds=desired.valid_seconds,
         grace_seconds=desired.grace_seconds,
         timeout_seconds=desired.timeout_seconds,
+        log_bytes=desired.log_bytes,
         node=desired.node,
         cpu=desired.cpu,
         memory_bytes=desired.memory_bytes,

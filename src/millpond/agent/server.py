@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from urllib3 import HTTPHeaderDict
 
 from millpond import __version__
+from millpond.agent.log_file import Taken
 from millpond.client.http import API, Response, problem_of
 from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
@@ -52,10 +53,15 @@ class Server:
                 hint="Use the same version of Millpond for server and agent.",
             ) from error
 
-    async def put_log(self, placement: str, offset: int, data: bytes) -> int:
-        """Send log bytes that begin at `offset`; how far the server has the log now."""
-        response = await self._send("PUT", f"/placements/{placement}/log", params={"offset": offset}, body=data)
-        return LogAnswer.model_validate_json(response.content).offset
+    async def put_log(self, placement: str, taken: Taken, *, durable: bool) -> LogAnswer:
+        """Send bytes of a log; how far the server has it now. `durable`: whatever happens to that server."""
+        params: dict[str, int] = {"offset": taken.offset}
+        if taken.left_out_from is not None:
+            params["left_out_from"] = taken.left_out_from
+        if durable:
+            params["durable"] = 1
+        response = await self._send("PUT", f"/placements/{placement}/log", params=params, body=taken.data)
+        return LogAnswer.model_validate_json(response.content)
 
     async def post_usage(self, placement: str, batch: UsageBatch) -> None:
         await self._send("POST", f"/placements/{placement}/usage", body=batch)

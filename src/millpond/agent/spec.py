@@ -39,6 +39,10 @@ class Spec:
     grace_seconds: float
     # How long the command may run; 0 for no limit.
     timeout_seconds: float = 0
+    # How much of its log the keeper leaves on the disk: its beginning and its end. 0 for all of it.
+    log_bytes: int = 0
+    # Variables whose values are hidden in its log, beside those that sound like secrets.
+    secret_env: tuple[str, ...] = ()
     # The node the server chose, and what it promised there; zero is no reservation.
     node: str = ""
     cpu: int = 0
@@ -67,6 +71,7 @@ def read_spec(placement: Path) -> Spec | None:
         "gpu_indices": tuple(fields["gpu_indices"]),
         "inputs": tuple(Mount(**mount) for mount in fields["inputs"]),
         "accounts": tuple(fields["accounts"]),
+        "secret_env": tuple(fields.get("secret_env", ())),
     }
     return Spec(**{**fields, **read})
 

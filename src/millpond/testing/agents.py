@@ -159,7 +159,8 @@ class FakeServer:
         if kind == "agents":
             return await self._sync(Observed.model_validate_json(request.content))
         if request.method == "PUT":
-            return self._log(placement, int(request.url.params["offset"]), request.content)
+            left_out_from = request.url.params.get("left_out_from")
+            return self._log(placement, int(request.url.params["offset"]), request.content, left_out_from)
         known = {sample.at for sample in self.usage[placement]}
         batch = UsageBatch.model_validate_json(request.content)
         self.usage[placement].extend(sample for sample in batch.samples if sample.at not in known)
@@ -197,11 +198,14 @@ class FakeServer:
         )
         return desired.model_copy(update={"revision": hashlib.sha256(desired.model_dump_json().encode()).hexdigest()})
 
-    def _log(self, placement: str, offset: int, data: bytes) -> httpx.Response:
+    def _log(self, placement: str, offset: int, data: bytes, left_out_from: str | None) -> httpx.Response:
+        """What was left out stands as zeros."""
         log = self.logs[placement]
+        if left_out_from is not None and int(left_out_from) <= len(log) < offset:
+            log.extend(bytes(offset - len(log)))
         if offset <= len(log):
             log.extend(data[len(log) - offset :])
-        return httpx.Response(200, content=LogAnswer(offset=len(log)).model_dump_json())
+        return httpx.Response(200, content=LogAnswer(offset=len(log), durable=len(log)).model_dump_json())
 
 
 def _problem(error: MillError) -> httpx.Response:

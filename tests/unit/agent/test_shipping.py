@@ -32,8 +32,9 @@ def ship(directory: Path, *, adopted: bool, before: bytes = b"") -> FakeServer:
 
 def test_a_log_is_shipped_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "BATCH_BYTES", 7)
-    (tmp_path / "log").write_bytes(bytes(range(256)))
-    assert ship(tmp_path, adopted=False).logs["p1"] == bytes(range(256))
+    content = bytes(range(256)) * 100
+    (tmp_path / "log").write_bytes(content)
+    assert ship(tmp_path, adopted=False).logs["p1"] == content
 
 
 @pytest.mark.parametrize("known", [b"", b"abc", b"abcdef"])
@@ -44,6 +45,11 @@ def test_after_a_restart_it_goes_on_where_the_server_is(tmp_path: Path, known: b
 
 def test_nothing_written_is_nothing_shipped(tmp_path: Path) -> None:
     assert ship(tmp_path, adopted=False).logs["p1"] == b""
+
+
+def test_a_sample_that_a_full_disk_cut_short_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "usage.jsonl").write_text(SAMPLE[:30] + "\n" + SAMPLE)
+    assert len(ship(tmp_path, adopted=False).usage["p1"]) == 1
 
 
 def test_samples_are_shipped_by_whole_lines(tmp_path: Path) -> None:
