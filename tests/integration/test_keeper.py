@@ -108,8 +108,8 @@ def test_told_to_end_it_ends_the_command_first(kept: Kept) -> None:
 def test_a_stopped_command_hears_of_its_end(kept: Kept) -> None:
     kept.start("sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.02; done")
     wait_until(lambda: kept.log() == b"ready\n")
-    command = keeper.read_json(str(kept.directory / "keeper.json"))["command"]["pid"]
-    os.kill(command, signal.SIGSTOP)
+    running = wait_until(lambda: keeper.read_json(str(kept.directory / "keeper.json")))
+    os.kill(running["command"]["pid"], signal.SIGSTOP)
     (kept.directory / "stop").touch()
     assert kept.exit()["exit_code"] == 3
     assert kept.log().endswith(b"bye\n")
