@@ -113,6 +113,22 @@ def test_logs_are_bytes_and_can_be_cut(mill: Mill) -> None:
     assert mill("logs", "nobody").code == 3
 
 
+def test_logs_can_be_searched_and_kept(mill: Mill, tmp_path: Path) -> None:
+    mill.ok("submit", "searched", "--no-code", "--wait", "--", "sh", "-c", "seq 1 5000; echo Token $MILL_TOKEN")
+    assert mill.ok("logs", "searched", "--grep", "4999", "-C", "1").out == "4998-4998\n4999:4999\n5000-5000\n"
+    found = mill.ok("logs", "searched", "--grep", "^9.9$", "--regex", "--json").json["items"]
+    assert [hit["line"] for hit in found] == list(range(909, 1000, 10))
+    (hit,) = mill.ok("logs", "searched", "--grep", "TOKEN", "-i", "--json").json["items"]
+    assert hit["text"].startswith("Token ***") and "mill_" not in hit["text"]
+    assert mill("logs", "searched", "--grep", "nowhere").code == 1
+    assert mill("logs", "searched", "--grep", "(", "--regex").code == 2
+    piece = mill.ok("logs", "searched", "--since-offset", "2", "--json").json
+    assert (piece["begin"], piece["complete"], piece["text"][:4]) == (2, True, "2\n3\n")
+    file = tmp_path / "log"
+    mill.ok("logs", "searched", "--output", str(file))
+    assert file.read_text() == mill.ok("logs", "searched").out
+
+
 def test_bad_submissions_are_refused_before_anything_is_sent(mill: Mill, tmp_path: Path) -> None:
     assert mill("submit", "x").code == 2
     assert mill("submit", "Bad Name", "--", "true").code == 2

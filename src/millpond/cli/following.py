@@ -7,7 +7,8 @@ import time
 import typer
 
 from millpond.cli.session import Session
-from millpond.client.jobs import POLL_SECONDS, follow_log, get_job, read_log
+from millpond.client.jobs import POLL_SECONDS, get_job
+from millpond.client.logs import read_all, read_log
 from millpond.model.job import JobState
 from millpond.model.quantity import format_seconds
 from millpond.wire.work import Job
@@ -16,42 +17,28 @@ FAILED = 100
 NOT_FINISHED = 101
 CANCELLED = 103
 
-_TAIL_BYTES = 64 << 10
 # The end of a log may arrive after the job's: its agent may be away.
 _LATE_SECONDS = 20.0
 
 
-def copy_log(mill: Session, job: Job, offset: int, *, follow: bool) -> None:
-    """Write the log's bytes from `offset` on as they are; they belong to the job and may be anything."""
-    raw = mill.out.stdout.buffer
-    mill.out.stdout.flush()
-    if follow:
-        for content in follow_log(mill.api, job.project, job.id, offset):
-            raw.write(content)
-            raw.flush()
-        return
-    while True:
-        piece = read_log(mill.api, job.project, job.id, offset)
-        raw.write(piece.content)
-        if not piece.content:
-            raw.flush()
-            return
-        offset = piece.offset
-
-
 def follow_job(mill: Session, job: Job) -> Job:
     """Write the job's log as it grows and say its states, until it has ended and its log is whole."""
-    offset, seen, late = 0, "", 0.0
+    offset, attempt, seen, late = 0, 0, "", 0.0
+    place = (mill.api, job.project, job.id)
     while True:
-        found = get_job(mill.api, job.project, job.id)
+        found = get_job(*place)
         if found.state.value != seen:
             say_state(mill, found)
         seen = found.state.value
-        piece = read_log(mill.api, job.project, job.id, offset)
+        piece = read_log(*place, offset)
+        if piece.attempt != attempt:
+            # It was placed, or is tried again: what it writes now begins anew, behind the rest of what it wrote before.
+            for content in read_all(*place, offset, attempt) if attempt else ():
+                _write(mill, content)
+            attempt, offset = piece.attempt, 0
+            continue
         offset = piece.offset
-        mill.out.stdout.flush()
-        mill.out.stdout.buffer.write(piece.content)
-        mill.out.stdout.buffer.flush()
+        _write(mill, piece.content)
         if found.state.is_finished and not piece.content:
             if piece.complete or late >= _LATE_SECONDS:
                 return found
@@ -60,20 +47,10 @@ def follow_job(mill: Session, job: Job) -> Job:
             time.sleep(POLL_SECONDS)
 
 
-def copy_log_end(mill: Session, job: Job, lines: int) -> int:
-    """Write the last `lines` lines there are now; the offset of what comes after them."""
-    size = _TAIL_BYTES
-    while True:
-        piece = read_log(mill.api, job.project, job.id, -size, size)
-        whole = len(piece.content) < size
-        if whole or piece.content.count(b"\n") > lines:
-            break
-        size *= 4
-    kept = piece.content.splitlines(keepends=True)[-lines:] if lines else []
+def _write(mill: Session, content: bytes) -> None:
     mill.out.stdout.flush()
-    mill.out.stdout.buffer.write(b"".join(kept))
+    mill.out.stdout.buffer.write(content)
     mill.out.stdout.buffer.flush()
-    return piece.offset
 
 
 def say_state(mill: Session, job: Job) -> None:

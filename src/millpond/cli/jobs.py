@@ -1,4 +1,4 @@
-"""`mill list`, `get`, `logs`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
+"""`mill list`, `get`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.following import copy_log, copy_log_end, end_with, say_state
+from millpond.cli.following import end_with, say_state
 from millpond.cli.output import CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.jobs import (
@@ -68,21 +68,6 @@ def list_all(
 def get(mill: Session, job: Name) -> None:
     """Show one job."""
     show_job(mill, get_job(mill.api, mill.project, job))
-
-
-@command(app, "logs")
-def logs(
-    mill: Session,
-    job: Name,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
-    tail: Annotated[int | None, typer.Option(metavar="N", help="Only the last N lines.", min=0)] = None,
-) -> None:
-    """Print what a job wrote."""
-    found = get_job(mill.api, mill.project, job)
-    offset = copy_log_end(mill, found, tail) if tail is not None else 0
-    copy_log(mill, found, offset, follow=follow)
-    if follow:
-        end_with(mill, wait_for_job(mill.api, found.project, found.id))
 
 
 @command(app, "why")

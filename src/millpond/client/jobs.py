@@ -1,26 +1,15 @@
-"""Jobs and their logs, over the API."""
+"""Jobs over the API."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from millpond.client.http import Api, segment
 from millpond.wire.work import Job, JobCreate, UsageSeries, Why
 
-_LOG_BYTES = 1 << 20
-# Between looks at a log or a job that has nothing new.
+# Between looks at a job.
 POLL_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class LogPiece:
-    """Bytes of a log, the offset of what comes next, and whether anything will."""
-
-    content: bytes
-    offset: int
-    complete: bool
 
 
 def list_jobs(
@@ -63,32 +52,6 @@ def why_job(api: Api, project: str, job: str) -> Why:
 
 def get_usage(api: Api, project: str, job: str) -> UsageSeries:
     return api.get(f"{job_path(project, job)}/usage", UsageSeries)
-
-
-def read_log(api: Api, project: str, job: str, offset: int = 0, limit: int = _LOG_BYTES) -> LogPiece:
-    """Bytes of the log from `offset`; a negative one counts from the end."""
-    response = api.request("GET", f"{job_path(project, job)}/log", params={"offset": offset, "limit": limit})
-    reached = response.headers.get("X-Mill-Offset")
-    return LogPiece(
-        content=response.content,
-        offset=int(reached) if reached is not None else max(offset, 0) + len(response.content),
-        complete=response.headers.get("X-Mill-Complete") == "1",
-    )
-
-
-def follow_log(
-    api: Api, project: str, job: str, offset: int = 0, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[bytes]:
-    """The log from `offset` on, as it grows, until nothing more will come."""
-    while True:
-        piece = read_log(api, project, job, offset)
-        offset = piece.offset
-        if piece.content:
-            yield piece.content
-        elif piece.complete:
-            return
-        else:
-            sleep(POLL_SECONDS)
 
 
 def wait_for_job(

@@ -8,7 +8,8 @@ that meets another server is told how far the chunks reach and goes on from ther
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from millpond.db import jobs, logs, placements
@@ -111,18 +112,10 @@ def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = No
     if placement is None:
         return LogPart(b"", 0, 0, 0, 0, job.state.is_finished)
     # Both were read before the log is: once they have ended, nothing is added behind the size read afterwards.
-    has_ended = job.state.is_finished or placement.ended_at is not None
+    has_ended = job.state.is_finished or (attempt is not None and placement.ended_at is not None)
     log = Log(job, placement.id)
-    for attempt_number in range(_TRIES):
-        try:
-            part = _part(deps, log, offset, min(limit, MAX_READ))
-        except NotFound:  # a chunk was replaced by a longer one meanwhile
-            if attempt_number == _TRIES - 1:
-                raise
-            continue
-        complete = has_ended and part.offset >= part.size
-        return LogPart(part.data, part.begin, part.offset, part.size, placement.number, complete, part.left_out)
-    raise AssertionError("unreachable")
+    part = _settled_part(deps, log, offset, min(limit, MAX_READ))
+    return replace(part, attempt=placement.number, is_complete=has_ended and part.offset >= part.size)
 
 
 def whole(deps: Deps, job: Job, attempt: int | None = None) -> Iterator[bytes]:
@@ -211,6 +204,14 @@ def _continue(deps: Deps, log: Log, offset: int, data: bytes) -> None:
 def _end(deps: Deps, log: Log) -> Reached:
     with log_chunks.viewed(deps, log, limit=0) as view:
         return Reached(view.end, view.newest.end if view.newest else 0)
+
+
+def _settled_part(deps: Deps, log: Log, offset: int, limit: int) -> LogPart:
+    """A chunk may be replaced by a longer one between finding and reading it: then it is looked for again."""
+    for _ in range(_TRIES):
+        with suppress(NotFound):
+            return _part(deps, log, offset, limit)
+    return _part(deps, log, offset, limit)
 
 
 def _part(deps: Deps, log: Log, offset: int, limit: int) -> LogPart:

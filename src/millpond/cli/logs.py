@@ -1,0 +1,137 @@
+"""`mill logs`: what a job wrote, from the beginning or the end, as it grows, searched, or into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.following import end_with
+from millpond.cli.session import Session
+from millpond.client.jobs import get_job, wait_for_job
+from millpond.client.logs import LogPiece, LogQuery, follow_log, read_all, read_log, search_log
+from millpond.errors import BadRequest
+from millpond.model.quantity import format_bytes
+from millpond.wire.logs import LogHit
+from millpond.wire.work import Job
+
+app = typer.Typer()
+
+_TAIL_BYTES = 64 << 10
+_NOTHING_FOUND = 1
+
+Name = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest of that name), NAME#2, or its id.")]
+
+
+@command(app, "logs")
+def logs(
+    mill: Session,
+    job: Name,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
+    tail: Annotated[int | None, typer.Option(metavar="N", help="Only the last N lines.", min=0)] = None,
+    since_offset: Annotated[
+        int | None, typer.Option(metavar="BYTE", help="Only from this byte on; a negative one counts from the end.")
+    ] = None,
+    grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Only lines that hold this text.")] = None,
+    regex: Annotated[bool, typer.Option("--regex", "-E", help="The text of --grep is a pattern (RE2).")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="--grep takes A for a.")] = False,
+    context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=20, help="Lines around each.")] = 0,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Of this attempt; without it, of the newest.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")] = None,
+) -> None:
+    """Print what a job wrote. With --grep, exit code 1 says that nothing was found."""
+    found = get_job(mill.api, mill.project, job)
+    if grep is not None:
+        if follow or tail is not None or output is not None:
+            raise BadRequest(
+                "--grep looks through what is there.", hint="Use it without --follow, --tail and --output."
+            )
+        query = LogQuery(grep, regex, ignore_case, context, max(0, since_offset or 0))
+        _show_hits(mill, search_log(mill.api, found.project, found.id, query, attempt=attempt), context)
+        return
+    begin = since_offset or 0
+    if tail is not None:
+        begin = _begin_of_last(mill, found, tail, attempt)
+    if mill.out.as_json and not follow and output is None:
+        _show_piece(mill, read_log(mill.api, found.project, found.id, begin, 8 << 20, attempt))
+        return
+    if output is not None:
+        _write(mill, found, output, begin, attempt)
+        return
+    place = (mill.api, found.project, found.id, begin, attempt)
+    _copy(mill, follow_log(*place) if follow else read_all(*place))
+    if follow:
+        end_with(mill, wait_for_job(mill.api, found.project, found.id))
+
+
+def _copy(mill: Session, pieces: Iterable[bytes]) -> None:
+    """The bytes as they are; they belong to the job and may be anything."""
+    raw = mill.out.stdout.buffer
+    mill.out.stdout.flush()
+    for content in pieces:
+        raw.write(content)
+        raw.flush()
+
+
+def _write(mill: Session, job: Job, file: Path, begin: int, attempt: int | None) -> None:
+    written = 0
+    with open(file, "wb") as target:
+        for content in read_all(mill.api, job.project, job.id, begin, attempt):
+            written += target.write(content)
+    mill.out.note(f"{format_bytes(written)} of {job.written} are in {file}.")
+    if mill.out.as_json:
+        mill.out.json({"file": str(file), "bytes": written})
+
+
+def _begin_of_last(mill: Session, job: Job, lines: int, attempt: int | None) -> int:
+    """The offset from which there are only this many lines."""
+    size = _TAIL_BYTES
+    while True:
+        piece = read_log(mill.api, job.project, job.id, -size, size, attempt)
+        if piece.begin == 0 or piece.content.count(b"\n") > lines or size > piece.size:
+            break
+        size *= 4
+    kept = piece.content.splitlines(keepends=True)[-lines:] if lines else []
+    return piece.offset - sum(len(line) for line in kept)
+
+
+def _show_piece(mill: Session, piece: LogPiece) -> None:
+    mill.out.json(
+        {
+            "attempt": piece.attempt,
+            "begin": piece.begin,
+            "offset": piece.offset,
+            "size": piece.size,
+            "complete": piece.complete,
+            "text": piece.content.decode("utf-8", "replace"),
+        }
+    )
+
+
+def _show_hits(mill: Session, hits: Iterable[LogHit], context: int) -> None:
+    """As grep does: `LINE:text` for a match, `LINE-text` around it. As JSON, one list of them."""
+    found = False
+    if mill.out.as_json:
+        items = [hit.model_dump(mode="json", exclude={"kind"}) for hit in hits]
+        mill.out.json({"items": items})
+        found = bool(items)
+    else:
+        for hit in hits:
+            if found and context:
+                mill.out.line("--")
+            found = True
+            _show_hit(mill, hit)
+    if not found:
+        mill.out.note("Nothing was found.")
+        raise typer.Exit(_NOTHING_FOUND)
+
+
+def _show_hit(mill: Session, hit: LogHit) -> None:
+    for number, text in enumerate(hit.before, hit.line - len(hit.before)):
+        mill.out.line(f"{number}-{text}")
+    mill.out.line(f"{hit.line}:{hit.text}")
+    for number, text in enumerate(hit.after, hit.line + 1):
+        mill.out.line(f"{number}-{text}")
