@@ -25,7 +25,7 @@ from millpond.client.files import write_atomically
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import housekeeping, schedule
+from millpond.loops import housekeeping, logs, schedule
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
@@ -168,7 +168,7 @@ def local_url(settings: Settings) -> str:
 
 
 def _loops(deps: Deps) -> Sequence[Loop]:
-    return [*schedule.loops(deps), *housekeeping.loops(deps)]
+    return [*schedule.loops(deps), *housekeeping.loops(deps), *logs.loops(deps)]
 
 
 @contextmanager

@@ -19,10 +19,12 @@ from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
-from millpond.model.quantity import parse_bandwidth, parse_milliseconds
+from millpond.model.quantity import parse_bandwidth, parse_bytes, parse_milliseconds
 from millpond.model.volume import DAY
 from millpond.services.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
+
+LEAST_LOG_BYTES = 1_000_000
 
 app = typer.Typer()
 
@@ -91,6 +93,14 @@ def up(
     near_latency: Annotated[
         str, typer.Option(metavar="TIME", envvar="MILL_NEAR_LATENCY", help="… and takes no longer than this.")
     ] = "5ms",
+    log_limit: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            envvar="MILL_LOG_LIMIT",
+            help="How much of one job's log is kept: as much of its beginning as of its end.",
+        ),
+    ] = "2GB",
     secret_key_file: Annotated[
         Path | None,
         typer.Option(
@@ -120,6 +130,7 @@ def up(
         import_hosts=checked_import_hosts(import_hosts),
         near_bits_per_second=parse_bandwidth(near),
         near_latency_ms=parse_milliseconds(near_latency),
+        log_bytes=checked_log_limit(log_limit),
         secret_key_file=secret_key_file,
     )
     password = admin_password(admin_password_file)
@@ -139,6 +150,14 @@ def checked_content_url(url: str | None, public_url: str | None) -> str | None:
             hint="Give what users made a host name of its own, best under another domain.",
         )
     return url
+
+
+def checked_log_limit(text: str) -> int:
+    """Bytes. SetupError for a limit that would keep nothing worth reading."""
+    most = parse_bytes(text)
+    if most < LEAST_LOG_BYTES:
+        raise SetupError(f"--log-limit {text} is too little.", hint="Keep at least 1 MB of each log.")
+    return most
 
 
 def checked_import_hosts(text: str) -> str:
