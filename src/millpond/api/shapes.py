@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from millpond.model.job import UsageSample
-from millpond.services.jobs import JobView
+from millpond.model.job import Dependency, Job, UsageSample
+from millpond.services.jobs import AttemptView, JobView
 from millpond.services.runs import RunView
 from millpond.services.series import Series
 from millpond.wire import work as wire
@@ -25,6 +25,8 @@ def job(view: JobView) -> wire.Job:
         cpu=value.resources.cpu,
         memory_bytes=value.resources.memory_bytes,
         gpu_hundredths=value.resources.gpu_hundredths,
+        gpu_enforced=value.resources.gpu_enforced,
+        gpu_share=value.gpu_share,
         image=value.image,
         code_commit=value.code_commit,
         inputs=[
@@ -43,8 +45,52 @@ def job(view: JobView) -> wire.Job:
         deleted_at=value.deleted_at,
         exit_code=value.exit_code,
         signal=value.signal,
+        ending=value.ending,
         problem=value.problem,
         ledger=wire.Ledger.model_validate(view.ledger),
+        wanted_compute=value.wanted_compute,
+        priority=value.priority,
+        timeout_seconds=value.timeout_seconds,
+        retries=value.retries,
+        retry_on=list(value.retry_on),
+        backoff_seconds=value.backoff_seconds,
+        attempt=value.attempt,
+        retried=value.retried,
+        losses=value.losses,
+        not_before=value.not_before,
+        after=[_after(dependency, view.others.get(dependency.job_id)) for dependency in value.after],
+        progress=value.progress,
+        environment_source=value.environment_source,
+        environment_job=value.environment_job,
+        environment_commit=value.environment_commit,
+    )
+
+
+def _after(dependency: Dependency, other: Job | None) -> wire.After:
+    return wire.After(
+        job=dependency.job_id,
+        name=other.name if other else dependency.job_id,
+        when="any" if dependency.when == "any" else "success",
+        state=other.state if other else None,
+    )
+
+
+def attempt(view: AttemptView) -> wire.Attempt:
+    value = view.placement
+    return wire.Attempt(
+        id=value.id,
+        number=value.number,
+        compute=view.compute,
+        node=value.node,
+        state=value.state.value,
+        created_at=value.created_at,
+        started_at=value.started_at,
+        exited_at=value.exited_at,
+        ended_at=value.ended_at,
+        exit_code=value.exit_code,
+        signal=value.signal,
+        ending=value.ending,
+        problem=value.problem,
     )
 
 

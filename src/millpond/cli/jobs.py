@@ -1,4 +1,4 @@
-"""`mill list`, `get`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
+"""`mill list`, `get`, `attempts`, `logs`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
 
 from __future__ import annotations
 
@@ -14,37 +14,48 @@ from millpond.cli.session import Session
 from millpond.client.jobs import (
     delete_job,
     get_job,
+    list_attempts,
     list_jobs,
     stop_job,
     undelete_job,
     wait_for_job,
     why_job,
 )
-from millpond.model.job import JobState
+from millpond.model.job import Ending, JobKind, JobState
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
-from millpond.wire.work import Job
+from millpond.wire.work import Attempt, Job
 
 app = typer.Typer()
 
+Names = Annotated[list[str], typer.Argument(metavar="JOB...", help="Names, NAME#2, or ids.")]
 Name = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest of that name), NAME#2, or its id.")]
 
 
 @command(app, "list")
 def list_all(
     mill: Session,
+    text: Annotated[str | None, typer.Argument(help="Only jobs whose name holds this, or whose id begins so.")] = None,
     state: Annotated[JobState | None, typer.Option(help="Only jobs in this state.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Only your own.")] = False,
+    user: Annotated[str | None, typer.Option(help="Only those of this user.")] = None,
+    compute: Annotated[str | None, typer.Option(help="Only those on this compute.")] = None,
+    kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin.")] = False,
     all_projects: Annotated[bool, typer.Option("--all-projects", "-A", help="Of every project you may see.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 100,
 ) -> None:
     """List jobs, newest first."""
+    narrowed = any((text, state, mine, user, compute, kind, deleted))
     jobs = list_jobs(
         mill.api,
         project=None if all_projects else mill.project,
         state=state.value if state else None,
         deleted=deleted,
         mine=mine,
+        user=user,
+        compute=compute,
+        kind=kind.value if kind else None,
+        text=text,
         at_most=limit,
     )
     mill.out.items(
@@ -54,13 +65,16 @@ def list_all(
             ("ID", lambda j: j.id),
             *([("PROJECT", lambda j: j.project)] if all_projects else []),
             ("STATE", lambda j: j.state),
+            ("HOW", how_it_is),
             ("USER", lambda j: j.created_by),
             ("COMPUTE", lambda j: j.compute),
             ("QUEUED", lambda j: j.queued_at),
             ("RUNNING", lambda j: _seconds(j.ledger.run)),
             ("TOTAL", lambda j: Seconds(j.ledger.total)),
         ],
-        empty="There are no jobs here yet. Submit one: mill submit -- python train.py",
+        empty="No job matches."
+        if narrowed
+        else "There are no jobs here yet. Submit one: mill submit -- python train.py",
     )
 
 
@@ -68,6 +82,27 @@ def list_all(
 def get(mill: Session, job: Name) -> None:
     """Show one job."""
     show_job(mill, get_job(mill.api, mill.project, job))
+
+
+@command(app, "attempts")
+def attempts(mill: Session, job: Name) -> None:
+    """List the attempts to run a job: where, when, and how each ended."""
+    mill.out.items(
+        list_attempts(mill.api, mill.project, job),
+        [
+            ("ATTEMPT", lambda a: a.number),
+            ("ID", lambda a: a.id),
+            ("STATE", lambda a: a.state if a.ended_at is None else "ended"),
+            ("HOW", lambda a: how_it_ended(a)),
+            ("COMPUTE", lambda a: a.compute),
+            ("NODE", lambda a: a.node),
+            ("PLACED", lambda a: a.created_at),
+            ("STARTED", lambda a: a.started_at),
+            ("ENDED", lambda a: a.exited_at or a.ended_at),
+            ("WHY", lambda a: a.problem),
+        ],
+        empty="It has not been placed yet; `mill why` tells why.",
+    )
 
 
 @command(app, "why")
@@ -98,27 +133,26 @@ def wait(
 
 
 @command(app, "stop")
-def stop(mill: Session, job: Name) -> None:
-    """End a job and keep everything it made."""
-    stopped = stop_job(mill.api, mill.project, job)
-    state = stopped.state.value if stopped.state.is_finished else "being stopped"
-    mill.out.note(f"{stopped.written} ({stopped.id}) is {state}.")
-    if mill.out.as_json:
-        mill.out.shape(stopped, [])
+def stop(mill: Session, jobs: Names) -> None:
+    """End jobs and keep everything they made."""
+    stopped = [stop_job(mill.api, mill.project, job) for job in jobs]
+    for job in stopped:
+        state = job.state.value if job.state.is_finished else "being stopped"
+        mill.out.note(f"{job.written} ({job.id}) is {state}.")
+    _show_changed(mill, stopped)
 
 
 @command(app, "delete")
 def delete(
-    mill: Session, job: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, jobs: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
-    """Move a job and its run to the bin, for 30 days; a job that has not ended is ended first."""
-    found = get_job(mill.api, mill.project, job)
-    running = "" if found.state.is_finished else f", which is {found.state.value}"
-    mill.confirm(f"Delete the job {found.written} ({found.id}){running}?", yes=yes)
-    deleted = delete_job(mill.api, found.project, found.id)
-    mill.out.note(f"{found.written} is in the bin. Bring it back: mill undelete {deleted.id}")
-    if mill.out.as_json:
-        mill.out.shape(deleted, [])
+    """Move jobs and their runs to the bin, for 30 days; what has not ended is ended first."""
+    found = [get_job(mill.api, mill.project, job) for job in jobs]
+    mill.confirm(f"Delete {', '.join(_with_state(job) for job in found)}?", yes=yes)
+    deleted = [delete_job(mill.api, job.project, job.id) for job in found]
+    for job in deleted:
+        mill.out.note(f"{job.written} is in the bin. Bring it back: mill undelete {job.id}")
+    _show_changed(mill, deleted)
 
 
 @command(app, "undelete")
@@ -135,7 +169,7 @@ def undelete(mill: Session, job: Name) -> None:
 
 def show_job(mill: Session, job: Job) -> None:
     ledger = job.ledger
-    parts = [(n, getattr(ledger, n)) for n in ("queue", "fill", "environment", "run", "save")]
+    parts = [(n, getattr(ledger, n)) for n in ("earlier", "queue", "fill", "environment", "run", "save")]
     mill.out.shape(
         job,
         [
@@ -147,13 +181,20 @@ def show_job(mill: Session, job: Job) -> None:
             ("problem", job.problem),
             ("exit code", job.exit_code),
             ("signal", job.signal),
+            ("ending", job.ending),
+            ("progress", None if job.progress is None else f"{job.progress:.0%}"),
+            ("attempts", job.attempt if job.attempt > 1 else None),
+            ("tried again", job.not_before),
+            ("after", [f"{a.name} ({a.job}){':any' if a.when == 'any' else ''}" for a in job.after]),
             ("command", shlex.join(job.command)),
             ("data", [f"{i.dataset}@{i.commit_id[:12]} at ${i.env}" for i in job.inputs]),
             ("wants", _wants(job)),
+            ("limits", _limits(job)),
             ("compute", job.compute),
             ("node", job.node),
             ("image", job.image),
             ("code", CommitId(job.code_commit) if job.code_commit else None),
+            ("environment", CommitId(job.environment_commit) if job.environment_commit else job.environment_job),
             ("outputs", CommitId(job.output_commit) if job.output_commit else None),
             ("run", job.run_id),
             ("by", job.created_by),
@@ -165,6 +206,43 @@ def show_job(mill: Session, job: Job) -> None:
             ("total", Seconds(ledger.total)),
         ],
     )
+
+
+def how_it_is(job: Job) -> str | None:
+    """What the state alone does not say: how it ended, how far it is, which try this is."""
+    if job.state is JobState.RUNNING and job.progress is not None:
+        return f"{job.progress:.0%}"
+    if job.state is JobState.QUEUED and job.attempt:
+        return f"attempt {job.attempt + 1}"
+    return how_it_ended(job) if job.state.is_finished else None
+
+
+def how_it_ended(one: Job | Attempt) -> str | None:
+    if one.ending is Ending.EXIT:
+        return f"exit {one.exit_code}"
+    if one.ending is Ending.SIGNAL:
+        return f"signal {one.signal}"
+    return one.ending.value if one.ending else None
+
+
+def _with_state(job: Job) -> str:
+    running = "" if job.state.is_finished else f", which is {job.state.value}"
+    return f"the job {job.written} ({job.id}){running}"
+
+
+def _show_changed(mill: Session, jobs: list[Job]) -> None:
+    """As JSON: the one job that was named, or all of them as a list."""
+    if mill.out.as_json and len(jobs) == 1:
+        mill.out.shape(jobs[0], [])
+    elif mill.out.as_json:
+        mill.out.json([job.model_dump(mode="json") for job in jobs])
+
+
+def _limits(job: Job) -> list[str]:
+    limits = [f"{format_seconds(job.timeout_seconds)} at most"] if job.timeout_seconds else []
+    limits += [f"priority {job.priority}"] if job.priority else []
+    limits += [f"{job.retries} retries on {', '.join(job.retry_on)}"] if job.retries else []
+    return limits + ([f"only on {job.wanted_compute}"] if job.wanted_compute else [])
 
 
 def _wants(job: Job) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,9 @@ from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_larg
 from millpond.client.jobs import submit_job, wait_for_job
 from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
-from millpond.model.quantity import format_tree, parse_bytes, parse_gpus
+from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.wire.data import Commit
-from millpond.wire.work import Job, JobCreate
+from millpond.wire.work import MAX_RETRIES, Job, JobCreate
 
 app = typer.Typer()
 
@@ -55,6 +56,27 @@ def submit(
     cpu: Annotated[int, typer.Option(help="CPUs to reserve; 0 is best effort.", min=0)] = 0,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB; 0 is best effort.")] = "0",
     gpu: Annotated[str, typer.Option("--gpu", "-g", metavar="N", help="GPUs, like 1 or 0.5.")] = "0",
+    compute: Annotated[str | None, typer.Option(metavar="NAME", help="The one compute it may run on.")] = None,
+    priority: Annotated[int, typer.Option(help="Higher ones are tried first.", min=-100, max=100)] = 0,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End it when it has run so long, like 90m.")
+    ] = None,
+    retries: Annotated[
+        int, typer.Option(help="Try it again so often when it fails; what is lost with a machine is free.", min=0)
+    ] = 0,
+    retry_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW", help="exit, signal, oom, timeout, any, or an exit status; exit and signal without it."
+        ),
+    ] = None,
+    backoff: Annotated[
+        str, typer.Option(metavar="TIME", help="Before the first retry; then twice as long each time.")
+    ] = "5s",
+    after: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOB[:any]", help="Begin when this job has succeeded (:any: has ended). Repeatable."),
+    ] = None,
     experiment: Annotated[str | None, typer.Option(help="The experiment its run belongs to.")] = None,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not send the working directory.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log and wait for its end.")] = False,
@@ -79,12 +101,34 @@ def submit(
         memory_bytes=parse_bytes(memory),
         gpu_hundredths=parse_gpus(gpu),
         experiment=experiment,
+        compute=compute,
+        priority=priority,
+        timeout_seconds=0 if timeout is None else _whole_seconds(timeout, "--timeout"),
+        retries=_retries(retries, retry_on),
+        retry_on=[word for text in retry_on or [] for word in text.split(",")],
+        backoff_seconds=ceil(parse_seconds(backoff)),
+        after=after or [],
     )
     if not no_code:
         request = request.model_copy(update={"code_commit": _send_code(mill, yes=yes).id})
     job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) is submitted. See: mill logs -f {job.id}   mill why {job.id}")
     _attend(mill, job, follow=follow, wait=wait)
+
+
+def _whole_seconds(text: str, option: str) -> int:
+    seconds = ceil(parse_seconds(text))
+    if seconds < 1:
+        raise BadRequest(f"{option} {text} is no time to run.", hint="Leave it out for no limit.")
+    return seconds
+
+
+def _retries(retries: int, retry_on: list[str] | None) -> int:
+    if retries > MAX_RETRIES:
+        raise BadRequest(f"A job has at most {MAX_RETRIES} retries.", hint="What fails so often fails always.")
+    if retry_on and not retries:
+        raise BadRequest("--retry-on says when, but not how often.", hint="Add --retries N.")
+    return retries
 
 
 def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:

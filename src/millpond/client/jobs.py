@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import Job, JobCreate, UsageSeries, Why
+from millpond.wire.work import Attempt, AttemptList, Job, JobCreate, UsageSeries, Why
 
 # Between looks at a job.
 POLL_SECONDS = 0.5
@@ -19,11 +19,16 @@ def list_jobs(
     state: str | None = None,
     deleted: bool = False,
     mine: bool = False,
+    user: str | None = None,
+    compute: str | None = None,
+    kind: str | None = None,
+    text: str | None = None,
     at_most: int | None = None,
 ) -> Iterator[Job]:
     return api.items(
-        "/jobs", Job, project=project, state=state, deleted=deleted or None, mine=mine or None, at_most=at_most
-    )
+        "/jobs", Job, project=project, state=state, deleted=deleted or None, mine=mine or None, user=user,
+        compute=compute, kind=kind, text=text, at_most=at_most,
+    )  # fmt: skip
 
 
 def submit_job(api: Api, project: str, request: JobCreate) -> Job:
@@ -44,6 +49,11 @@ def delete_job(api: Api, project: str, job: str) -> Job:
 
 def undelete_job(api: Api, project: str, job: str) -> Job:
     return api.send("POST", f"{job_path(project, job)}/undelete", Job)
+
+
+def list_attempts(api: Api, project: str, job: str) -> list[Attempt]:
+    """Every attempt to run it, the first one first."""
+    return api.get(f"{job_path(project, job)}/attempts", AttemptList).items
 
 
 def why_job(api: Api, project: str, job: str) -> Why:

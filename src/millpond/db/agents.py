@@ -24,6 +24,7 @@ def insert(tx: Connection, value: Agent) -> None:
             created_at=value.created_at,
             seen_at=value.seen_at,
             instance=value.instance,
+            trusts_all=value.trusts_all,
         )
     )
 
@@ -59,6 +60,12 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Agent]:
 
 def all_agents(tx: Connection) -> Sequence[Agent]:
     return [_agent(row) for row in tx.execute(_agents().order_by(agent.c.name))]
+
+
+def names(tx: Connection, agent_ids: Collection[str]) -> Mapping[str, str]:
+    """What computes are or were called, detached ones too, by the ids of their agents."""
+    rows = tx.execute(select(agent.c.id, agent.c.name).where(agent.c.id.in_(sorted(agent_ids))))
+    return {row.id: row.name for row in rows}
 
 
 def change(tx: Connection, agent_id: str, **values: Any) -> None:
@@ -140,6 +147,7 @@ def _agent(row: Row[Any]) -> Agent:
         cordoned_by=row.cordoned_by,
         revoked_at=row.revoked_at,
         capabilities=row.capabilities,
+        trusts_all=row.trusts_all,
     )
 
 

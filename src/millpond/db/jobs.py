@@ -17,12 +17,18 @@ _LIVING = job.c.ended_at.is_(None)
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs a list holds. `projects` are ids, None meaning all; a deleted job is in the bin, not in the list."""
+    """Which jobs a list holds. `projects` are ids, None meaning all; a deleted job is in the bin, not in the list.
+
+    `text` is found in names, however written, and at the beginning of ids.
+    """
 
     projects: Collection[str] | None = None
     states: Collection[JobState] | None = None
     created_by: str | None = None
     deleted: bool = False
+    compute: str | None = None
+    kind: JobKind | None = None
+    text: str | None = None
 
 
 def insert(tx: Connection, value: Job) -> None:
@@ -124,6 +130,8 @@ def placed(tx: Connection) -> Sequence[Job]:
 
 
 def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
+    if not job_ids:
+        return {}
     rows = tx.execute(_jobs().where(job.c.id.in_(sorted(job_ids))))
     return {row.id: _job(row) for row in rows}
 
@@ -174,6 +182,13 @@ def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:
         query = query.where(job.c.state.in_([state.value for state in chosen.states]))
     if chosen.created_by is not None:
         query = query.where(job.c.created_by == chosen.created_by)
+    if chosen.compute is not None:
+        query = query.where(job.c.compute == chosen.compute)
+    if chosen.kind is not None:
+        query = query.where(job.c.kind == chosen.kind.value)
+    if chosen.text:
+        named = job.c.name.contains(chosen.text.lower(), autoescape=True)
+        query = query.where(named | job.c.id.startswith(chosen.text.lower(), autoescape=True))
     return query
 
 
@@ -187,7 +202,7 @@ def _values(value: Job) -> dict[str, Any]:
 
 def _job(row: Row[Any]) -> Job:
     values = dict(row._mapping)
-    resources = Resources(*(values.pop(name) for name in ("cpu", "memory_bytes", "gpu_hundredths")))
+    resources = Resources(*(values.pop(name) for name in ("cpu", "memory_bytes", "gpu_hundredths", "gpu_enforced")))
     return Job(
         **values
         | {

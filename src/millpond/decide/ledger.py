@@ -10,8 +10,13 @@ from millpond.model.job import Job
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Seconds. A part that is under way counts until now; None for one that has not begun."""
+    """Seconds. A part that is under way counts until now; None for one that has not begun.
 
+    `earlier` is what attempts before the newest one took; the other parts are that one's. Waiting until an
+    environment is built is part of `environment`, not of `queue`.
+    """
+
+    earlier: float | None
     queue: float | None
     fill: float | None
     environment: float | None
@@ -26,10 +31,15 @@ def ledger(job: Job, now: datetime) -> Ledger:
     def seconds(begin: datetime | None, until: datetime | None) -> float | None:
         return max(0.0, ((until or end) - begin).total_seconds()) if begin else None
 
+    since = job.requeued_at or job.queued_at
+    built = job.environment_at
+    waited = seconds(since, built) if built else None
+    prepared = seconds(job.filled_at, job.started_at)
     return Ledger(
-        queue=seconds(job.queued_at, job.placed_at),
+        earlier=seconds(job.queued_at, job.requeued_at) if job.requeued_at else None,
+        queue=seconds(built or since, job.placed_at),
         fill=seconds(job.placed_at, job.filled_at),
-        environment=seconds(job.filled_at, job.started_at),
+        environment=None if waited is None and prepared is None else (waited or 0.0) + (prepared or 0.0),
         run=seconds(job.started_at, job.exited_at),
         save=seconds(job.exited_at, job.ended_at),
         total=max(0.0, (end - job.queued_at).total_seconds()),

@@ -20,7 +20,6 @@ KINDS = (Ending.EXIT, Ending.SIGNAL, Ending.OOM, Ending.TIMEOUT)
 # Too little memory is too little next time, and a time limit is there to be kept: both only when asked for.
 DEFAULT = (Ending.EXIT.value, Ending.SIGNAL.value)
 ANY = "any"
-MAX_RETRIES = 100
 MAX_WAIT_SECONDS = 300
 MAX_EXIT_STATUS = 255
 # Machines that die one after the other, perhaps because of the job: the first time it is placed again at once.

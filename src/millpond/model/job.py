@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+
+# What a compute does about parts of a GPU: refuse them, count them, or keep jobs to theirs.
+GpuFractions: TypeAlias = Literal["none", "accounted", "enforced"]
 
 
 class JobState(Enum):
@@ -29,6 +33,8 @@ class JobKind(Enum):
     INTERACTIVE = "interactive"
     STEP = "step"
     SERVICE = "service"
+    # Builds the packages that other jobs asked for; made by the server.
+    ENVIRONMENT = "environment"
 
 
 class Ending(Enum):
@@ -77,6 +83,8 @@ class Resources:
     cpu: int = 0
     memory_bytes: int = 0
     gpu_hundredths: int = 0
+    # A part of a GPU must be kept to, and not only counted.
+    gpu_enforced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +143,14 @@ class Job:
     ending: Ending | None = None
     # From 0 to 1, as the job itself says.
     progress: float | None = None
-    # The job that builds its environment, the commit that came of it, and since when that is known.
+    # The commit that says what its environment holds; the job that builds that where it runs, the commit that came of
+    # it, and until when it was waited for.
+    environment_source: str | None = None
     environment_job: str | None = None
     environment_commit: str | None = None
     environment_at: datetime | None = None
+    # How its part of a GPU is kept to where it was placed; None for whole ones.
+    gpu_share: GpuFractions | None = None
 
 
 class PlacementState(Enum):
@@ -196,6 +208,8 @@ class Agent:
     revoked_at: datetime | None = None
     # What its driver says it can do; None until it has said so.
     capabilities: Mapping[str, Any] | None = None
+    # Where its jobs share one account, every project is let in.
+    trusts_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

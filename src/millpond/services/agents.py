@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from logging import getLogger
 from typing import Any
@@ -58,6 +59,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
         fills=fills,
         placements=wanted,
         trials=trials,
+        tunnels=deps.tunnels.waiting_for(agent.id),
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )
@@ -156,8 +158,27 @@ def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen
     if job is None or job.state.is_finished or job.placement_id != placement.id:
         return None
     placements.set_state(tx, placement.id, PlacementState(seen.state))
-    after = job_life.observe(job, _checked(tx, job, _report(seen)), now)
+    report = _checked(tx, job, _report(seen))
+    after = job_life.observe(job, report, now)
+    _note_attempt(tx, placement, job, after, report, now)
     return after if job_changes.save(tx, job, after, now) else None
+
+
+def _note_attempt(
+    tx: Connection, placement: Placement, before: Job, after: Job, report: Report, now: datetime
+) -> None:  # fmt: skip
+    """What is told of this attempt stays when the job is tried again."""
+    started_at = after.started_at or (report.started_at and min(max(report.started_at, placement.created_at), now))
+    if started_at is not None and placement.started_at is None:
+        placements.note_start(tx, placement.id, started_at)
+    if report.state is not PlacementState.FINISHED:
+        return
+    ending, said = job_life.ending_of(before, report)
+    exited_at = min(max(report.exited_at or now, started_at or now), now)
+    placements.note_end(
+        tx, placement.id, ending=ending, problem=said if ending else None, now=exited_at,
+        exit_code=report.exit_code, signal=report.signal,
+    )  # fmt: skip
 
 
 def _report(seen: PlacementSeen) -> Report:
@@ -167,8 +188,10 @@ def _report(seen: PlacementSeen) -> Report:
         exited_at=seen.exited_at,
         exit_code=seen.exit_code,
         signal=seen.signal,
+        reason=seen.reason,
         problem=seen.problem,
         output_commit=seen.output_commit,
+        waiting=seen.waiting[:500] if seen.waiting else None,
     )
 
 
@@ -177,10 +200,7 @@ def _checked(tx: Connection, job: Job, report: Report) -> Report:
     commit = report.output_commit
     if commit is None or placements.commit_is_in(tx, commit, project_id=job.project_id, dataset_name=OUTPUT_DATASET):
         return report
-    return Report(
-        state=report.state, started_at=report.started_at, exited_at=report.exited_at, exit_code=report.exit_code,
-        signal=report.signal, problem="The outputs the agent reported are not in the lake.",
-    )  # fmt: skip
+    return replace(report, output_commit=None, problem="The outputs the agent reported are not in the lake.")
 
 
 def _revision(answer: Desired) -> str:

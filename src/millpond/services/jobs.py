@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, runs
+from millpond.db import agents, jobs, placements, runs
 from millpond.db.jobs import JobFilter
 from millpond.decide import job_life
 from millpond.decide.job_names import JobWritten
 from millpond.decide.ledger import Ledger, ledger
 from millpond.errors import BadRequest, NotFound
-from millpond.model.job import Job, JobState
+from millpond.model.job import Job, JobState, Placement
 from millpond.model.people import Actor, Project, Role
 from millpond.services import access, audit, job_changes
 from millpond.services.deps import Deps
@@ -26,11 +26,18 @@ MIN_PREFIX = 4
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job, how people write it, and where its time went."""
+    """A job, how people write it, where its time went, and the jobs it comes after, by id."""
 
     job: Job
     written: str
     ledger: Ledger
+    others: Mapping[str, Job]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    placement: Placement
+    compute: str
 
 
 def find(tx: Connection, project: Project, text: str) -> Job:
@@ -61,14 +68,21 @@ def view(deps: Deps, job: Job) -> JobView:
         return views(tx, [job], deps.clock.now())[0]
 
 
+def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
+    """Every attempt to run it, the first one first."""
+    with deps.db.read() as tx:
+        found = placements.of_job(tx, find(tx, project, text).id)
+        names = agents.names(tx, {placement.agent_id for placement in found})
+    return [AttemptView(placement, names.get(placement.agent_id, "")) for placement in found]
+
+
 def list_jobs(
-    deps: Deps, actor: Actor, *, project: str | None, states: Collection[JobState] | None, deleted: bool, mine: bool,
-    limit: int, cursor: str | None,
+    deps: Deps, actor: Actor, chosen: JobFilter, *, project: str | None, limit: int, cursor: str | None
 ) -> Listing[JobView]:  # fmt: skip
     """Newest first, of one project or of all the actor may see."""
     with deps.db.read() as tx:
         among = [access.find_project(tx, actor, project, Role.VIEWER).id] if project else access.visible_projects(actor)
-        chosen = JobFilter(among, states, actor.name if mine else None, deleted)
+        chosen = replace(chosen, projects=among)
         found = jobs.page(tx, chosen, limit=limit + 1, before=moment_of(cursor))
         shown = views(tx, found, deps.clock.now())
     return page_of(shown, limit, key=lambda item: written_moment(item.job.queued_at, item.job.id))
@@ -103,11 +117,13 @@ def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
 
 def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
     newest = jobs.newest_numbers(tx, found)
+    others = jobs.by_ids(tx, {one.job_id for job in found for one in job.after})
     return [
         JobView(
             job=job,
             written=job.name if newest[job.project_id, job.name] == job.number else f"{job.name}#{job.number}",
             ledger=ledger(job, now),
+            others=others,
         )
         for job in found
     ]

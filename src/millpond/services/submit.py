@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import jobs, placements, runs
+from millpond.db import agents, jobs, placements, runs
 from millpond.decide.job_names import made_name
-from millpond.decide.placement import why_never
+from millpond.decide.capability import refusal
+from millpond.decide.computes import QueuedJob
+from millpond.decide.readiness import ANY_END, SUCCESS
+from millpond.decide.retry import checked_kinds
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
-from millpond.model.job import Job, JobInput, JobKind, JobState, Resources, Run, RunState
+from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources, Run, RunState
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, DatasetRef, check_name, environment_name
 from millpond.model.people import Actor, Project
-from millpond.services import audit, datasets, job_changes, job_data, refs, snapshot
+from millpond.services import access, audit, datasets, job_changes, job_data, refs, snapshot
 from millpond.services.deps import Deps
+from millpond.services.jobs import find
 from millpond.wire.work import JobCreate
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,14 +35,21 @@ _TRIES = 5
 
 def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
     """The queued job. Its data is on its way when this returns, and the scheduler has been woken."""
+    return enqueue(deps, actor, project, request, JobKind.TRAINING)
+
+
+def enqueue(deps: Deps, actor: Actor, project: Project, request: JobCreate, kind: JobKind) -> Job:
+    """As `submit`, for jobs of any kind."""
     _check(request)
     now = deps.clock.now()
-    resources = Resources(request.cpu, request.memory_bytes, request.gpu_hundredths)
     with deps.db.read() as tx:
         inputs = _inputs(tx, actor, project, request.inputs)
         _check_code(tx, project, request.code_commit)
-        _check_fits(tx, resources, image=request.image, now=now)
-    job = _insert(deps, actor, project, request, resources, inputs, now)
+        _check_code(tx, project, request.environment)
+        after = _after(tx, project, request.after)
+        _check_fits(tx, request, now)
+    template = _template(actor, project, request, kind, now)
+    job = _insert(deps, actor, project, request, replace(template, inputs=inputs, after=after))
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
@@ -48,8 +60,9 @@ def _check(request: JobCreate) -> None:
         check_name(request.name, "job")
     if not request.command[0]:
         raise Invalid("The command is empty.", fields=["command"])
-    if any("\0" in text for text in [*request.command, *request.env, *request.env.values()]):
-        raise Invalid("A command and its environment cannot hold a zero byte.", fields=["command", "env"])
+    texts = [*request.command, *request.env, *request.env.values(), *request.tags, *request.tags.values()]
+    if any("\0" in text for text in texts):
+        raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
     for name in request.env:
         if not _VARIABLE.fullmatch(name):
             raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
@@ -103,33 +116,45 @@ def _check_code(tx: Connection, project: Project, code_commit: str | None) -> No
         )
 
 
-def _check_fits(tx: Connection, resources: Resources, *, image: str | None, now: datetime) -> None:
+def _after(tx: Connection, project: Project, written: Sequence[str]) -> tuple[Dependency, ...]:
+    """The jobs it comes after. They exist already and never change theirs, so jobs cannot wait for each other."""
+    found: dict[str, Dependency] = {}
+    for text in written:
+        name, colon, when = text.rpartition(":")
+        if colon and when not in (SUCCESS, ANY_END):
+            raise Invalid(
+                f"{when!r} is not what a job can come after.", hint="Write JOB, JOB:success or JOB:any.",
+                fields=["after"],
+            )  # fmt: skip
+        other = find(tx, project, name if colon else text)
+        found[other.id] = Dependency(other.id, when if colon else SUCCESS)
+    return tuple(found.values())
+
+
+def _check_compute(tx: Connection, name: str | None) -> None:
+    if name is not None and agents.find(tx, name) is None:
+        raise access.not_found("compute", name, [agent.name for agent in agents.all_agents(tx)])
+
+
+def _check_fits(tx: Connection, request: JobCreate, now: datetime) -> None:
     """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
-    nodes = snapshot.node_views(tx, now)
-    reason = why_never(resources, image=image is not None, nodes=nodes)
-    if reason is None:
-        return
-    hint = "Ask for less, or attach a larger compute."
-    if image is not None and not any(node.containers for node in nodes):
-        hint = "Leave the image out, or attach a compute with a container driver."
-    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
-        hint = "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs."
-    raise DoesNotFit(reason, hint=hint)
+    _check_compute(tx, request.compute)
+    job = QueuedJob("", _resources(request), compute=request.compute, image=request.image is not None)
+    refused = refusal(job, snapshot.node_views(tx, now))
+    if refused is not None:
+        raise DoesNotFit(refused.reason, hint=refused.hint)
 
 
-def _insert(
-    deps: Deps, actor: Actor, project: Project, request: JobCreate, resources: Resources,
-    inputs: tuple[JobInput, ...], now: datetime,
-) -> Job:  # fmt: skip
+def _insert(deps: Deps, actor: Actor, project: Project, request: JobCreate, template: Job) -> Job:
     """Somebody may take the name, or number, at the same moment: then it is looked at again."""
     for _ in range(_TRIES):
         try:
             with deps.db.write() as tx:
-                job = _new_job(tx, actor, project, request, resources, inputs, now)
-                runs.insert(tx, _new_run(job, request.experiment))
+                job = _named(tx, project, request.name, template)
+                runs.insert(tx, _new_run(job, request))
                 jobs.insert(tx, job)
                 audit.record(
-                    tx, now=now, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
+                    tx, now=job.queued_at, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
                     project_id=project.id, details={"job": job.id},
                 )  # fmt: skip
         except IntegrityError:
@@ -138,32 +163,39 @@ def _insert(
     raise NameTaken(f"Others submit jobs of the name {request.name!r} just now.", hint="Try again in a moment.")
 
 
-def _new_job(
-    tx: Connection, actor: Actor, project: Project, request: JobCreate, resources: Resources,
-    inputs: tuple[JobInput, ...], now: datetime,
-) -> Job:  # fmt: skip
+def _named(tx: Connection, project: Project, wanted: str | None, template: Job) -> Job:
+    """A new job like the template, under a name that no other has now."""
     job_id = new_job_id()
-    name = request.name or _unused_name(tx, project, job_id)
+    name = wanted or _unused_name(tx, project, job_id)
     holder = jobs.holder(tx, project.id, name)
     if holder is not None:
         raise _taken(holder)
-    env: Mapping[str, str] = request.env
+    number = jobs.newest_number(tx, project.id, name) + 1
+    return replace(template, id=job_id, name=name, number=number, run_id=new_job_id())
+
+
+def _resources(request: JobCreate) -> Resources:
+    return Resources(request.cpu, request.memory_bytes, request.gpu_hundredths, request.gpu_enforced)
+
+
+def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind, now: datetime) -> Job:
+    """The job before it has a name, its inputs and those it comes after."""
     return Job(
-        id=job_id,
+        id="",
         project_id=project.id,
         project=project.name,
-        name=name,
-        number=jobs.newest_number(tx, project.id, name) + 1,
-        kind=JobKind.TRAINING,
+        name="",
+        number=0,
+        kind=kind,
         command=tuple(request.command),
-        env=env,
-        resources=resources,
+        env=request.env,
+        resources=_resources(request),
         image=request.image,
         code_commit=request.code_commit,
-        inputs=inputs,
+        inputs=(),
         state=JobState.QUEUED,
         reasons=(f"Submitted by {actor.name}.",),
-        run_id=new_job_id(),
+        run_id="",
         created_by=actor.name,
         stop_requested_at=None,
         queued_at=now,
@@ -180,6 +212,13 @@ def _new_job(
         placement_id=None,
         compute=None,
         node=None,
+        wanted_compute=request.compute,
+        priority=request.priority,
+        timeout_seconds=request.timeout_seconds,
+        retries=request.retries,
+        retry_on=checked_kinds(request.retry_on) if request.retries else (),
+        backoff_seconds=request.backoff_seconds,
+        environment_source=request.environment,
     )
 
 
@@ -199,17 +238,17 @@ def _taken(holder: Job) -> NameTaken:
     )
 
 
-def _new_run(job: Job, experiment: str | None) -> Run:
+def _new_run(job: Job, request: JobCreate) -> Run:
     return Run(
         id=job.run_id,
         project_id=job.project_id,
         project=job.project,
-        experiment=experiment or DEFAULT_EXPERIMENT,
+        experiment=request.experiment or DEFAULT_EXPERIMENT,
         name=job.name,
         job_id=job.id,
         state=RunState.RUNNING,
         params={},
-        tags={},
+        tags=request.tags,
         created_by=job.created_by,
         started_at=job.queued_at,
         ended_at=None,

@@ -6,8 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from millpond.model.job import JobKind, JobState, RunState
+from millpond.model.job import Ending, JobKind, JobState, RunState
 from millpond.wire.base import Request, Response, Time
+
+MAX_RETRIES = 100
 
 
 class JobInput(Response):
@@ -18,14 +20,28 @@ class JobInput(Response):
 
 
 class Ledger(Response):
-    """Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code."""
+    """Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code.
 
+    The parts are those of the newest attempt; `earlier` is what those before it took.
+    """
+
+    earlier: float | None = None
     queue: float | None
     fill: float | None
     environment: float | None
     run: float | None
     save: float | None
     total: float
+
+
+class After(Response):
+    """A job that this one begins after; `when`: any end of it will do, or only success."""
+
+    job: str  # id
+    name: str
+    when: Literal["success", "any"]
+    # None once it is deleted for good.
+    state: JobState | None
 
 
 class Job(Response):
@@ -42,6 +58,9 @@ class Job(Response):
     cpu: int
     memory_bytes: int
     gpu_hundredths: int
+    # A part of a GPU must be kept to; and how it is where it was placed: counted, or enforced.
+    gpu_enforced: bool = False
+    gpu_share: Literal["none", "accounted", "enforced"] | None = None
     image: str | None
     code_commit: str | None
     inputs: list[JobInput]
@@ -57,12 +76,62 @@ class Job(Response):
     deleted_at: Time | None
     exit_code: int | None
     signal: int | None
+    # How the newest attempt ended, when it did not succeed.
+    ending: Ending | None
     problem: str | None
     ledger: Ledger
+    # The one compute it may run on.
+    wanted_compute: str | None
+    priority: int
+    timeout_seconds: int  # of one attempt; 0 for no limit
+    retries: int
+    retry_on: list[str]
+    backoff_seconds: int
+    # The number of the newest attempt; how many of them counted as retries, and how many were lost without its doing.
+    attempt: int
+    retried: int
+    losses: int
+    # When it is tried again.
+    not_before: Time | None
+    after: list[After]
+    # From 0 to 1, as the job itself says.
+    progress: float | None
+    # What its environment holds, the job that builds it, and what that became.
+    environment_source: str | None
+    environment_job: str | None
+    environment_commit: str | None
+
+
+class Attempt(Response):
+    """One placement of a job: where it ran, when, and how it ended. `id` chooses its log."""
+
+    id: str
+    number: int
+    compute: str
+    node: str
+    state: Literal["placed", "preparing", "running", "saving", "finished"]
+    created_at: Time
+    started_at: Time | None
+    exited_at: Time | None
+    # Over: nothing of it is left, or it has certainly run out.
+    ended_at: Time | None
+    exit_code: int | None
+    signal: int | None
+    ending: Ending | None
+    problem: str | None
+
+
+class AttemptList(Response):
+    items: list[Attempt]
 
 
 class JobCreate(Request):
-    """`inputs` in written form, dataset[@ref]. Without a name, one is made."""
+    """`inputs` in written form, dataset[@ref]; `after` as JOB, JOB:success or JOB:any. Without a name, one is made.
+
+    `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
+    `environment`: a commit of the project's code that holds requirements.txt and what builds it.
+    `tags` are those of its run.
+    """
 
     name: str | None = None
     command: list[str] = Field(min_length=1, max_length=1000)
@@ -71,9 +140,20 @@ class JobCreate(Request):
     cpu: int = Field(default=0, ge=0, le=1_000_000)
     memory_bytes: int = Field(default=0, ge=0, le=1 << 60)
     gpu_hundredths: int = Field(default=0, ge=0, le=10_000_000)
+    # Only where a part of a GPU is kept to, and not merely counted.
+    gpu_enforced: bool = False
     image: str | None = Field(default=None, min_length=1, max_length=300)
     code_commit: str | None = None
     experiment: str | None = None
+    compute: str | None = None
+    priority: int = Field(default=0, ge=-100, le=100)
+    timeout_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
+    retries: int = Field(default=0, ge=0, le=MAX_RETRIES)
+    retry_on: list[str] = Field(default=[], max_length=20)
+    backoff_seconds: int = Field(default=5, ge=0, le=86_400)
+    after: list[str] = Field(default=[], max_length=100)
+    environment: str | None = None
+    tags: dict[str, str] = {}
 
 
 class Why(Response):

@@ -1282,6 +1282,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/jobs/{job}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Attempts
+         * @description Every attempt to run it, the first one first; each has a log of its own.
+         */
+        get: operations["list_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs/{job}/log": {
         parameters: {
             query?: never;
@@ -1291,9 +1311,69 @@ export interface paths {
         };
         /**
          * Read Log
-         * @description Bytes; `X-Mill-Offset` is that of the next byte, `X-Mill-Complete: 1` says that nothing more will come.
+         * @description Bytes. `X-Mill-Offset` is that of the next byte, `X-Mill-Begin` of the first, `X-Mill-Size` of the end now.
+         *
+         *     `X-Mill-Complete: 1` says that nothing more will come; `X-Mill-Left-Out: A-B` that the answer is a line saying that
+         *     bytes A to B are not held.
          */
         get: operations["read_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/{job}/log/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Logs */
+        get: operations["list_logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/{job}/log/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Log
+         * @description All that the log holds now, as a file.
+         */
+        get: operations["download_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/{job}/log/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Log
+         * @description Lines of JSON as they are found: a `LogHit` for each line that matches, and at the end one `LogSearchEnd`.
+         */
+        get: operations["search_log"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1346,7 +1426,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Usage */
+        /**
+         * Get Usage
+         * @description What the job used over time, in at most a few hundred points.
+         */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -2017,6 +2100,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * After
+         * @description A job that this one begins after; `when`: any end of it will do, or only success.
+         */
+        After: {
+            /** Job */
+            job: string;
+            /** Name */
+            name: string;
+            state: components["schemas"]["JobState"] | null;
+            /**
+             * When
+             * @enum {string}
+             */
+            when: "success" | "any";
+        };
         /** Artifact */
         Artifact: {
             /** Created At */
@@ -2025,6 +2124,45 @@ export interface components {
             path: string;
             /** Size */
             size: number;
+        };
+        /**
+         * Attempt
+         * @description One placement of a job: where it ran, when, and how it ended. `id` chooses its log.
+         */
+        Attempt: {
+            /** Compute */
+            compute: string;
+            /** Created At */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            ending: components["schemas"]["Ending"] | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Exited At */
+            exited_at: string | null;
+            /** Id */
+            id: string;
+            /** Node */
+            node: string;
+            /** Number */
+            number: number;
+            /** Problem */
+            problem: string | null;
+            /** Signal */
+            signal: number | null;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "placed" | "preparing" | "running" | "saving" | "finished";
+        };
+        /** AttemptList */
+        AttemptList: {
+            /** Items */
+            items: components["schemas"]["Attempt"][];
         };
         /** AuditRecord */
         AuditRecord: {
@@ -2451,7 +2589,7 @@ export interface components {
         };
         /**
          * Capabilities
-         * @description What an agent's driver can honour; asked of it, never guessed from its name.
+         * @description What an agent's driver can honour; asked of it, never guessed from its name (`agent/drivers`).
          */
         "Capabilities-Input": {
             /**
@@ -2459,11 +2597,34 @@ export interface components {
              * @default false
              */
             containers: boolean;
+            /** Default Image */
+            default_image?: string | null;
+            /**
+             * Exec
+             * @default false
+             */
+            exec: boolean;
+            /**
+             * Gangs
+             * @default false
+             */
+            gangs: boolean;
+            /**
+             * Gpu Fractions
+             * @default accounted
+             * @enum {string}
+             */
+            gpu_fractions: "none" | "accounted" | "enforced";
             /**
              * Limits Enforced
              * @default false
              */
             limits_enforced: boolean;
+            /**
+             * Ports
+             * @default false
+             */
+            ports: boolean;
             /**
              * Shared Trust
              * @default true
@@ -2477,8 +2638,31 @@ export interface components {
         "Capabilities-Output": {
             /** Containers */
             containers: boolean;
+            /** Default Image */
+            default_image?: string | null;
+            /**
+             * Exec
+             * @default false
+             */
+            exec: boolean;
+            /**
+             * Gangs
+             * @default false
+             */
+            gangs: boolean;
+            /**
+             * Gpu Fractions
+             * @default accounted
+             * @enum {string}
+             */
+            gpu_fractions: "none" | "accounted" | "enforced";
             /** Limits Enforced */
             limits_enforced: boolean;
+            /**
+             * Ports
+             * @default false
+             */
+            ports: boolean;
             /** Shared Trust */
             shared_trust: boolean;
         };
@@ -2628,6 +2812,11 @@ export interface components {
             commit_id: string;
             /** Dataset Id */
             dataset_id: string;
+            /**
+             * Project Id
+             * @default
+             */
+            project_id: string;
         };
         /**
          * Compute
@@ -2902,6 +3091,11 @@ export interface components {
              * @default []
              */
             trials: string[];
+            /**
+             * Tunnels
+             * @default []
+             */
+            tunnels: components["schemas"]["DesiredTunnel"][];
             /** Volumes */
             volumes: components["schemas"]["DesiredVolume"][];
             /**
@@ -2914,7 +3108,9 @@ export interface components {
          * DesiredFill
          * @description Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
          *
-         *     Be `verified`: read every byte, and put right what is wrong.
+         *     Be `verified`: read every byte, and put right what is wrong. Be `found`: it was published before the server knew of
+         *     it; hold it against its tree by sizes, permissions and times, and put right what is wrong. `ready` then, or
+         *     `evicted` if it is not there.
          */
         DesiredFill: {
             /** Attempt */
@@ -2950,10 +3146,15 @@ export interface components {
              * Want
              * @enum {string}
              */
-            want: "present" | "absent" | "verified";
+            want: "present" | "absent" | "verified" | "found";
         };
         /** DesiredInput */
         DesiredInput: {
+            /**
+             * Account
+             * @default 0
+             */
+            account: number;
             /** Commit Id */
             commit_id: string;
             /** Dataset */
@@ -2987,6 +3188,11 @@ export interface components {
          * @description A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it.
          */
         DesiredPlacement: {
+            /**
+             * Account
+             * @default 0
+             */
+            account: number;
             code: components["schemas"]["DesiredInput"] | null;
             /** Command */
             command: string[];
@@ -2996,6 +3202,7 @@ export interface components {
             env: {
                 [key: string]: string;
             };
+            environment?: components["schemas"]["DesiredInput"] | null;
             /** Gpu Hundredths */
             gpu_hundredths: number;
             /**
@@ -3007,12 +3214,19 @@ export interface components {
             grace_seconds: number;
             /** Id */
             id: string;
+            /** Image */
+            image?: string | null;
             /** Inputs */
             inputs: components["schemas"]["DesiredInput"][];
             /** Job Id */
             job_id: string;
             /** Job Name */
             job_name: string;
+            /**
+             * Log Bytes
+             * @default 0
+             */
+            log_bytes: number;
             /** Memory Bytes */
             memory_bytes: number;
             /** Node */
@@ -3021,6 +3235,11 @@ export interface components {
             project: string;
             /** Run Id */
             run_id: string;
+            /**
+             * Timeout Seconds
+             * @default 0
+             */
+            timeout_seconds: number;
             /** Token */
             token: string;
             /** Valid Seconds */
@@ -3050,10 +3269,57 @@ export interface components {
             project_id: string;
         };
         /**
+         * DesiredTunnel
+         * @description Somebody waits for a stream to a job (docs/design/011-tunnels.md): open its WebSocket, once.
+         */
+        DesiredTunnel: {
+            /**
+             * Columns
+             * @default 80
+             */
+            columns: number;
+            /**
+             * Command
+             * @default []
+             */
+            command: string[];
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "exec" | "port";
+            /** Placement Id */
+            placement_id: string;
+            /**
+             * Port
+             * @default 0
+             */
+            port: number;
+            /**
+             * Rows
+             * @default 24
+             */
+            rows: number;
+            /**
+             * Tty
+             * @default false
+             */
+            tty: boolean;
+        };
+        /**
          * DesiredVolume
          * @description `new`: no agent has seen it well yet, so an empty directory may become it; otherwise its mount is missing.
          */
         DesiredVolume: {
+            /**
+             * Accounts
+             * @default {}
+             */
+            accounts: {
+                [key: string]: number;
+            };
             /** Id */
             id: string;
             /**
@@ -3071,6 +3337,8 @@ export interface components {
              * @default true
              */
             new: boolean;
+            /** Others */
+            others?: string[] | null;
             /** Path */
             path: string;
             /**
@@ -3210,6 +3478,12 @@ export interface components {
              */
             size: number;
         };
+        /**
+         * Ending
+         * @description How an attempt to run a job ended, other than by success.
+         * @enum {string}
+         */
+        Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "problem";
         /** Eviction */
         Eviction: {
             /** At */
@@ -3453,6 +3727,12 @@ export interface components {
         };
         /** Job */
         Job: {
+            /** After */
+            after: components["schemas"]["After"][];
+            /** Attempt */
+            attempt: number;
+            /** Backoff Seconds */
+            backoff_seconds: number;
             /** Code Commit */
             code_commit: string | null;
             /** Command */
@@ -3467,10 +3747,17 @@ export interface components {
             deleted_at: string | null;
             /** Ended At */
             ended_at: string | null;
+            ending: components["schemas"]["Ending"] | null;
             /** Env */
             env: {
                 [key: string]: string;
             };
+            /** Environment Commit */
+            environment_commit: string | null;
+            /** Environment Job */
+            environment_job: string | null;
+            /** Environment Source */
+            environment_source: string | null;
             /** Exit Code */
             exit_code: number | null;
             /** Gpu Hundredths */
@@ -3483,26 +3770,40 @@ export interface components {
             inputs: components["schemas"]["JobInput"][];
             kind: components["schemas"]["JobKind"];
             ledger: components["schemas"]["Ledger"];
+            /** Losses */
+            losses: number;
             /** Memory Bytes */
             memory_bytes: number;
             /** Name */
             name: string;
             /** Node */
             node: string | null;
+            /** Not Before */
+            not_before: string | null;
             /** Number */
             number: number;
             /** Output Commit */
             output_commit: string | null;
             /** Placed At */
             placed_at: string | null;
+            /** Priority */
+            priority: number;
             /** Problem */
             problem: string | null;
+            /** Progress */
+            progress: number | null;
             /** Project */
             project: string;
             /** Queued At */
             queued_at: string;
             /** Reasons */
             reasons: string[];
+            /** Retried */
+            retried: number;
+            /** Retries */
+            retries: number;
+            /** Retry On */
+            retry_on: string[];
             /** Run Id */
             run_id: string;
             /** Signal */
@@ -3510,18 +3811,38 @@ export interface components {
             /** Started At */
             started_at: string | null;
             state: components["schemas"]["JobState"];
+            /** Timeout Seconds */
+            timeout_seconds: number;
+            /** Wanted Compute */
+            wanted_compute: string | null;
             /** Written */
             written: string;
         };
         /**
          * JobCreate
-         * @description `inputs` in written form, dataset[@ref]. Without a name, one is made.
+         * @description `inputs` in written form, dataset[@ref]; `after` as JOB, JOB:success or JOB:any. Without a name, one is made.
+         *
+         *     `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
+         *     `environment`: a commit of the project's code that holds requirements.txt and what builds it.
+         *     `tags` are those of its run.
          */
         JobCreate: {
+            /**
+             * After
+             * @default []
+             */
+            after: string[];
+            /**
+             * Backoff Seconds
+             * @default 5
+             */
+            backoff_seconds: number;
             /** Code Commit */
             code_commit?: string | null;
             /** Command */
             command: string[];
+            /** Compute */
+            compute?: string | null;
             /**
              * Cpu
              * @default 0
@@ -3534,6 +3855,8 @@ export interface components {
             env: {
                 [key: string]: string;
             };
+            /** Environment */
+            environment?: string | null;
             /** Experiment */
             experiment?: string | null;
             /**
@@ -3555,6 +3878,33 @@ export interface components {
             memory_bytes: number;
             /** Name */
             name?: string | null;
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Retries
+             * @default 0
+             */
+            retries: number;
+            /**
+             * Retry On
+             * @default []
+             */
+            retry_on: string[];
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout Seconds
+             * @default 0
+             */
+            timeout_seconds: number;
         };
         /** JobInput */
         JobInput: {
@@ -3571,7 +3921,7 @@ export interface components {
          * JobKind
          * @enum {string}
          */
-        JobKind: "training" | "interactive" | "step" | "service";
+        JobKind: "training" | "interactive" | "step" | "service" | "environment";
         /**
          * JobState
          * @enum {string}
@@ -3680,8 +4030,12 @@ export interface components {
         /**
          * Ledger
          * @description Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code.
+         *
+         *     The parts are those of the newest attempt; `earlier` is what those before it took.
          */
         Ledger: {
+            /** Earlier */
+            earlier?: number | null;
             /** Environment */
             environment: number | null;
             /** Fill */
@@ -3735,11 +4089,48 @@ export interface components {
         };
         /**
          * LogAnswer
-         * @description How far the server has the log; the agent goes on from there.
+         * @description How far the server has the log; the agent goes on from there. Up to `durable` every server has it.
          */
         LogAnswer: {
+            /**
+             * Durable
+             * @default 0
+             */
+            durable: number;
             /** Offset */
             offset: number;
+        };
+        /**
+         * LogAttempt
+         * @description The log of one attempt to run the job.
+         */
+        LogAttempt: {
+            /** Attempt */
+            attempt: number;
+            /** Created At */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Left Out */
+            left_out: components["schemas"]["LogLeftOut"][];
+            /** Lines */
+            lines: number;
+            /** Node */
+            node: string;
+            /** Size */
+            size: number;
+            /** Stored Bytes */
+            stored_bytes: number;
+        };
+        /**
+         * LogAttempts
+         * @description The oldest first. A log keeps at most `limit_bytes`: as much of its beginning as of its end.
+         */
+        LogAttempts: {
+            /** Items */
+            items: components["schemas"]["LogAttempt"][];
+            /** Limit Bytes */
+            limit_bytes: number;
         };
         /** Login */
         Login: {
@@ -3747,6 +4138,16 @@ export interface components {
             name: string;
             /** Password */
             password: string;
+        };
+        /**
+         * LogLeftOut
+         * @description Bytes from `begin` to `end` (not included) are not held: the log grew beyond its limit.
+         */
+        LogLeftOut: {
+            /** Begin */
+            begin: number;
+            /** End */
+            end: number;
         };
         /** Member */
         Member: {
@@ -3922,6 +4323,11 @@ export interface components {
              * @default false
              */
             declared: boolean;
+            /**
+             * Gpu Memory Bytes
+             * @default 0
+             */
+            gpu_memory_bytes: number;
             /**
              * Gpu Model
              * @default
@@ -4204,6 +4610,8 @@ export interface components {
             output_commit?: string | null;
             /** Problem */
             problem?: string | null;
+            /** Reason */
+            reason?: ("stopped" | "expired" | "terminated" | "not_started" | "out_of_memory" | "timeout" | "lost") | null;
             /** Signal */
             signal?: number | null;
             /** Started At */
@@ -4213,6 +4621,8 @@ export interface components {
              * @enum {string}
              */
             state: "preparing" | "running" | "saving" | "finished";
+            /** Waiting */
+            waiting?: string | null;
         };
         /**
          * Preview
@@ -5012,8 +5422,14 @@ export interface components {
             gpu_percent?: number | null;
             /** Memory Bytes */
             memory_bytes: number;
+            /** Network Shared */
+            network_shared?: boolean | null;
             /** Read Bytes */
             read_bytes: number;
+            /** Received Bytes */
+            received_bytes?: number | null;
+            /** Sent Bytes */
+            sent_bytes?: number | null;
             /** Write Bytes */
             write_bytes: number;
         };
@@ -5037,8 +5453,14 @@ export interface components {
             gpu_percent?: number | null;
             /** Memory Bytes */
             memory_bytes: number;
+            /** Network Shared */
+            network_shared?: boolean | null;
             /** Read Bytes */
             read_bytes: number;
+            /** Received Bytes */
+            received_bytes?: number | null;
+            /** Sent Bytes */
+            sent_bytes?: number | null;
             /** Write Bytes */
             write_bytes: number;
         };
@@ -5346,6 +5768,11 @@ export interface components {
              * @default true
              */
             chmod: boolean;
+            /**
+             * Groups
+             * @default false
+             */
+            groups: boolean;
             /**
              * Link
              * @default true
@@ -6652,14 +7079,19 @@ export interface operations {
     list_jobs: {
         parameters: {
             query?: {
+                compute?: string | null;
                 /** @description `next` of the page before. */
                 cursor?: string | null;
                 deleted?: boolean;
+                kind?: components["schemas"]["JobKind"] | null;
                 /** @description The most items in one answer. */
                 limit?: number;
                 mine?: boolean;
                 project?: string | null;
                 state?: components["schemas"]["JobState"][] | null;
+                /** @description In the name, or the beginning of the id. */
+                text?: string | null;
+                user?: string | null;
             };
             header?: never;
             path?: never;
@@ -6943,6 +7375,10 @@ export interface operations {
     put_log: {
         parameters: {
             query: {
+                /** @description Answer when no crash can lose any of it. */
+                durable?: boolean;
+                /** @description Nobody has the bytes from here to `offset` any more. */
+                left_out_from?: number | null;
                 offset: number;
             };
             header?: never;
@@ -8315,12 +8751,160 @@ export interface operations {
             };
         };
     };
+    list_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     read_log: {
         parameters: {
             query?: {
+                /** @description Which attempt; without it, the newest. */
+                attempt?: number | null;
                 limit?: number;
                 /** @description Of the first byte; a negative one counts from the end. */
                 offset?: number;
+            };
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_logs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogAttempts"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_log: {
+        parameters: {
+            query?: {
+                /** @description Which attempt; without it, the newest. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_log: {
+        parameters: {
+            query: {
+                /** @description Which attempt; without it, the newest. */
+                attempt?: number | null;
+                /** @description Lines around each hit. */
+                context?: number;
+                ignore_case?: boolean;
+                /** @description How many hits at most. */
+                limit?: number;
+                /** @description Matches before it are passed over. */
+                offset?: number;
+                /** @description A text, or with `regex` a pattern (RE2). */
+                q: string;
+                regex?: boolean;
+                /** @description After this time the search says how far it came. */
+                seconds?: number;
             };
             header?: never;
             path: {

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query
 from millpond.api import shapes
 from millpond.api.access import DepsOf, Member, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.model.job import JobState
+from millpond.db.jobs import JobFilter
+from millpond.model.job import JobKind, JobState
 from millpond.services import jobs, submit
 from millpond.wire import work as wire
 from millpond.wire.base import Page
@@ -27,14 +28,18 @@ def list_jobs(
     state: Annotated[list[JobState] | None, Query()] = None,
     deleted: bool = False,
     mine: bool = False,
+    user: str | None = None,
+    compute: str | None = None,
+    kind: JobKind | None = None,
+    text: Annotated[str | None, Query(max_length=100, description="In the name, or the beginning of the id.")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Job]:
     """Of all projects one may see, newest first; `state` may be given several times."""
-    listing = jobs.list_jobs(
-        deps, actor, project=project, states=state, deleted=deleted, mine=mine, limit=limit, cursor=cursor
+    chosen = JobFilter(
+        states=state, created_by=actor.name if mine else user, deleted=deleted, compute=compute, kind=kind, text=text
     )
-    return page(listing, shapes.job)
+    return page(jobs.list_jobs(deps, actor, chosen, project=project, limit=limit, cursor=cursor), shapes.job)
 
 
 @router.post("/projects/{project}/jobs", status_code=201)
@@ -63,6 +68,12 @@ def delete_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
 @router.post(f"{_JOB}/undelete")
 def undelete_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
     return shapes.job(jobs.undelete(deps, scope.actor, scope.project, job))
+
+
+@router.get(f"{_JOB}/attempts")
+def list_attempts(job: str, scope: Viewer, deps: DepsOf) -> wire.AttemptList:
+    """Every attempt to run it, the first one first; each has a log of its own."""
+    return wire.AttemptList(items=[shapes.attempt(view) for view in jobs.attempts(deps, scope.project, job)])
 
 
 @router.get(f"{_JOB}/why")

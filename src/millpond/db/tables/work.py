@@ -112,10 +112,14 @@ job = Table(
     Column("ending", String(20), nullable=True),
     # From 0 to 1, as the job itself says.
     Column("progress", Double, nullable=True),
-    # The job that builds its environment, what came of it, and since when that is known.
+    # What its environment holds, the job that builds it, what came of that, and until when it was waited for.
+    Column("environment_source", String(64), nullable=True),
     Column("environment_job", String(32), nullable=True),
     Column("environment_commit", String(64), nullable=True),
     time_column("environment_at", nullable=True),
+    # Whether its part of a GPU must be kept to; and how it is, where it was placed.
+    Column("gpu_enforced", Boolean, nullable=False, server_default=text("false")),
+    Column("gpu_share", String(20), nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # A name is unique in its project among jobs that have not ended.

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from millpond.db.jobs import JobFilter
 from millpond.errors import BadRequest, NotFound
-from millpond.model.job import Job, JobState, RunState
+from millpond.model.job import Job, JobKind, JobState, RunState
 from millpond.model.people import SYSTEM, Role
 from millpond.services import audit, jobs, projects
 from millpond.services.jobs import JobView
@@ -17,10 +18,10 @@ def get(world: World, text: str) -> JobView:
 
 
 def listed(world: World, **chosen: object) -> list[str]:
-    wanted: dict[str, object] = {
-        "project": None, "states": None, "deleted": False, "mine": False, "limit": 100, "cursor": None,
-    }  # fmt: skip
-    found = jobs.list_jobs(world.deps, world.maria, **wanted | chosen)  # type: ignore[arg-type]
+    paging = {
+        name: chosen.pop(name, default) for name, default in (("project", None), ("limit", 100), ("cursor", None))
+    }
+    found = jobs.list_jobs(world.deps, world.maria, JobFilter(**chosen), **paging)  # type: ignore[arg-type]
     return [view.written for view in found.items]
 
 
@@ -121,13 +122,13 @@ def test_lists_are_newest_first_filtered_and_paged(world: World) -> None:
     stop(world, "a")
     assert listed(world) == ["c", "b", "a"]
     assert listed(world, states=[JobState.CANCELLED]) == ["a"]
-    assert listed(world, project="default", mine=True) == ["c", "b", "a"]
+    assert listed(world, project="default", created_by="maria") == ["c", "b", "a"]
+    assert listed(world, created_by="jonas") == []
+    assert listed(world, text="B") == ["b"]
+    assert listed(world, text=world.job(get(world, "a").job.id).id[:4]) == ["a"]
+    assert listed(world, text="%") == listed(world, kind=JobKind.ENVIRONMENT) == listed(world, compute="local") == []
     jonas = world.actor("jonas", Role.VIEWER)
-    mine = jobs.list_jobs(world.deps, jonas, project=None, states=None, deleted=False, mine=True, limit=10, cursor=None)
-    assert mine.items == []
-    first = jobs.list_jobs(
-        world.deps, jonas, project=None, states=None, deleted=False, mine=False, limit=2, cursor=None
-    )
+    first = jobs.list_jobs(world.deps, jonas, JobFilter(), project=None, limit=2, cursor=None)
     assert [view.written for view in first.items] == ["c", "b"]
     assert listed(world, limit=2, cursor=first.next) == ["a"]
     with pytest.raises(BadRequest, match="is not a cursor"):
@@ -137,14 +138,10 @@ def test_lists_are_newest_first_filtered_and_paged(world: World) -> None:
 def test_someone_without_a_role_sees_nothing(world: World) -> None:
     world.submit("train")
     stranger = world.actor("stranger", None)
-    found = jobs.list_jobs(
-        world.deps, stranger, project=None, states=None, deleted=False, mine=False, limit=10, cursor=None
-    )
+    found = jobs.list_jobs(world.deps, stranger, JobFilter(), project=None, limit=10, cursor=None)
     assert found.items == []
     with pytest.raises(NotFound):
-        jobs.list_jobs(
-            world.deps, stranger, project="default", states=None, deleted=False, mine=False, limit=10, cursor=None
-        )
+        jobs.list_jobs(world.deps, stranger, JobFilter(), project="default", limit=10, cursor=None)
 
 
 def test_who_did_what_is_kept(world: World) -> None:

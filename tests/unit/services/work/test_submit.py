@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from millpond.db import agents
+from millpond.db.jobs import JobFilter
 from millpond.errors import BadName, BadRequest, DoesNotFit, Invalid, MillError, NameTaken, NotFound
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState, RunState
@@ -84,9 +85,7 @@ def test_bad_requests_are_refused_and_leave_nothing(
     add_commit(world.deps.db, "xray")
     with pytest.raises(error):
         world.submit(**wanted)  # type: ignore[arg-type]
-    listing = jobs.list_jobs(
-        world.deps, world.maria, project=None, states=None, deleted=False, mine=False, limit=10, cursor=None
-    )
+    listing = jobs.list_jobs(world.deps, world.maria, JobFilter(), project=None, limit=10, cursor=None)
     assert listing.items == []
 
 

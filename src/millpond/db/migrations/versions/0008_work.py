@@ -32,9 +32,12 @@ def add_to_job() -> None:
     op.add_column("job", sa.Column("not_before", sa.DateTime(timezone=True), nullable=True))
     op.add_column("job", sa.Column("ending", sa.String(length=20), nullable=True))
     op.add_column("job", sa.Column("progress", sa.Double(), nullable=True))
+    op.add_column("job", sa.Column("environment_source", sa.String(length=64), nullable=True))
     op.add_column("job", sa.Column("environment_job", sa.String(length=32), nullable=True))
     op.add_column("job", sa.Column("environment_commit", sa.String(length=64), nullable=True))
     op.add_column("job", sa.Column("environment_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("job", sa.Column("gpu_enforced", sa.Boolean(), nullable=False, server_default=sa.text("false")))
+    op.add_column("job", sa.Column("gpu_share", sa.String(length=20), nullable=True))
 
 
 def add_to_placement() -> None:

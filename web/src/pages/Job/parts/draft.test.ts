@@ -22,6 +22,15 @@ it("sends whole bytes and hundredths of GPUs", () => {
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
     code_commit: null,
+    compute: null,
+    priority: 0,
+    timeout_seconds: 0,
+    retries: 0,
+    retry_on: [],
+    backoff_seconds: 5,
+    after: [],
+    environment: null,
+    tags: {},
   });
   expect(requestOf(emptyDraft("default"))).toMatchObject({
     name: null,
@@ -37,6 +46,30 @@ it("says the command line that does the same", () => {
   );
   expect(commandLineOf({ ...emptyDraft("vision"), command: "ls | wc -l", code: "c" }, false)).toBe(
     "mill submit --project vision -- sh -c 'ls | wc -l'",
+  );
+});
+
+it("carries limits, retries and what it comes after", () => {
+  const draft = {
+    ...emptyDraft("default"),
+    command: "true",
+    compute: "lab",
+    priority: 5,
+    timeoutMinutes: 90,
+    retries: 2,
+    retryOn: ["oom"],
+    after: ["first:any"],
+  };
+  expect(requestOf(draft)).toMatchObject({
+    compute: "lab",
+    priority: 5,
+    timeout_seconds: 5400,
+    retries: 2,
+    retry_on: ["oom"],
+    after: ["first:any"],
+  });
+  expect(commandLineOf(draft, true)).toBe(
+    "mill submit --compute lab --priority 5 --timeout 90m --retries 2 --retry-on oom --after first:any --no-code -- true",
   );
 });
 

@@ -13,12 +13,38 @@ export interface Draft {
   cpu: number | string;
   memoryGb: number | string;
   gpus: number | string;
-  /** A commit of `.code` that an earlier job ran with. */
+  /** The one compute it may run on. */
+  compute: string | null;
+  priority: number | string;
+  timeoutMinutes: number | string;
+  retries: number | string;
+  retryOn: string[];
+  /** As the command line takes them: `job`, `job:any`. */
+  after: string[];
+  /** Commits of `.code` that an earlier job ran with: its files, and what its environment is built from. */
   code: string | null;
+  environment: string | null;
 }
 
 export function emptyDraft(project: string): Draft {
-  return { project, name: "", inputs: [], command: "", env: {}, cpu: "", memoryGb: "", gpus: "", code: null };
+  return {
+    project,
+    name: "",
+    inputs: [],
+    command: "",
+    env: {},
+    cpu: "",
+    memoryGb: "",
+    gpus: "",
+    compute: null,
+    priority: "",
+    timeoutMinutes: "",
+    retries: "",
+    retryOn: [],
+    after: [],
+    code: null,
+    environment: null,
+  };
 }
 
 /** The same once more, with the very commits the job had. */
@@ -32,7 +58,14 @@ export function draftOf(job: Job): Draft {
     cpu: job.cpu || "",
     memoryGb: job.memory_bytes / 1e9 || "",
     gpus: job.gpu_hundredths / 100 || "",
+    compute: job.wanted_compute,
+    priority: job.priority || "",
+    timeoutMinutes: job.timeout_seconds / 60 || "",
+    retries: job.retries || "",
+    retryOn: job.retry_on,
+    after: [],
     code: job.code_commit,
+    environment: job.environment_source,
   };
 }
 
@@ -53,6 +86,15 @@ export function requestOf(draft: Draft): JobCreate {
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
     code_commit: draft.code,
+    compute: draft.compute,
+    priority: Number(draft.priority),
+    timeout_seconds: Math.round(Number(draft.timeoutMinutes) * 60),
+    retries: Number(draft.retries),
+    retry_on: Number(draft.retries) > 0 ? draft.retryOn : [],
+    backoff_seconds: 5,
+    after: draft.after,
+    environment: draft.environment,
+    tags: {},
   };
 }
 
@@ -67,6 +109,12 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     Number(draft.cpu) > 0 && `--cpu ${draft.cpu}`,
     Number(draft.memoryGb) > 0 && `--memory ${draft.memoryGb}GB`,
     Number(draft.gpus) > 0 && `-g ${draft.gpus}`,
+    draft.compute && `--compute ${shellQuote(draft.compute)}`,
+    Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
+    Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
+    Number(draft.retries) > 0 && `--retries ${draft.retries}`,
+    ...(Number(draft.retries) > 0 ? draft.retryOn.map((kind) => `--retry-on ${kind}`) : []),
+    ...draft.after.map((job) => `--after ${shellQuote(job)}`),
     draft.code === null && "--no-code",
     "--",
     shellLine(commandWords(draft.command) ?? []) || "COMMAND",
