@@ -12,7 +12,7 @@ from signal import Signals
 
 from millpond.decide.retry import Again, after_ending
 from millpond.errors import Conflict
-from millpond.model.job import Ending, Job, JobState, PlacementState
+from millpond.model.job import Ending, GpuFractions, Job, JobState, PlacementState
 from millpond.model.quantity import format_bytes, format_seconds
 
 MAX_REASONS = 20
@@ -48,6 +48,8 @@ class Report:
     reason: str | None = None
     problem: str | None = None
     output_commit: str | None = None
+    # What the engine says it waits for, before the command has begun.
+    waiting: str | None = None
 
 
 # The agent's words for endings that are not the command's own doing.
@@ -61,17 +63,20 @@ _ENDINGS = {
 
 
 def wait(job: Job, reasons: Sequence[str]) -> Job:
-    """The newest plan's reasons take the place of those of the plan before."""
+    """The newest reasons, of a plan or of an engine, take the place of those before."""
     kept = list(job.reasons)
     while kept and kept[-1].startswith(WAITING):
         kept.pop()
     return replace(job, reasons=_bounded([*kept, *(WAITING + reason for reason in reasons)]))
 
 
-def place(job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime) -> Job:
+def place(
+    job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime,
+    gpu_share: GpuFractions | None = None,
+) -> Job:  # fmt: skip
     job = replace(
         wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.attempt + 1,
-        not_before=None, ending=None, exit_code=None, signal=None, progress=None,
+        not_before=None, ending=None, exit_code=None, signal=None, progress=None, gpu_share=gpu_share,
     )  # fmt: skip
     return _move(job, JobState.PLACED, *reasons)
 
@@ -84,8 +89,9 @@ def fill(job: Job, now: datetime) -> Job:
 def observe(job: Job, report: Report, now: datetime) -> Job:
     """The job after an agent's report about its current placement. The same report twice changes nothing more."""
     if report.state is PlacementState.PREPARING:
-        return _move(job, JobState.PREPARING) if job.state is JobState.PLACED else job
-    job = _started(job, report, now)
+        job = _move(job, JobState.PREPARING) if job.state is JobState.PLACED else job
+        return wait(job, [report.waiting] if report.waiting else ())
+    job = _started(wait(job, ()), report, now)
     if report.state in (PlacementState.SAVING, PlacementState.FINISHED):
         job = _exited(job, report, now)
     return _finished(job, report, now) if report.state is PlacementState.FINISHED else job

@@ -10,84 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from millpond.decide.bandwidth import expected_seconds
+from millpond.decide.capability import why_unable
+from millpond.decide.computes import WHOLE, Held, NearView, Need, NodeView, QueuedJob, Snapshot
 from millpond.model.job import Resources
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds
 
-WHOLE = 100  # hundredths of one GPU
+__all__ = [
+    "Held", "NearView", "Need", "NodeView", "Plan", "QueuedJob", "Snapshot", "Start",
+    "likely_node", "plan_starts", "still_fits",
+]  # fmt: skip
+
 # Jobs that reserve nothing still cost processes: the one limit on how many of them a node gets.
 MAX_JOBS_PER_NODE = 256
 MAX_REASONS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What one placement holds on a node."""
-
-    resources: Resources
-    gpu_indices: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NodeView:
-    agent_id: str
-    agent: str
-    site_id: str
-    name: str
-    connected: bool
-    cpus: int
-    memory_bytes: int
-    gpus: int = 0
-    containers: bool = False
-    held: tuple[Held, ...] = ()
-    # Who said that nothing new goes there; None if nobody did.
-    cordoned_by: str | None = None
-
-    @property
-    def written(self) -> str:
-        return self.agent if self.agent == self.name else f"{self.agent}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class NearView:
-    """The volumes that serve a compute: how many work, and the commits that are on one of them or on their way.
-
-    `bytes_per_second` is the best measured bandwidth from the lake to one of them.
-    """
-
-    volumes: int = 0
-    cached: frozenset[str] = frozenset()
-    bytes_per_second: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A commit that must lie on a volume near the compute before the job can begin."""
-
-    commit_id: str
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
-    id: str
-    resources: Resources
-    # The one compute it may run on; None for any.
-    compute: str | None = None
-    image: bool = False
-    needs: tuple[Need, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """`jobs` in the order they are to be tried; `near` by the compute's agent.
-
-    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and agent.
-    """
-
-    nodes: tuple[NodeView, ...]
-    jobs: tuple[QueuedJob, ...] = ()
-    near: Mapping[str, NearView] = field(default_factory=dict)
-    blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +74,6 @@ def still_fits(node: NodeView, resources: Resources, gpu_indices: tuple[int, ...
     return all(
         index < len(room.gpus) and room.gpus[index] >= share for index, share in zip(gpu_indices, asked, strict=True)
     )
-
-
-def why_never(resources: Resources, *, image: bool, nodes: Sequence[NodeView]) -> str | None:
-    """Why no known node could run this even if it were empty; None if one could, or none is known yet."""
-    if not nodes:
-        return None
-    if resources.gpu_hundredths and not any(node.gpus for node in nodes):
-        return "No node has a GPU."
-    if image and not any(node.containers for node in nodes):
-        return "No compute can run container images."
-    reasons = [_too_small(node, resources) for node in nodes if node.containers or not image]
-    return None if None in reasons else _largest(resources, nodes)
 
 
 @dataclass(slots=True)
@@ -234,37 +157,18 @@ def _obstacle(job: QueuedJob, room: _Room, snapshot: Snapshot) -> str | None:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:
         return f"{node.agent} takes no new jobs: it was cordoned by {node.cordoned_by}."
-    if job.image and not node.containers:
-        return f"{node.written} cannot run container images."
-    too_small = _too_small(node, job.resources)
-    if too_small:
-        return too_small
+    if not node.trust.accepts(job.project_id):
+        return (
+            f"{node.agent} runs all jobs under one account, and project {job.project} was not let in there; "
+            f"an administrator can do so: mill compute trust {node.agent} --project {job.project}"
+        )
+    unable = why_unable(job, node)
+    if unable:
+        return unable
     near = snapshot.near.get(node.agent_id)
     if job.needs and (near is None or not near.volumes):
         return f"No working volume is near {node.agent} for the job's data; see `mill topology`."
     return snapshot.blocked.get((job.id, node.agent_id)) or room.lacks(job.resources)
-
-
-def _too_small(node: NodeView, resources: Resources) -> str | None:
-    if resources.gpu_hundredths > node.gpus * WHOLE:
-        return f"{node.written} has {node.gpus} GPUs in all, {format_gpus(resources.gpu_hundredths)} asked."
-    if resources.cpu > node.cpus:
-        return f"{node.written} has {node.cpus} CPUs in all, {resources.cpu} asked."
-    if resources.memory_bytes > node.memory_bytes:
-        total = format_bytes(node.memory_bytes)
-        return f"{node.written} has {total} of memory in all, {format_bytes(resources.memory_bytes)} asked."
-    return None
-
-
-def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
-    asked = [f"{resources.cpu} CPUs"] if resources.cpu else []
-    asked += [f"{format_bytes(resources.memory_bytes)} of memory"] if resources.memory_bytes else []
-    asked += [f"{format_gpus(resources.gpu_hundredths)} GPUs"] if resources.gpu_hundredths else []
-    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.agent, node.name))
-    return (
-        f"No node has {', '.join(asked)}: the largest, {big.written}, has {big.cpus} CPUs, "
-        f"{format_bytes(big.memory_bytes)} of memory and {big.gpus} GPUs."
-    )
 
 
 def _why_not(job: QueuedJob, rooms: Sequence[_Room], snapshot: Snapshot) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from millpond.db import agents, jobs, placements, tokens
 from millpond.db.caches import CachedView
 from millpond.decide import job_life
+from millpond.decide.computes import WHOLE
 from millpond.decide.placement import Start, still_fits
 from millpond.model.ids import new_id
 from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState
@@ -56,7 +57,10 @@ def start(
     placement = _new_placement(chosen, job, deps.settings.placement_seconds, now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
-    after = job_life.place(job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now)
+    after = job_life.place(
+        job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now,
+        gpu_share=snapshot.gpu_fractions(agent) if job.resources.gpu_hundredths % WHOLE else None,
+    )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
     job_changes.save(tx, job, after, now)
     return after, found

@@ -12,10 +12,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, jobs, links, placements, volumes
+from millpond.db import agents, caches, jobs, links, placements, trust, volumes
 from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
-from millpond.model.job import Agent, Job
+from millpond.model.job import Agent, GpuFractions, Job
 from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
 from millpond.services import geography
@@ -61,6 +61,7 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
     for row in placements.held(tx):
         held[row.agent_id, row.node].append(Held(row.resources, row.gpu_indices))
     known = {agent.id: agent for agent in agents.all_agents(tx)}
+    trusts = trust.of_agents(tx)
     return tuple(
         NodeView(
             agent_id=node.agent_id,
@@ -72,11 +73,18 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             memory_bytes=node.memory_bytes,
             gpus=node.gpus,
             containers=bool((known[node.agent_id].capabilities or {}).get("containers")),
+            gpu_fractions=gpu_fractions(known[node.agent_id]),
             held=tuple(held[node.agent_id, node.name]),
             cordoned_by=_cordoned_by(known[node.agent_id]),
+            trust=trusts[node.agent_id],
         )
         for node in agents.nodes(tx)
     )
+
+
+def gpu_fractions(agent: Agent) -> GpuFractions:
+    told: GpuFractions = (agent.capabilities or {}).get("gpu_fractions", "accounted")
+    return told
 
 
 def _cordoned_by(agent: Agent) -> str | None:
@@ -117,5 +125,11 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
 def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
     needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
     return QueuedJob(
-        job.id, job.resources, compute=job.wanted_compute, image=job.image is not None, needs=needs
-    )  # fmt: skip
+        job.id,
+        job.resources,
+        compute=job.wanted_compute,
+        image=job.image is not None,
+        needs=needs,
+        project_id=job.project_id,
+        project=job.project,
+    )

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from millpond.model.job import Ending, JobKind, JobState, RunState
 from millpond.wire.base import Request, Response, Time
+from millpond.wire.trust import Trust
 
 MAX_RETRIES = 100
 
@@ -296,6 +297,7 @@ class Compute(Response):
     cordoned_by: str | None
     cordoned_at: Time | None
     revoked_at: Time | None
+    trust: Trust = Trust()
     declared: bool
     cpus: int
     cpu_used: int

@@ -18,7 +18,6 @@ from millpond.decide.placement import (
     likely_node,
     plan_starts,
     still_fits,
-    why_never,
 )
 from millpond.model.job import Resources
 from millpond.testing.builders_work import GB, a_node, a_queued_job
@@ -114,16 +113,3 @@ def test_room_is_looked_at_again_before_it_is_taken() -> None:
     assert not still_fits(node, Resources(gpu_hundredths=60), (0,))
     assert not still_fits(node, Resources(cpu=9), ())
     assert not still_fits(node, Resources(gpu_hundredths=100), (2,))
-
-
-def test_what_no_node_could_ever_run() -> None:
-    small, large = a_node("small", cpus=2), a_node("large", cpus=8, gpus=1, connected=False)
-    assert why_never(Resources(cpu=8), image=False, nodes=[small, large]) is None
-    reason = why_never(Resources(cpu=64), image=False, nodes=[small, large])
-    assert reason == "No node has 64 CPUs: the largest, large, has 8 CPUs, 32.0 GB of memory and 1 GPUs."
-    assert why_never(Resources(gpu_hundredths=50), image=False, nodes=[small]) == "No node has a GPU."
-    assert why_never(Resources(), image=True, nodes=[small]) == "No compute can run container images."
-
-
-def test_before_any_node_is_known_nothing_is_refused() -> None:
-    assert why_never(Resources(cpu=64, gpu_hundredths=100), image=True, nodes=[]) is None

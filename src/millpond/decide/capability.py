@@ -1,0 +1,110 @@
+"""What a compute cannot do for a job, whatever is free there: asked of its driver, never guessed from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from millpond.decide.computes import WHOLE, NodeView, QueuedJob
+from millpond.model.job import Resources
+from millpond.model.quantity import format_bytes, format_gpus
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a job can run nowhere, and what to do about that."""
+
+    reason: str
+    hint: str
+
+
+def why_unable(job: QueuedJob, node: NodeView) -> str | None:
+    """What this node can never do for it, in words; None if it can when it is empty."""
+    if job.image and not node.containers:
+        return f"{node.written} cannot run container images."
+    return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
+
+
+def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
+    """Why no node it may run on could ever run it; None if one could, or none is known yet."""
+    allowed = [node for node in nodes if job.compute in (None, node.agent)]
+    if not allowed:
+        return None
+    for is_able, refused in _rules(job):
+        able = [node for node in allowed if is_able(node)]
+        if not able:
+            others = sorted({node.agent for node in nodes if is_able(node)})
+            found = refused(allowed)
+            return Refusal(found.reason, f"These can: {', '.join(others)}.") if others else found
+        allowed = able
+    if any(_too_small(job.resources, node) is None for node in allowed):
+        return None
+    return Refusal(_largest(job.resources, allowed), "Ask for less, or attach a larger compute.")
+
+
+Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]]
+
+
+def _rules(job: QueuedJob) -> list[Rule]:
+    """What nodes must be able to do, in the order it is looked at, and what is said when none can."""
+    rules: list[Rule] = []
+    if job.resources.gpu_hundredths:
+        rules.append((lambda node: node.gpus > 0, lambda _: _no_gpu(job)))
+        rules.append((lambda node: _unable_to_share(job.resources, node) is None, partial(_not_shared, job)))
+    if job.image:
+        rules.append((lambda node: node.containers, lambda _: _no_image(job)))
+    return rules
+
+
+def _no_gpu(job: QueuedJob) -> Refusal:
+    where = "No node" if job.compute is None else f"No node of compute {job.compute}"
+    return Refusal(
+        f"{where} has a GPU.",
+        "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs.",
+    )
+
+
+def _not_shared(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
+    reason = min(words for node in nodes if (words := _unable_to_share(job.resources, node)))
+    counted = job.resources.gpu_enforced and any(node.gpu_fractions == "accounted" for node in nodes)
+    return Refusal(reason, "Leave out --enforced, and the job is told its share." if counted else "Ask for whole GPUs.")
+
+
+def _no_image(job: QueuedJob) -> Refusal:
+    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    return Refusal(
+        f"{where} run container images.", "Leave the image out, or attach a compute with a container driver."
+    )
+
+
+def _unable_to_share(resources: Resources, node: NodeView) -> str | None:
+    if resources.gpu_hundredths % WHOLE == 0:
+        return None
+    if node.gpu_fractions == "none":
+        return f"{node.agent} gives whole GPUs only."
+    if resources.gpu_enforced and node.gpu_fractions != "enforced":
+        return f"{node.agent} counts parts of a GPU, but does not enforce them."
+    return None
+
+
+def _too_small(resources: Resources, node: NodeView) -> str | None:
+    if resources.gpu_hundredths > node.gpus * WHOLE:
+        return f"{node.written} has {node.gpus} GPUs in all, {format_gpus(resources.gpu_hundredths)} asked."
+    if resources.cpu > node.cpus:
+        return f"{node.written} has {node.cpus} CPUs in all, {resources.cpu} asked."
+    if resources.memory_bytes > node.memory_bytes:
+        total = format_bytes(node.memory_bytes)
+        return f"{node.written} has {total} of memory in all, {format_bytes(resources.memory_bytes)} asked."
+    return None
+
+
+def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
+    asked = [f"{resources.cpu} CPUs"] if resources.cpu else []
+    asked += [f"{format_bytes(resources.memory_bytes)} of memory"] if resources.memory_bytes else []
+    asked += [f"{format_gpus(resources.gpu_hundredths)} GPUs"] if resources.gpu_hundredths else []
+    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.agent, node.name))
+    return (
+        f"No node has {', '.join(asked)}: the largest, {big.written}, has {big.cpus} CPUs, "
+        f"{format_bytes(big.memory_bytes)} of memory and {big.gpus} GPUs."
+    )

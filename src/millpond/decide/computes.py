@@ -1,0 +1,86 @@
+"""One snapshot of computes, nodes and waiting jobs, as decisions about them see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millpond.model.compute import Trust
+from millpond.model.job import GpuFractions, Resources
+
+WHOLE = 100  # hundredths of one GPU
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one placement holds on a node."""
+
+    resources: Resources
+    gpu_indices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    agent_id: str
+    agent: str
+    site_id: str
+    name: str
+    connected: bool
+    cpus: int
+    memory_bytes: int
+    gpus: int = 0
+    containers: bool = False
+    gpu_fractions: GpuFractions = "accounted"
+    held: tuple[Held, ...] = ()
+    # Who said that nothing new goes there; None if nobody did.
+    cordoned_by: str | None = None
+    trust: Trust = Trust()
+
+    @property
+    def written(self) -> str:
+        return self.agent if self.agent == self.name else f"{self.agent}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class NearView:
+    """The volumes that serve a compute: how many work, and the commits that are on one of them or on their way.
+
+    `bytes_per_second` is the best measured bandwidth from the lake to one of them.
+    """
+
+    volumes: int = 0
+    cached: frozenset[str] = frozenset()
+    bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A commit that must lie on a volume near the compute before the job can begin."""
+
+    commit_id: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    id: str
+    resources: Resources
+    # The one compute it may run on; None for any.
+    compute: str | None = None
+    image: bool = False
+    needs: tuple[Need, ...] = ()
+    project_id: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`jobs` in the order they are to be tried; `near` by the compute's agent.
+
+    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and agent.
+    """
+
+    nodes: tuple[NodeView, ...]
+    jobs: tuple[QueuedJob, ...] = ()
+    near: Mapping[str, NearView] = field(default_factory=dict)
+    blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)

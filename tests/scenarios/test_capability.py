@@ -1,0 +1,114 @@
+"""Refusals as a table: what a job asks for, what the computes can do, and what is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from millpond.decide.capability import refusal, why_unable
+from millpond.decide.computes import NodeView, QueuedJob
+from millpond.testing.builders_work import GB, a_node, a_queued_job
+
+MACHINE = a_node("machine", gpus=1)
+CLUSTER = a_node("n1", agent="cluster", containers=True, gpu_fractions="none", gpus=4)
+SLICED = a_node("sliced", gpus=2, gpu_fractions="enforced")
+NOTHING = a_node("nothing", cpus=2)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    job: QueuedJob
+    nodes: tuple[NodeView, ...]
+    # None: it is accepted.
+    reason: str | None = None
+    hint: str = ""
+
+
+SCENARIOS = [
+    Scenario("before any node is known nothing is refused", a_queued_job("a", gpus=800, image=True), ()),
+    Scenario("an image where there are containers", a_queued_job("a", image=True), (MACHINE, CLUSTER)),
+    Scenario(
+        "an image where there are none",
+        a_queued_job("a", image=True),
+        (MACHINE, SLICED),
+        "No compute can run container images.",
+        "Leave the image out, or attach a compute with a container driver.",
+    ),
+    Scenario(
+        "an image on a compute without containers: those that have them are named",
+        a_queued_job("a", image=True, compute="machine"),
+        (MACHINE, CLUSTER, a_node("pods", containers=True)),
+        "Compute machine cannot run container images.",
+        "These can: cluster, pods.",
+    ),
+    Scenario("a part of a GPU where it is counted", a_queued_job("a", gpus=50), (MACHINE,)),
+    Scenario(
+        "a part of a GPU where only whole ones are given",
+        a_queued_job("a", gpus=50, compute="cluster"),
+        (MACHINE, CLUSTER),
+        "cluster gives whole GPUs only.",
+        "These can: machine.",
+    ),
+    Scenario("whole GPUs there", a_queued_job("a", gpus=300), (CLUSTER,)),
+    Scenario(
+        "one and a half is a part, too",
+        a_queued_job("a", gpus=150),
+        (CLUSTER,),
+        "cluster gives whole GPUs only.",
+        "Ask for whole GPUs.",
+    ),
+    Scenario(
+        "enforced where it is only counted",
+        a_queued_job("a", gpus=50, enforced=True),
+        (MACHINE,),
+        "machine counts parts of a GPU, but does not enforce them.",
+        "Leave out --enforced, and the job is told its share.",
+    ),
+    Scenario("enforced where it is", a_queued_job("a", gpus=50, enforced=True), (MACHINE, SLICED)),
+    Scenario("enforced means nothing for whole GPUs", a_queued_job("a", gpus=100, enforced=True), (MACHINE,)),
+    Scenario(
+        "a GPU where there is none",
+        a_queued_job("a", gpus=50),
+        (NOTHING,),
+        "No node has a GPU.",
+        "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs.",
+    ),
+    Scenario(
+        "a GPU on a compute without one",
+        a_queued_job("a", gpus=100, compute="nothing"),
+        (NOTHING, MACHINE),
+        "No node of compute nothing has a GPU.",
+        "These can: machine.",
+    ),
+    Scenario("what an empty node could run waits for it", a_queued_job("a", cpu=8), (NOTHING, MACHINE)),
+    Scenario(
+        "more than any node has",
+        a_queued_job("a", cpu=64, memory_bytes=GB),
+        (NOTHING, MACHINE),
+        "No node has 64 CPUs, 1.0 GB of memory: the largest, machine, has 8 CPUs, 32.0 GB of memory and 1 GPUs.",
+        "Ask for less, or attach a larger compute.",
+    ),
+    Scenario(
+        "more than the nodes with containers have",
+        a_queued_job("a", cpu=16, image=True),
+        (a_node("large", cpus=64), a_node("small", containers=True)),
+        "No node has 16 CPUs: the largest, small, has 8 CPUs, 32.0 GB of memory and 0 GPUs.",
+        "Ask for less, or attach a larger compute.",
+    ),
+]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_refusals(scenario: Scenario) -> None:
+    refused = refusal(scenario.job, scenario.nodes)
+    assert (refused.reason if refused else None) == scenario.reason
+    assert (refused.hint if refused else "") == scenario.hint
+
+
+def test_each_node_says_what_it_cannot_do() -> None:
+    assert why_unable(a_queued_job("a", image=True), MACHINE) == "machine cannot run container images."
+    assert why_unable(a_queued_job("a", gpus=50), CLUSTER) == "cluster gives whole GPUs only."
+    assert why_unable(a_queued_job("a", gpus=500), CLUSTER) == "cluster/n1 has 4 GPUs in all, 5 asked."
+    assert why_unable(a_queued_job("a", gpus=400, image=True), CLUSTER) is None
