@@ -14,6 +14,9 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 from millpond.testing.browser import PASSWORD, Screen, find_chromium, running_browser  # noqa: E402
 from millpond.testing.up import MillUp, environment, mill_up  # noqa: E402
 
+# Five seconds, which it would be otherwise, are not long on two loaded cores.
+sync_api.expect.set_options(timeout=30_000)
+
 # The smallest PNG: one white pixel.
 ONE_PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"

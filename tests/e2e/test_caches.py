@@ -31,7 +31,7 @@ def test_a_cached_commit_is_held_verified_and_explained(screen: Screen, digits: 
     more(page, digits, "Release my hold")
     expect(table).not_to_contain_text("held by admin")
     more(page, digits, "Verify and heal")
-    expect(table).to_contain_text("as they should be", timeout=20_000)
+    expect(table).to_contain_text("as they should be", timeout=60_000)
     more(page, digits, "Why is it here?")
     drawer = page.get_by_role("dialog")
     expect(drawer).to_contain_text("asked for by admin")
@@ -47,7 +47,7 @@ def test_a_cached_commit_is_held_verified_and_explained(screen: Screen, digits: 
 
     table.get_by_role("button", name=re.compile("^Clear")).click()
     expect(page.get_by_text("the lake keeps it")).to_be_visible()
-    expect(page.get_by_text("No cached commit matches.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("No cached commit matches.")).to_be_visible(timeout=60_000)
 
 
 @pytest.mark.long
@@ -57,7 +57,7 @@ def test_a_branch_is_kept_cached(screen: Screen, digits: str, mill: Mill) -> Non
     page.get_by_role("button", name="Keep cached").click()
     page.get_by_role("menuitemcheckbox", name="local").click()
     newest = page.get_by_test_id("commit").first
-    expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=20_000)
+    expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=60_000)
     screen.open("/caches")
     row = page.get_by_role("table", name="Kept branches").get_by_role("row").filter(has_text=digits)
     expect(row).to_contain_text("ready")
@@ -65,7 +65,7 @@ def test_a_branch_is_kept_cached(screen: Screen, digits: str, mill: Mill) -> Non
     expect(page.get_by_text("No branch is kept here.")).to_be_visible()
     # Others want to see it come.
     mill("cache", "clear", digits, "--yes")
-    expect(page.get_by_text("Nothing is cached yet")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Nothing is cached yet")).to_be_visible(timeout=60_000)
 
 
 @pytest.mark.long

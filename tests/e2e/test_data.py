@@ -61,7 +61,7 @@ def test_one_click_caches_a_commit_and_the_page_follows(screen: Screen, digits: 
     newest = page.get_by_test_id("commit").first
     newest.get_by_role("button", name="Cache").click()
     # No reload: what the agent reports arrives by the event stream.
-    expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=15_000)
+    expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=60_000)
     expect(newest.get_by_role("button", name="Cache")).to_have_count(0)
 
     page.get_by_role("link", name="Caches").click()
@@ -72,8 +72,8 @@ def test_one_click_caches_a_commit_and_the_page_follows(screen: Screen, digits: 
     row.get_by_role("button", name=re.compile("^Unpin")).click()
     expect(row).to_contain_text("in ")
     row.get_by_role("button", name=re.compile("^Clear")).click()
-    expect(row.filter(has_text="ready")).to_have_count(0, timeout=15_000)
-    expect(page.get_by_role("table", name="Recent evictions")).to_contain_text(digits, timeout=15_000)
+    expect(row.filter(has_text="ready")).to_have_count(0, timeout=60_000)
+    expect(page.get_by_role("table", name="Recent evictions")).to_contain_text(digits, timeout=60_000)
 
 
 def test_files_are_browsed_and_shown_but_never_run(screen: Screen, digits: str) -> None:

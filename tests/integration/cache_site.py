@@ -34,8 +34,8 @@ class CacheSite:
             self.ids[added.agent.id] = name
             self.start(name)
         self._ask("POST", "/volumes", json={"name": "shared", "path": str(self.volume), "site": "local"})
-        wait_until(lambda: self.row()["capacity_bytes"] > 0, what="the volume's first look", within=20)
-        wait_until(lambda: len(list(self._sights())) == len(names), what="every agent's look", within=20)
+        wait_until(lambda: self.row()["capacity_bytes"] > 0, what="the volume's first look", within=60)
+        wait_until(lambda: len(list(self._sights())) == len(names), what="every agent's look", within=60)
 
     def start(self, name: str) -> None:
         command = [sys.executable, "-m", "millpond", "agent", "--server", self.server.url, "--node", name]
@@ -62,7 +62,7 @@ class CacheSite:
         """Ask for the commit; while it is just leaving, until it may be asked for again. The id of what is cached."""
         asked = {"dataset": f"xray@{commit.id}", "volume": "shared"}
         added = wait_until(
-            lambda: self._ask("POST", "/caches", json=asked).get("cached"), what="a commit that may come", within=40
+            lambda: self._ask("POST", "/caches", json=asked).get("cached"), what="a commit that may come", within=60
         )
         return str(added["id"])
 
@@ -72,7 +72,7 @@ class CacheSite:
         return found.cached.state.value if found else "gone"
 
     def wait_for(self, cached_id: str, state: str) -> None:
-        wait_until(lambda: self.state(cached_id) == state, what=f"{cached_id} {state}", within=40)
+        wait_until(lambda: self.state(cached_id) == state, what=f"{cached_id} {state}", within=60)
 
     def clear(self, cached_id: str) -> None:
         self.server.admin.delete(f"/caches/{cached_id}")

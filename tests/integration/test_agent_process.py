@@ -64,7 +64,7 @@ class Site:
         return {job["id"]: job["state"] for job in self.server.admin.get("/jobs").json()["items"]}
 
     def wait_for(self, job: str, state: str) -> None:
-        wait_until(lambda: self.states()[job] == state, what=f"{state} job", within=30)
+        wait_until(lambda: self.states()[job] == state, what=f"{state} job", within=60)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_signal_ends_the_agent_and_not_its_jobs(site: Site) -> None:
         site.wait_for(job, "running")
         pid = int(wait_until(lambda: (site.root / "pid").exists() and (site.root / "pid").read_text()))
         agent.send_signal(signal.SIGTERM)
-        assert agent.wait(timeout=2) == 0
+        assert agent.wait(timeout=60) == 0
         os.kill(pid, 0)
     with site.agent():
         site.server.admin.post(f"/projects/default/jobs/{job}/stop")
@@ -95,7 +95,7 @@ def test_a_second_agent_on_the_same_directory_is_refused(site: Site) -> None:
         assert json.loads((site.root / "state/agent.json").read_text())["pid"] == first.pid
         assert (site.root / "state").stat().st_mode & 0o077 == 0
         with site.agent() as second:
-            _, errors = second.communicate(timeout=20)
+            _, errors = second.communicate(timeout=60)
             assert second.returncode == 1
             assert f"Another agent (process {first.pid})" in errors
 
@@ -105,7 +105,7 @@ def test_a_token_the_server_does_not_know(site: Site, tmp_path: Path) -> None:
     wrong.write_text("mill_wrong")
     wrong.chmod(0o600)
     with site.agent(token_file=wrong) as agent:
-        _, errors = agent.communicate(timeout=20)
+        _, errors = agent.communicate(timeout=60)
         assert agent.returncode == 4
         assert "the server refuses this agent" in errors
 
@@ -117,7 +117,7 @@ def test_idle_it_needs_little_memory_and_ends_with_the_process_that_started_it(s
         assert int(status.split("VmRSS:")[1].split()[0]) < 90_000, "kilobytes, idle"
         parent.kill()
         parent.wait()
-        assert agent.wait(timeout=10) == 0
+        assert agent.wait(timeout=60) == 0
 
 
 def kill_again_and_again(site: Site, *, jobs: int, kills: int) -> None:

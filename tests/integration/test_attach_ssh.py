@@ -82,11 +82,11 @@ def test_a_machine_is_attached_and_stays(lab: Lab) -> None:
     agent.wait(10)
     (script,) = lab.home.glob(".millpond/agents/*/start")
     subprocess.run(["setsid", "--fork", script], check=True)
-    wait_until(lambda: [other.pid != agent.pid for other in lab.agents()] == [True], what="the agent again", within=30)
+    wait_until(lambda: [other.pid != agent.pid for other in lab.agents()] == [True], what="the agent again", within=60)
     private = [*lab.home.rglob("join-token"), *lab.home.rglob("credential.json")]
     assert len(private) == 2 and all(path.stat().st_mode & 0o077 == 0 for path in private)
     assert lab.server.admin.delete("/computes/far").status_code == 204
-    wait_until(lambda: not lab.agents(), what="the agent's end", within=30)
+    wait_until(lambda: not lab.agents(), what="the agent's end", within=60)
     secret = lab.sshd.identity.read_text()
     assert all(secret not in path.read_text("utf-8", "replace") for path in lab.home.rglob("*.log"))
 

@@ -193,7 +193,7 @@ def test_volumes_that_vanish_or_are_others(mill: Mill, xray: Path, tmp_path: Pat
     shutil.rmtree(swapped)
     shutil.copytree(other, swapped)
     for name, words in (("gone", "does not exist"), ("swapped", "is another volume")):
-        wait_until(lambda name=name, words=words: words in problem(mill, name), within=30, what=words)
+        wait_until(lambda name=name, words=words: words in problem(mill, name), within=60, what=words)
         refused = mill("cache", "add", "xray", "--on", name)
         assert (refused.code, words in refused.err) == (5, True), refused.err
     assert "2 of 4 have a problem" in mill("doctor").out

@@ -149,7 +149,7 @@ def test_a_first_start_needs_no_home_that_can_be_written(tmp_path: Path) -> None
         command = mill_up_command(tmp_path / "data", "--port", "0", "--no-agent")
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment(tmp_path / "home/none"))
     try:
-        wait_until(lambda: "ready at" in log.read_text() or process.poll() is not None, within=30)
+        wait_until(lambda: "ready at" in log.read_text() or process.poll() is not None, within=60)
         assert "ready at" in log.read_text(), log.read_text()
     finally:
         process.terminate()

@@ -74,7 +74,7 @@ def submit(client: httpx.Client, **wanted: Any) -> dict[str, Any]:
 
 def placement_of(agent: PlayedAgent, job_id: str) -> str:
     """Wait, as an agent does, until the job is wanted."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for placement in agent.sync(wait=5).placements:
             if placement.job_id == job_id:

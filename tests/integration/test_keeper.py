@@ -68,13 +68,13 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     yield found
     (directory / "stop").touch()
     for process in found.started:
-        process.wait(timeout=20)
+        process.wait(timeout=60)
     assert keeper.marked(directory.name) == []
 
 
 def test_of_two_keepers_one_leaves(kept: Kept) -> None:
     first, second = kept.start("sh", "-c", "echo once; sleep 0.3"), kept.start()
-    assert (first.wait(timeout=20), second.wait(timeout=20)) == (0, 0)
+    assert (first.wait(timeout=60), second.wait(timeout=60)) == (0, 0)
     assert kept.log() == b"once\n"
 
 

@@ -59,7 +59,7 @@ class Shell:
         """Asks the server itself: a process for each look would be the larger part of the test."""
         with self.up.client() as client:
             path = f"/projects/default/jobs/{job}"
-            wait_until(lambda: client.get(path).json()["state"] == state, within=30, what=f"{job} to be {state}")
+            wait_until(lambda: client.get(path).json()["state"] == state, within=60, what=f"{job} to be {state}")
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_a_stopped_agent_is_replaced_and_changes_nothing_when_it_wakes_up(agents
     stopped = stop_in_the_middle(agents, commit, lambda process: process.send_signal(signal.SIGSTOP))
     cached = agents.cache(commit)
     agents.wait_for(cached, "ready")
-    wait_until(lambda: agents.filler() != stopped or agents.state(cached) == "ready", within=20)
+    wait_until(lambda: agents.filler() != stopped or agents.state(cached) == "ready", within=60)
     assert is_whole(agents.path(commit), files)
     before = sorted((path.stat().st_ino, path.stat().st_mtime) for path in agents.path(commit).rglob("*"))
     agents.processes[stopped].send_signal(signal.SIGCONT)
@@ -74,7 +74,7 @@ def test_a_killed_agent_is_replaced_and_its_work_taken_over(agents: CacheSite) -
     agents.assert_tidy()
     agents.start(killed)
     agents.clear(agents.cache(commit))
-    wait_until(lambda: not list(agents.volume.glob("commits/*/*/*")), what="the eviction", within=20)
+    wait_until(lambda: not list(agents.volume.glob("commits/*/*/*")), what="the eviction", within=60)
     agents.assert_tidy()
 
 

@@ -36,7 +36,7 @@ class TwoSites:
             (root / site).mkdir()
             self._start(site, stack)
             self.ask("POST", "/volumes", json={"name": site, "path": str(root / site), "site": site})
-        wait_until(lambda: all(self.volume(site)["connected"] for site in SITES), what="both volumes", within=30)
+        wait_until(lambda: all(self.volume(site)["connected"] for site in SITES), what="both volumes", within=60)
 
     def _start(self, site: str, stack: ExitStack) -> None:
         command = [sys.executable, "-m", "millpond", "agent", "--server", self._server.url, "--node", f"gpu-{site}"]
@@ -60,7 +60,7 @@ class TwoSites:
         wait_until(
             lambda: self.ask("GET", f"/caches/{cached['id']}")["state"] == "ready",
             what=f"{dataset} on {volume}",
-            within=30,
+            within=60,
         )
         return Path(cached["path"])
 
@@ -97,7 +97,7 @@ def test_bytes_come_from_the_nearer_place(sites: TwoSites) -> None:
 
     sites.ask("PUT", "/links/berlin/paris", json={"bits_per_second": 25 * 10**9})
     sites.ask("PUT", "/links/lake/paris", json={"bits_per_second": 10**6})
-    wait_until(lambda: sites.serves("gpu-paris", "berlin"), what="the look at berlin from paris", within=30)
+    wait_until(lambda: sites.serves("gpu-paris", "berlin"), what="the look at berlin from paris", within=60)
 
     damaged = there / "3/003"  # as a disk does it: neither time nor size tells
     before = damaged.stat()
@@ -118,11 +118,11 @@ def test_bytes_come_from_the_nearer_place(sites: TwoSites) -> None:
 def test_a_job_reads_what_is_cached_at_a_near_site(sites: TwoSites) -> None:
     sites.ask("PUT", "/links/berlin/paris", json={"bits_per_second": 25 * 10**9})
     there = sites.cache("ct", "berlin")
-    wait_until(lambda: sites.serves("gpu-paris", "berlin"), what="the look at berlin from paris", within=30)
+    wait_until(lambda: sites.serves("gpu-paris", "berlin"), what="the look at berlin from paris", within=60)
     asked = {"name": "reader", "command": ["sh", "-c", "echo $MILL_DATA_CT; cat $MILL_DATA_CT/hello"]}
     sites.ask("POST", "/projects/default/jobs", json={**asked, "inputs": ["ct"], "gpu_hundredths": 100})
     job = "/projects/default/jobs/reader"
-    wait_until(lambda: sites.has_ended(job), what="the job's end", within=40)
+    wait_until(lambda: sites.has_ended(job), what="the job's end", within=60)
     done = sites.ask("GET", job)
     assert (done["state"], done["compute"], done["problem"]) == ("succeeded", "gpu-paris", None)
     log = sites.log(job)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from millpond.testing.waiting import wait_until
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
-_READY_SECONDS = 30.0
+_READY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import httpx
 from millpond.testing.waiting import wait_until
 
 _READY = re.compile(r"ready at (http://\S+)")
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], *, within: float = 15.0, what: str = "the condition") -> T:
+def wait_until(condition: Callable[[], T], *, within: float = 60.0, what: str = "the condition") -> T:
     """The first true answer of `condition`; AssertionError when there is none `within` so many seconds."""
     deadline = time.monotonic() + within
     while True:
