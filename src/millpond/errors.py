@@ -184,6 +184,12 @@ class VolumeProblem(Conflict):
     code = "volume_problem"
 
 
+class NotTrusted(VolumeProblem):
+    """Nothing keeps projects apart there, and this one was not let in."""
+
+    code, status, exit_code = "not_trusted", 403, 4
+
+
 class TooLarge(MillError):
     """The request body is too large."""
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from millpond.model.compute import ComputeTest, JoinToken
 from millpond.services.computes import ComputeView, NodeUse
 from millpond.wire import computes, work
+from millpond.wire.trust import Trust
 
 _CLUSTERS = frozenset({"kubernetes", "slurm", "ray"})
 
 
-def compute(view: ComputeView) -> work.Compute:
+def compute(view: ComputeView, let_in: Sequence[str]) -> work.Compute:
+    """`let_in` are the names of projects that may use it, as far as they may be told."""
     agent, nodes = view.agent, [node(use) for use in view.nodes]
     return work.Compute(
         id=agent.id,
@@ -27,6 +31,7 @@ def compute(view: ComputeView) -> work.Compute:
         cordoned_by=agent.cordoned_by,
         cordoned_at=agent.cordoned_at,
         revoked_at=agent.revoked_at,
+        trust=Trust(shared=view.trust.shared, all=view.trust.all, projects=list(let_in)),
         declared=any(one.declared for one in nodes),
         cpus=sum(one.cpus for one in nodes),
         cpu_used=sum(one.cpu_used for one in nodes),

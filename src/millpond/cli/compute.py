@@ -10,17 +10,19 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.compute_attach import add_attach_commands
 from millpond.cli.compute_tokens import add_token_commands
+from millpond.cli.compute_trust import add_trust_commands, trust_words
 from millpond.cli.output import Bytes, Column
 from millpond.cli.session import Session
 from millpond.client import computes
 from millpond.errors import MillError, NotReady
 from millpond.model.quantity import format_bytes, format_gpus, parse_seconds
 from millpond.wire.computes import Check
-from millpond.wire.work import Compute, Node
+from millpond.wire.work import Capabilities, Compute, Node
 
 app = typer.Typer()
 add_token_commands(app)
 add_attach_commands(app)
+add_trust_commands(app)
 
 Row = tuple[Compute, Node | None]
 Name = Annotated[str, typer.Argument(help="The compute's name.")]
@@ -145,7 +147,6 @@ def test(
 
 
 def _show(mill: Session, found: Compute) -> None:
-    able = found.capabilities
     mill.out.shape(
         found,
         [
@@ -153,9 +154,8 @@ def _show(mill: Session, found: Compute) -> None:
             ("kind", found.kind),
             ("site", found.site),
             ("driver", found.driver),
-            ("containers", able.containers if able else None),
-            ("limits", ("enforced" if able.limits_enforced else "accounted, not enforced") if able else None),
-            ("trust", "shared: one account for all projects" if able and able.shared_trust else None),
+            *(_abilities(found.capabilities) if found.capabilities else ()),
+            ("trust", trust_words(found.trust)),
             ("health", found.health),
             ("cordoned", f"by {found.cordoned_by}" if found.cordoned else None),
             ("version", found.version),
@@ -164,6 +164,18 @@ def _show(mill: Session, found: Compute) -> None:
             *(("node", _node_text(node)) for node in found.nodes),
         ],
     )
+
+
+def _abilities(able: Capabilities) -> list[tuple[str, Any]]:
+    shares = {"none": "whole ones only", "accounted": "parts accounted, not enforced", "enforced": "parts enforced"}
+    also = {"distributed jobs": able.gangs, "ports": able.ports, "exec": able.exec}
+    return [
+        ("containers", able.containers),
+        ("image", able.default_image),
+        ("limits", "enforced" if able.limits_enforced else "accounted, not enforced"),
+        ("GPUs", shares[able.gpu_fractions]),
+        ("also", ", ".join(name for name, can in also.items() if can) or None),
+    ]
 
 
 def _node_text(node: Node) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from millpond.client.http import Api, segment
 from millpond.errors import Unavailable
 from millpond.wire.computes import ComputeTest, Drain, JoinToken, JoinTokenCreate, NewJoinToken
+from millpond.wire.trust import TrustChange
 from millpond.wire.work import Compute
 
 POLL_SECONDS = 0.3
@@ -53,6 +54,21 @@ def wait_until_empty(
         if not found.running or (deadline is not None and time.monotonic() >= deadline):
             return found
         sleep(POLL_SECONDS)
+
+
+def trust_projects(api: Api, name: str, projects: Sequence[str] = (), *, everyone: bool = False) -> Compute:
+    """Let these projects, or everyone, onto a compute whose jobs share one account."""
+    return _change_trust(api, name, "trust", projects, everyone)
+
+
+def distrust_projects(api: Api, name: str, projects: Sequence[str] = (), *, everyone: bool = False) -> Compute:
+    """Let nothing new of these projects, or of any, begin there."""
+    return _change_trust(api, name, "distrust", projects, everyone)
+
+
+def _change_trust(api: Api, name: str, how: str, projects: Sequence[str], everyone: bool) -> Compute:
+    change = TrustChange(projects=list(projects), all=everyone)
+    return api.send("POST", f"{_path(name)}/{how}", Compute, change, idempotent=True)
 
 
 def revoke_compute(api: Api, name: str) -> Compute:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millpond.model.compute import Trust
+from millpond.model.compute import APART, Trust
 from millpond.model.job import GpuFractions, Resources
 
 WHOLE = 100  # hundredths of one GPU
@@ -34,7 +34,7 @@ class NodeView:
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
-    trust: Trust = Trust()
+    trust: Trust = APART
 
     @property
     def written(self) -> str:

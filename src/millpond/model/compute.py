@@ -12,6 +12,22 @@ JOIN_PREFIX = "mill_join_"
 
 
 @dataclass(frozen=True, slots=True)
+class Trust:
+    """Whom a place takes. Where jobs can read each other's files (`shared`): all, or projects that were let in."""
+
+    shared: bool = False
+    all: bool = False
+    projects: frozenset[str] = frozenset()  # by id
+
+    def accepts(self, project_id: str) -> bool:
+        return not self.shared or self.all or project_id in self.projects
+
+
+# Every project is kept from the others there, and may come.
+APART = Trust()
+
+
+@dataclass(frozen=True, slots=True)
 class JoinToken:
     """Lets one agent in at one site, once, until it expires; only its SHA-256 is stored."""
 

@@ -10,8 +10,9 @@ from enum import Enum
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, placements
+from millpond.db import agents, placements, trust
 from millpond.db.placements import HeldRow
+from millpond.model.compute import APART, Trust
 from millpond.model.job import Agent, Node
 from millpond.services import access
 from millpond.services.deps import Deps
@@ -44,6 +45,7 @@ class ComputeView:
     agent: Agent
     connected: bool
     nodes: Sequence[NodeUse]
+    trust: Trust = APART
 
     @property
     def running(self) -> int:
@@ -98,7 +100,11 @@ def views(tx: Connection, found: Sequence[Agent], now: datetime) -> list[Compute
     nodes: Mapping[str, list[NodeUse]] = defaultdict(list)
     for node in agents.nodes(tx, [agent.id for agent in found]):
         nodes[node.agent_id].append(_use(node, held[node.agent_id, node.name]))
-    return [ComputeView(agent, is_connected(agent.seen_at, now), nodes[agent.id]) for agent in found]
+    trusts = trust.of_agents(tx)
+    return [
+        ComputeView(agent, is_connected(agent.seen_at, now), nodes[agent.id], trusts.get(agent.id, APART))
+        for agent in found
+    ]
 
 
 def _use(node: Node, held: Sequence[HeldRow]) -> NodeUse:

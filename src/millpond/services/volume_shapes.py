@@ -13,10 +13,11 @@ from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.model.people import Actor
 from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
-from millpond.services import access
+from millpond.services import access, trust
 from millpond.services.presence import is_connected
 from millpond.services.stock import space_of, stock_of
 from millpond.wire import cache as wire
+from millpond.wire.trust import Trust
 
 
 def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> wire.Volume:
@@ -56,7 +57,13 @@ def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) ->
         filler=filler.name if filler else None,
         features=dict(volume.features) if volume.features is not None else None,
         limits=limits_shown(tx, volume, stock, actor),
+        trust=_trust(tx, volume, actor),
     )
+
+
+def _trust(tx: Connection, volume: Volume, actor: Actor) -> Trust:
+    found = trust.of_volume(tx, volume)
+    return Trust(shared=found.shared, all=found.all, projects=list(trust.shown(tx, found, actor)))
 
 
 def limits_shown(tx: Connection, volume: Volume, stock: Stock, actor: Actor) -> list[wire.VolumeLimit]:

@@ -9,6 +9,7 @@ from pydantic import Field
 from millpond.model.dataset import DatasetKind
 from millpond.model.volume import DAY, CachedState, Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
+from millpond.wire.trust import Trust
 
 
 class Site(Response):
@@ -73,6 +74,8 @@ class Volume(Response):
     features: dict[str, object] | None = None
     # Of projects one has a role in.
     limits: list[VolumeLimit] = []
+    # Follows from the computes of its site: what lies there can be read by the jobs of those that share an account.
+    trust: Trust = Trust()
 
 
 class VolumeCreate(Request):

@@ -1,0 +1,64 @@
+"""`mill compute trust`, `distrust`: which projects are let onto a compute whose jobs share one account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.session import Session
+from millpond.client import computes
+from millpond.wire.trust import Trust
+from millpond.wire.work import Compute
+
+Name = Annotated[str, typer.Argument(help="The compute's name.")]
+# One project may also be named as everywhere, by --project.
+Projects = Annotated[list[str] | None, typer.Argument(metavar="[PROJECT]...", show_default=False)]
+
+
+def add_trust_commands(app: typer.Typer) -> None:
+    command(app, "trust")(let_in)
+    command(app, "distrust")(keep_out)
+
+
+def let_in(
+    mill: Session,
+    name: Name,
+    projects: Projects = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Every project, also those to come.")] = False,
+) -> None:
+    """Let projects onto a compute whose jobs share one account: jobs can read each other's files there."""
+    named = _named(mill, projects)
+    _tell(mill, computes.trust_projects(mill.api, name, named, everyone=everyone))
+
+
+def keep_out(
+    mill: Session,
+    name: Name,
+    projects: Projects = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Every project that was let in.")] = False,
+) -> None:
+    """Take back what `mill compute trust` has said: nothing new of these projects begins there, what runs goes on."""
+    named = _named(mill, projects)
+    _tell(mill, computes.distrust_projects(mill.api, name, named, everyone=everyone))
+
+
+def trust_words(trust: Trust) -> str:
+    if not trust.shared:
+        return "projects are kept apart"
+    if trust.all:
+        return "shared: jobs can read each other's files; every project is let in"
+    return f"shared: jobs can read each other's files; let in: {', '.join(trust.projects) or 'no project'}"
+
+
+def _named(mill: Session, projects: Sequence[str] | None) -> list[str]:
+    return [*(projects or ()), *([mill.flags.project] if mill.flags.project else [])]
+
+
+def _tell(mill: Session, found: Compute) -> None:
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+        return
+    mill.out.note(f"{found.name}: {trust_words(found.trust)}.")
