@@ -127,6 +127,7 @@ def preparing(
         # A file that was named must be there: a mistaken name must not pass for a new key.
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret, seal=seal)
+        data_dir.keep_private(settings.data_dir, shared=("agent", volume.name))
         records.finish_pending(deps)
         doomed.take_back(deps)
         yield Prepared(deps, password, copy)
@@ -220,6 +221,8 @@ def _local_agent(deps: Deps, url: str) -> Child:
     command += ["--site", setup.LOCAL, "--state-dir", str(state), "--parent-pid", str(os.getpid())]
     if deps.settings.gpus is not None:
         command += ["--gpus", str(deps.settings.gpus)]
+    if deps.settings.job_uids is not None:
+        command += ["--job-uids", deps.settings.job_uids]
     return Child(command, log=state / "agent.log")
 
 

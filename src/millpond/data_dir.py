@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -39,6 +40,17 @@ def locked(directory: Path, now: datetime) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def keep_private(directory: Path, *, shared: Collection[str]) -> None:
+    """Let nobody else look into what the server keeps, but for `shared`: those look after themselves.
+
+    Jobs of this machine run under other accounts and pass through here. What belongs to somebody else stays as it is.
+    """
+    within = (path for path in directory.iterdir() if path.name not in shared and not path.is_symlink())
+    for path, mode in ((directory, 0o711), *((path, 0o700) for path in within)):
+        with suppress(PermissionError):
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & mode)
 
 
 def _owner(directory: Path) -> str:

@@ -32,6 +32,8 @@ class Settings:
     start_agent: bool = True
     # GPUs of this machine, declared; None: its agent asks the driver.
     gpus: int | None = None
+    # Users that its jobs run as; None: as its agent chooses.
+    job_uids: str | None = None
     max_body_bytes: int = 1 << 20
     max_digests_bytes: int = 16 << 20
     max_object_bytes: int = 64 << 20

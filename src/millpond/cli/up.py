@@ -73,6 +73,15 @@ def up(
     gpus: Annotated[
         int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
     ] = None,
+    job_uids: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIRST-LAST",
+            envvar="MILL_JOB_UIDS",
+            help="Users that jobs of this machine run as, one per project, if the server is root; `none`: as root.",
+            show_default="70000-99999",
+        ),
+    ] = None,
     collect: Annotated[bool, typer.Option(help="Remove from the lake every day what nothing needs any more.")] = True,
     import_hosts: Annotated[
         str,
@@ -126,6 +135,7 @@ def up(
         content_url=checked_content_url(content_url, public_url),
         start_agent=agent,
         gpus=gpus,
+        job_uids=job_uids,
         collect_seconds=DAY if collect else 0,
         import_hosts=checked_import_hosts(import_hosts),
         near_bits_per_second=parse_bandwidth(near),

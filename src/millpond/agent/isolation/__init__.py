@@ -1,6 +1,6 @@
 """Keeping jobs of different projects apart on one machine (docs/design/010-isolation.md)."""
 
 from millpond.agent.isolation.accounts import DEFAULT, Accounts
-from millpond.agent.isolation.isolation import Isolation, detect, groups_of
+from millpond.agent.isolation.isolation import Isolation, detect, groups_of, safely
 
-__all__ = ["DEFAULT", "Accounts", "Isolation", "detect", "groups_of"]
+__all__ = ["DEFAULT", "Accounts", "Isolation", "detect", "groups_of", "safely"]

@@ -7,7 +7,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from millpond.agent import confine
 from millpond.agent.isolation import cgroups
 from millpond.agent.isolation.accounts import Accounts
 from millpond.agent.isolation.cgroups import Cgroups, Limits
+from millpond.agent.isolation.outputs import take_back
 from millpond.agent.isolation.view import View, closed_above, programs, view_of
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
@@ -62,8 +63,8 @@ class Isolation:
             log.warning("nobody may read what is cached of project %d: %s", number, error)
             return self.accounts.first
 
-    def prepare(self, directory: Path, spec: Spec) -> None:
-        """Make a prepared placement ready for its account, and write what the keeper has to do for it."""
+    def hand_over(self, directory: Path, spec: Spec) -> tuple[int | None, list[Path]]:
+        """Give the directories of a prepared placement to its account. The account, None for the agent's; and them."""
         uid = self.accounts.of(spec.account) if self.accounts else None
         own = [directory / name for name in ("work", "output", "tmp", HOME)]
         (directory / HOME).mkdir(exist_ok=True)
@@ -72,6 +73,11 @@ class Isolation:
                 _give(path, uid)
             if not self.views:
                 directory.chmod(0o711)
+        return uid, own
+
+    def prepare(self, directory: Path, spec: Spec) -> None:
+        """Make a prepared placement ready for its account, and write what the keeper has to do for it."""
+        uid, own = self.hand_over(directory, spec)
         limits = Limits(spec.cpu, spec.memory_bytes)
         groups = self.limits.make(spec.placement, limits) if self.limits else ()
         asked = format_bytes(spec.memory_bytes)
@@ -99,10 +105,27 @@ class Isolation:
 
 def groups_of(directory: Path) -> tuple[str, ...]:
     """The control groups of a placement; none if it has none."""
+    return tuple(_confinement(directory).get("cgroups", ()))
+
+
+def safely(save: Callable[[Spec, Path], str | None]) -> Callable[[Spec, Path], str | None]:
+    """Saves outputs as `save` does, once they are known to be the job's own. OSError for others."""
+
+    def saved(spec: Spec, output: Path) -> str | None:
+        uid = _confinement(output.parent).get("uid")
+        if uid is not None:
+            take_back(output, uid)
+        return save(spec, output)
+
+    return saved
+
+
+def _confinement(directory: Path) -> dict[str, Any]:
     try:
-        return tuple(json.loads((directory / CONFINEMENT).read_bytes())["cgroups"])
+        how: dict[str, Any] = json.loads((directory / CONFINEMENT).read_bytes())
     except FileNotFoundError:
-        return ()
+        return {}
+    return how
 
 
 def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
