@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, select
+from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.tables import cached, commit, dataset, page, project, site, volume
@@ -33,8 +33,8 @@ class CachedView:
     tree: str
     kind: DatasetKind = DatasetKind.DATA
     dataset_idle_seconds: int | None = None
-    # Its dataset is in the bin, or nothing names its commit any more: nothing new may use it.
-    is_leaving: bool = False
+    # Why nothing new may use it, in words: its dataset is in the bin, or nothing names its commit any more.
+    leaving: str | None = None
 
     @property
     def written(self) -> str:
@@ -62,6 +62,8 @@ class CommitSize:
     allocated: int
     inodes: int
     tree: str = ""
+    # Nothing named it when that was last looked at.
+    is_set_aside: bool = False
 
     @property
     def written(self) -> str:
@@ -116,8 +118,9 @@ def of_dataset(tx: Connection, dataset_id: str) -> Sequence[CachedView]:
     return [_view(row) for row in tx.execute(_select().where(cached.c.dataset_id == dataset_id).order_by(cached.c.id))]
 
 
-def of_deleted_datasets(tx: Connection, *, volume_id: str | None = None) -> Sequence[CachedView]:
-    query = _select().where(dataset.c.deleted_at.is_not(None))
+def leaving(tx: Connection, *, volume_id: str | None = None) -> Sequence[CachedView]:
+    """What goes as soon as nobody holds it: of deleted datasets, and commits that are set aside."""
+    query = _select().where(or_(dataset.c.deleted_at.is_not(None), commit.c.set_aside_at.is_not(None)))
     if volume_id is not None:
         query = query.where(cached.c.volume_id == volume_id)
     return [_view(row) for row in tx.execute(query.order_by(cached.c.id))]
@@ -176,6 +179,7 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
         allocated=allocated,
         inodes=inodes,
         tree=row.tree,
+        is_set_aside=row.set_aside_at is not None,
     )
 
 
@@ -207,6 +211,7 @@ def _select() -> Select[Any]:
             dataset.c.cache_idle_seconds.label("dataset_idle_seconds"),
             dataset.c.deleted_at.label("dataset_deleted_at"),
             commit.c.tree.label("tree"),
+            commit.c.set_aside_at.label("set_aside_at"),
         )
         .join(volume, volume.c.id == cached.c.volume_id)
         .join(site, site.c.id == volume.c.site_id)
@@ -261,5 +266,11 @@ def _view(row: Row[Any]) -> CachedView:
         tree=row.tree,
         kind=DatasetKind(row.kind),
         dataset_idle_seconds=row.dataset_idle_seconds,
-        is_leaving=row.dataset_deleted_at is not None,
+        leaving=_why_leaving(row),
     )
+
+
+def _why_leaving(row: Row[Any]) -> str | None:
+    if row.dataset_deleted_at is not None:
+        return "its dataset was deleted"
+    return "nothing names the commit any more" if row.set_aside_at is not None else None

@@ -12,7 +12,21 @@ from typing import Any
 from sqlalchemy import Connection, String, and_, cast, exists, func, or_, select
 
 from millpond.db.batches import batches
-from millpond.db.tables import cached, commit, dataset, job, pack, page, page_pack, project, record, ref, upload, volume
+from millpond.db.tables import (
+    cached,
+    commit,
+    dataset,
+    job,
+    lease,
+    pack,
+    page,
+    page_pack,
+    project,
+    record,
+    ref,
+    upload,
+    volume,
+)
 from millpond.decide.collection import PackSeen
 from millpond.decide.retention import CommitSeen, RefSeen
 from millpond.model.dataset import PackState, RefType
@@ -71,11 +85,13 @@ def named_in_lineage(tx: Connection) -> Mapping[str, str]:
 
 
 def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
-    """Commits of a dataset that caches, jobs and records on their way to the lake name."""
+    """Commits of a dataset that jobs, records on their way to the lake, and pins and leases of caches name."""
     found: dict[str, str] = {}
     on = select(cached.c.commit_id, volume.c.name).join(volume, volume.c.id == cached.c.volume_id)
-    for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id)):
-        found.setdefault(commit_id, f"cached on {name}")
+    is_leased = exists().where(lease.c.cached_id == cached.c.id)
+    for what, condition in (("pinned on", cached.c.pinned), ("in use on", is_leased)):
+        for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id, condition)):
+            found.setdefault(commit_id, f"{what} {name}")
     own = select(commit.c.id).where(commit.c.dataset_id == dataset_id)
     uses = or_(
         job.c.code_commit.in_(own),
@@ -114,7 +130,12 @@ def delete_dataset(tx: Connection, dataset_id: str) -> None:
 
 
 def is_cached(tx: Connection, dataset_id: str) -> bool:
-    return tx.execute(select(cached.c.id).where(cached.c.dataset_id == dataset_id).limit(1)).first() is not None
+    return bool(cached_ids(tx, dataset_id))
+
+
+def cached_ids(tx: Connection, dataset_id: str) -> set[str]:
+    """Commits of a dataset that lie on volumes, or are on their way there or from there."""
+    return set(tx.scalars(select(cached.c.commit_id).where(cached.c.dataset_id == dataset_id).distinct()))
 
 
 # Pages and packs -------------------------------------------------------------------------------------

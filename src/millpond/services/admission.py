@@ -11,7 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, evictions, volumes
+from millpond.db import caches, collecting, evictions, volumes
 from millpond.db.caches import CachedView, CommitSize
 from millpond.db.leases import Sees
 from millpond.decide.admission import Admit, Asked, Refuse, admit, fills_to_start, usable_room
@@ -21,6 +21,7 @@ from millpond.errors import DoesNotFit, NotReady, VolumeProblem
 from millpond.model.ids import new_id
 from millpond.model.quantity import format_bytes
 from millpond.model.volume import CachedCommit, CachedState, Volume
+from millpond.services import trust
 from millpond.services.differences import best_base
 from millpond.services.stock import everything, space_of, stock_of
 
@@ -75,6 +76,8 @@ def begin_fill(
     VolumeProblem while the volume is unwell, DoesNotFit when admission refuses (`details["blockers"]` say what
     stands in the way, as far as the one who asks `sees` it), NotReady while the commit is on its way out.
     """
+    if size.is_set_aside:
+        collecting.set_aside(tx, [size.commit_id], None)  # asked for anew, it is named anew
     found = caches.find(tx, volume.id, size.commit_id)
     if found and found.cached.state in (CachedState.READY, CachedState.FILLING):
         caches.touch(tx, [found.cached.id], now)
@@ -83,6 +86,7 @@ def begin_fill(
     if found and found.cached.state is CachedState.EVICTING:
         raise NotReady(f"{size.written} is just leaving {volume.name}.", hint="Ask again in a moment.")
     check_usable(volume)
+    trust.check_volume(tx, volume, size.project_id, size.project)
     answer = would_admit(tx, volume, size, now, sees=sees)
     if isinstance(answer.decision, Refuse):
         raise _does_not_fit(volume, size, answer.need, answer.decision)

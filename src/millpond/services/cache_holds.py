@@ -83,8 +83,9 @@ _LOOK_AGAIN = timedelta(seconds=60)
 
 def check_may_use(view: CachedView, *, whole: bool) -> None:
     """NotReady unless something new may use it; `whole`: and read it now."""
-    if view.is_leaving or view.cached.state is CachedState.EVICTING:
-        raise NotReady(f"{view.written} is leaving {view.volume}.", hint="Ask for it again: mill cache add")
+    if view.leaving is not None or view.cached.state is CachedState.EVICTING:
+        why = f": {view.leaving}" if view.leaving else ""
+        raise NotReady(f"{view.written} is leaving {view.volume}{why}.", hint="Ask for it again: mill cache add")
     if view.cached.state is CachedState.FAILED or (whole and view.cached.state is not CachedState.READY):
         raise NotReady(f"{view.written} is not whole on {view.volume} ({view.cached.state.value}).")
 

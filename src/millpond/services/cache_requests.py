@@ -138,7 +138,7 @@ def pin(deps: Deps, actor: Actor, cached_id: str, *, pinned: bool) -> wire.Cache
     now = deps.clock.now()
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id)
-        if pinned and view.cached.state is CachedState.EVICTING:
+        if pinned and (view.leaving is not None or view.cached.state is CachedState.EVICTING):
             raise InUse(f"{view.written} is on its way out already.", hint="Ask for it again in a moment.")
         if pinned != view.cached.pinned:
             by = {"pinned_by": actor.name, "pinned_at": now} if pinned else {"pinned_by": None, "pinned_at": None}

@@ -102,7 +102,7 @@ def _shape(
         base=bases.get(row.base_id or ""),
         waiting=row.state is CachedState.FILLING and row.attempt == 0,
         kept_by=kept,
-        leaving=view.is_leaving,
+        leaving=view.leaving is not None,
         verification=wire.CacheVerification(**row.verification) if row.verification else None,
     )
 

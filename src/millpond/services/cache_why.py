@@ -156,7 +156,7 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
         reasons.append(f"pinned by {cached.pinned_by}" if cached.pinned_by else "pinned")
     reasons += [f"kept as the newest commit of {branch}" for branch in cached.kept_by]
     if cached.leaving:
-        reasons.append("its dataset was deleted: nothing new uses it, and it goes when the last lease ends")
+        reasons.append("its commit was let go: nothing new uses it, and it goes when the last lease ends")
     if cached.expires_at is not None:
         left = format_seconds(max(0.0, (cached.expires_at - now).total_seconds()))
         idle = f"the idle time of {format_seconds(cached.idle_seconds)} is its {cached.idle_by}'s"

@@ -37,7 +37,7 @@ def ensure_cached_for_job(
         # What is there is held first, so that making room for one input never evicts another.
         for commit_id in commits:
             present = caches.find(tx, volume_id, commit_id)
-            if present and present.cached.state in (CachedState.READY, CachedState.FILLING) and not present.is_leaving:
+            if present and present.cached.state in (CachedState.READY, CachedState.FILLING) and not present.leaving:
                 lease_for_job(tx, job_id, [present.cached.id], now=now)
         return [_ensure(tx, volume, commit_id, job_id=job_id, by=requested_by, now=now) for commit_id in commits]
 

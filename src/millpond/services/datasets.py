@@ -138,7 +138,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
 
     records.write(deps, prepare)
     _announce(deps, dataset, "deleted")
-    evict.evict_deleted(deps)
+    evict.evict_leaving(deps)
 
 
 def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: DatasetKind, description: str) -> Dataset:

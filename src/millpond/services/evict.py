@@ -1,4 +1,4 @@
-"""What leaves the volumes by itself: idle commits, those above the watermark, those of deleted datasets."""
+"""What leaves the volumes by itself: idle commits, those above the watermark, those that are deleted or let go."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ from millpond.services.stock import limits_of, stock_of
 
 logger = getLogger(__name__)
 
-DELETED = "its dataset was deleted"
-
 
 def evict_all(deps: Deps) -> int:
     """Plan and mark the evictions of every volume; how many. Agents carry them out."""
     with deps.db.read() as tx:
         found = volumes.all_of(tx)
-    return sum(_evict_on(deps, volume.id) for volume in found) + evict_deleted(deps)
+    return sum(_evict_on(deps, volume.id) for volume in found) + evict_leaving(deps)
 
 
-def evict_deleted(deps: Deps) -> int:
-    """Mark what is cached of deleted datasets and not leased any more."""
+def evict_leaving(deps: Deps) -> int:
+    """Mark what is cached of deleted datasets, or of commits that nothing names, and not leased any more."""
     with deps.db.read() as tx:
-        found = caches.of_deleted_datasets(tx)
+        found = [view for view in caches.leaving(tx) if view.cached.state is not CachedState.EVICTING]
     marked: list[CachedView] = []
     for volume_id in sorted({view.cached.volume_id for view in found}):
         with deps.db.write() as tx:
             volume = volumes.lock(tx, volume_id)
             if volume is not None:
-                marked.extend(_mark_deleted(deps, tx, volume))
+                marked.extend(_mark_leaving(deps, tx, volume))
     _tell(deps, marked)
     return len(marked)
 
@@ -54,11 +52,11 @@ def _evict_on(deps: Deps, volume_id: str) -> int:
     return len(marked)
 
 
-def _mark_deleted(deps: Deps, tx: Connection, volume: Volume) -> list[CachedView]:
+def _mark_leaving(deps: Deps, tx: Connection, volume: Volume) -> list[CachedView]:
     held = leases.holders_on(tx, volume.id, deps.clock.now())
     plan = [
-        Evict(view.cached.id, DELETED, Cause.DELETED)
-        for view in caches.of_deleted_datasets(tx, volume_id=volume.id)
+        Evict(view.cached.id, view.leaving or "", Cause.DELETED)
+        for view in caches.leaving(tx, volume_id=volume.id)
         if not held.get(view.cached.id) and view.cached.state is not CachedState.EVICTING
     ]
     return list(mark_evictions(tx, volume, plan))

@@ -62,9 +62,10 @@ def carry_out(deps: Deps, project_id: str, reviewed: Reviewed, now: datetime) ->
             if datasets.lock_next_record(tx, reviewed.dataset.id) != reviewed.dataset.next_record:
                 return False
             named = collecting.named_by_others(tx, reviewed.dataset.id)
+            cached = collecting.cached_ids(tx, reviewed.dataset.id)
             collecting.set_aside(tx, [commit_id for commit_id in aside if commit_id not in named], now)
             collecting.set_aside(tx, back, None)
-            gone = [commit_id for commit_id in reviewed.removable if commit_id not in named]
+            gone = [commit_id for commit_id in reviewed.removable if commit_id not in named and commit_id not in cached]
             collecting.delete_commits(tx, gone)
             promised.doom(tx, project_id, [keys.commit(commit_id) for commit_id in gone], now)
     except IntegrityError:  # a cache or a job has named one of them this very moment
@@ -94,9 +95,11 @@ def _review(tx: Connection, seen: DatasetSeen, policy: Policy, now: datetime, li
         rule=rule_of(seen.retention),
         now=now,
     )
+    # What is set aside leaves its volumes first (services/evict.py): it may be read there until the last lease ends.
+    cached = collecting.cached_ids(tx, seen.id)
     removable = {
         commit_id: why
         for commit_id, why in retained.goes.items()
-        if may_remove(rows[commit_id].set_aside_at, policy, now)
+        if commit_id not in cached and may_remove(rows[commit_id].set_aside_at, policy, now)
     }
     return Reviewed(seen, rows, retained, removable)

@@ -73,7 +73,7 @@ def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, see
         project_id=row.project_id,
         reserved_inodes=row.reserved_inodes,
         pinned_by=row.pinned_by if is_known else None,
-        kept_for=(kept_for if is_known else "a branch") if kept_for and not view.is_leaving else None,
+        kept_for=(kept_for if is_known else "a branch") if kept_for and not view.leaving else None,
         base_id=row.base_id,
         cost=float(row.bytes),
     )

@@ -17,6 +17,8 @@ from millpond.services import (
     cache_policies,
     cache_requests,
     cache_why,
+    collect,
+    dataset_bin,
     dataset_caches,
     evict,
     projects,
@@ -41,6 +43,7 @@ from millpond.testing.builders_data import (
 from millpond.testing.clock import FakeClock
 from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
+from millpond.wire.data import Retention
 
 
 def ready(deps: Deps, size: int = GB, *, branch: str | None = None, project: str = "default") -> CachedCommit:
@@ -304,3 +307,46 @@ def test_verifying_is_asked_for_once(deps: Deps) -> None:
     assert asked.verification.state == "asked"
     again = cache_requests.verify(deps, the_admin(deps), found.id)
     assert again.verification == asked.verification
+
+
+def let_go(deps: Deps, commit: Commit) -> CachedCommit:
+    """A cached commit behind the newest, which alone the dataset keeps."""
+    found = cached(deps, commit)
+    a_commit(deps, {"a": b"newer"})
+    dataset_bin.set_retention(deps, the_admin(deps), a_dataset(deps), Retention(keep_last=1))
+    return found
+
+
+def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: Deps, clock: FakeClock) -> None:
+    old = a_commit(deps, {"a": b"1"})
+    found = let_go(deps, old)
+    cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="hold", seconds=60))
+    collect.collect(deps, the_admin(deps))
+    assert not cache_requests.get(deps, the_admin(deps), found.id).leaving, "somebody holds it"
+
+    cache_holds.release(deps, the_admin(deps), found.id)
+    collect.collect(deps, the_admin(deps))
+    assert cache_requests.get(deps, the_admin(deps), found.id).leaving
+    with pytest.raises(NotReady, match="nothing names the commit any more"):
+        cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
+    with pytest.raises(InUse):
+        cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
+    assert evict.evict_all(deps) == 1
+    clock.advance(30 * DAY)
+    collect.collect(deps, the_admin(deps))
+    assert there(deps) == {old.id: CachedState.EVICTING}, "its row stays until its files are gone"
+    settle(deps)
+    assert there(deps) == {}
+    (record,) = cache_requests.evictions(deps, the_admin(deps), limit=9, cursor=None).items
+    assert (record.reason, record.cause) == ("nothing names the commit any more", Cause.DELETED)
+    collect.collect(deps, the_admin(deps))
+    with pytest.raises(NotFound):
+        cached(deps, old)
+
+
+def test_what_is_asked_for_anew_is_named_anew(deps: Deps) -> None:
+    old = a_commit(deps, {"a": b"1"})
+    let_go(deps, old)
+    collect.collect(deps, the_admin(deps))
+    cached(deps, old)
+    assert evict.evict_all(deps) == 0
