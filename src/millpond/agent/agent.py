@@ -26,6 +26,7 @@ from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.threads import in_thread
 from millpond.agent.trials import Place, Trials
+from millpond.agent.tunnels import Connect, Tunnels, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
@@ -59,6 +60,8 @@ class Tools:
     # Tries out what this compute can reach, and tells the server.
     run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
     isolation: Isolation = field(default_factory=Isolation)
+    # Opens this agent's end of a stream to a job.
+    open_tunnel: Connect = no_tunnel
 
 
 class Agent:
@@ -86,6 +89,7 @@ class Agent:
             changed=self._changed,
         )
         self._placements = Placements(placements_of(state_dir), world)
+        self._tunnels = Tunnels(tools.driver, lambda placement: placements_of(state_dir) / placement, tools.open_tunnel)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; jobs go on under their keepers. Raises the MillError of a server that refuses for good."""
@@ -105,6 +109,7 @@ class Agent:
             self._measuring.end()
             self._pointing.end()
             self._trials.end()
+            self._tunnels.end()
             self._placements.end()
             self._volumes.end()
             await self._server.close()
@@ -204,6 +209,7 @@ class Agent:
         self._pointing.reconcile(desired.volumes)
         self._trials.reconcile(desired.trials)
         self._placements.reconcile(desired.placements, asked)
+        self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 from fastapi.dependencies.models import Dependant
+from starlette.requests import HTTPConnection
 
 from millpond.api.origins import origin_of
 from millpond.errors import Forbidden, NotSignedIn
@@ -33,7 +34,7 @@ _WHO = {ActorKind.USER: "people", ActorKind.AGENT: "agents", ActorKind.PLACEMENT
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def deps_of(request: Request) -> Deps:
+def deps_of(request: HTTPConnection) -> Deps:
     deps: Deps = request.app.state.deps
     return deps
 
@@ -139,8 +140,12 @@ def requirements_of(dependant: Dependant) -> list[Requirement]:
     return [*found, *(item for below in dependant.dependencies for item in requirements_of(below))]
 
 
-def authenticate(request: Request) -> Actor:
-    """The actor behind the bearer token or the session cookie; NotSignedIn without either."""
+def authenticate(request: HTTPConnection) -> Actor:
+    """The actor behind the bearer token or the session cookie; NotSignedIn without either.
+
+    A cookie is sent by a browser whichever page asks: what changes something, and every WebSocket, must come from
+    the page's own origin.
+    """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret.strip():
         return tokens.actor_of(deps_of(request), secret.strip())
@@ -148,24 +153,27 @@ def authenticate(request: Request) -> Actor:
     if not cookie:
         raise NotSignedIn(hint="Sign in with `mill login`, or send a token.")
     actor, session = sessions.actor_of(deps_of(request), cookie)
-    if request.method not in _READING:
+    if request.scope["type"] == "websocket":
+        check_origin(request, needed=True)
+    elif request.scope["method"] not in _READING:
         _check_same_site(request, session)
     request.state.session = session
     return actor
 
 
-def check_origin(request: Request) -> None:
-    """Forbidden for a request that a page of another origin made."""
+def check_origin(request: HTTPConnection, *, needed: bool = False) -> None:
+    """Forbidden for a request that a page of another origin made, or that does not say which, where that is needed."""
     origin = request.headers.get("origin")
-    if origin is None:
+    if origin is None and not needed:
         return
     public_url = deps_of(request).settings.public_url
-    own = {f"{request.url.scheme}://{request.url.netloc}", origin_of(public_url) if public_url else ""}
+    scheme = {"ws": "http", "wss": "https"}.get(request.url.scheme, request.url.scheme)
+    own = {f"{scheme}://{request.url.netloc}", origin_of(public_url) if public_url else ""}
     if origin not in own:
         raise Forbidden("Another site's page made this request.", origin=origin)
 
 
-def _check_same_site(request: Request, session: Session) -> None:
+def _check_same_site(request: HTTPConnection, session: Session) -> None:
     check_origin(request)
     if not _equal(request.headers.get(CSRF_HEADER, ""), session.csrf):
         raise Forbidden(f"The header {CSRF_HEADER} is missing or wrong.", hint="Load the page again.")

@@ -29,6 +29,7 @@ class Listener(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                ws="websockets-sansio",
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 # A few more than the agent's longest wait, so that idle connections are reused.
                 timeout_keep_alive=75,

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from millpond import __version__
-from millpond.api import health, metrics, problems, static, storage_errors
+from millpond.api import health, metrics, problems, static, storage_errors, streams
 from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
 from millpond.api.limits import BodyLimit
@@ -107,6 +107,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX)
+    app.include_router(streams.router, prefix=PREFIX)
     for router in (health.router, metrics.router, lake.router, external.router, static.page_router()):
         app.include_router(router)
     problems.install(app)

@@ -22,11 +22,12 @@ from millpond.agent.drivers import Driver
 from millpond.agent.drivers.choose import DRIVERS, Machine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
-from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect
+from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect, safely
 from millpond.agent.keeper import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
+from millpond.agent.stream import open_tunnel
 from millpond.agent.trials import run_trial
 from millpond.cli.secret import read_secret
 from millpond.client.http import Api
@@ -129,9 +130,10 @@ async def _serve(
         server=Server(server, token),
         driver=driver,
         source_of=partial(open_source, api),
-        save_outputs=save_outputs,
+        save_outputs=safely(save_outputs),
         run_trial=partial(run_trial, api),
         isolation=isolation,
+        open_tunnel=partial(open_tunnel, server, token),
     )
     try:
         await Agent(state_dir, tools).run(stop)

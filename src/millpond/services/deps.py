@@ -13,6 +13,7 @@ from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.pages import PageCache
 from millpond.services.tickets import UsedTickets
+from millpond.services.tunnels import Tunnels
 from millpond.settings import Settings
 
 DIFFS_BYTES = 64 << 20
@@ -68,5 +69,7 @@ class Deps:
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
     # One-time tickets to the second origin that this server has taken.
     used_tickets: UsedTickets = field(default_factory=UsedTickets)
+    # Streams to jobs that their agents have not come for yet.
+    tunnels: Tunnels = field(default_factory=Tunnels)
     # Seals the credentials of connections; its key lies in a file, never in the database.
     seal: Seal = field(default_factory=Seal.throwaway)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from millpond.wire.agent import NodeFacts
 
@@ -137,4 +137,21 @@ class Driver(Protocol):
 
     def forget(self, directory: Path) -> None:
         """It has ended and the server has heard of it: what the engine keeps of it may go. Raises EngineAway."""
+        ...
+
+
+@runtime_checkable
+class Reachable(Protocol):
+    """A driver whose jobs people can reach while they run (docs/design/011-tunnels.md); `exec` and `ports` say so.
+
+    Both raise OSError, with words for whoever asked, where that is not possible.
+    """
+
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
+        """What to run on the agent's machine so that `command` runs beside the job. With `tty` its input is a
+        terminal, and it is to be the controlling one."""
+        ...
+
+    def address(self, directory: Path, port: int) -> tuple[str, int]:
+        """Where a connection to `port` of this job, and of no other, is made from the agent's machine."""
         ...

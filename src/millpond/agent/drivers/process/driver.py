@@ -13,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import keeper
+from millpond.agent import entering, keeper
 from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, records
+from millpond.agent.drivers.process.reaching import listening_at
 from millpond.agent.isolation import Isolation, cgroups, groups_of
 from millpond.agent.spec import read_spec
 from millpond.wire.agent import NodeFacts
@@ -50,7 +51,10 @@ class ProcessDriver:
     def capabilities(self) -> Capabilities:
         limits = self._isolation.limits
         return Capabilities(
-            limits_enforced=limits is not None and limits.has_memory, shared_trust=self._isolation.accounts is None
+            ports=True,
+            exec=True,
+            limits_enforced=limits is not None and limits.has_memory,
+            shared_trust=self._isolation.accounts is None,
         )
 
     def start(self, directory: Path) -> None:
@@ -88,6 +92,22 @@ class ProcessDriver:
         groups = groups_of(directory)
         cgroups.kill(groups)
         cgroups.remove(groups)
+
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
+        return [sys.executable, "-I", "-S", entering.__file__, str(directory), "tty" if tty else "pipes", *command]
+
+    def address(self, directory: Path, port: int) -> tuple[str, int]:
+        host = listening_at(port, self._processes(directory))
+        if host is None:
+            raise OSError(f"No process of the job listens at port {port}.")
+        return host, port
+
+    def _processes(self, directory: Path) -> set[int]:
+        """All of the placement, whatever they did to their environment or their parents."""
+        owner = records.owner(directory)
+        below = keeper.descendants(owner["pid"]) if owner and keeper.is_running(owner) else []
+        found = {process.pid for process in (*below, *keeper.marked(directory.name))}
+        return found | cgroups.processes(groups_of(directory))
 
     def _reap(self) -> None:
         """Each is looked at by one thread at a time: several may start and ask at once."""

@@ -1,0 +1,48 @@
+"""Becomes a command beside a running job: its environment, its directory, its account, its limits, its files.
+
+One file of standard-library Python, run in a session of its own as
+`python -I -S entering.py DIRECTORY tty|pipes COMMAND…` with the placement's directory; `confine.py` beside it does what
+the placement's `confinement.json` asks for.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import sys
+import termios
+from pathlib import Path
+
+
+def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
+    """Does not come back: this process becomes the command."""
+    spec = json.loads((directory / "spec.json").read_bytes())
+    environment = {**spec["env"], **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {})}
+    if tty:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    confinement = directory / "confinement.json"
+    if confinement.exists():
+        sys.path.insert(0, str(Path(__file__).parent))
+        import confine  # type: ignore[import-not-found]  # noqa: PLC0415  (the keeper's neighbour, not a package)
+
+        how = json.loads(confinement.read_bytes())
+        confine.confine(how)
+        environment |= how.get("env", {})
+    os.chdir(spec["directory"])
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.execvpe(command[0], command, environment)
+
+
+def main() -> None:
+    directory, how, *command = sys.argv[1:]
+    try:
+        enter(Path(directory), tty=how == "tty", command=command)
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or command[0]}: {error.strerror or error}\n")
+        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""A WebSocket from the agent to the server, outwards like everything else."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+from millpond.client.http import API
+from millpond.model.address import is_local_host
+from millpond.trust import tls_context
+
+OPEN_SECONDS = 10.0
+
+
+class Stream(Protocol):
+    async def receive(self) -> str | bytes | None:
+        """The next message; None once it is over."""
+        ...
+
+    async def send(self, message: str | bytes) -> None:
+        """Raises ConnectionError once it is over."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class WebSocketStream:
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | bytes | None:
+        try:
+            return await self._socket.recv()
+        except ConnectionClosed:
+            return None
+
+    async def send(self, message: str | bytes) -> None:
+        try:
+            await self._socket.send(message)
+        except ConnectionClosed as error:
+            raise ConnectionError("The stream is over.") from error
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+
+async def open_tunnel(server: str, token: str, tunnel: str) -> Stream:
+    """The agent's end of a tunnel. Raises OSError when it cannot be opened."""
+    parts = urlsplit(server)
+    is_secure = parts.scheme == "https"
+    url = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path.rstrip('/')}{API}/agents/tunnels/{tunnel}"
+    try:
+        socket = await connect(
+            url,
+            additional_headers={"Authorization": f"Bearer {token}"},
+            ssl=tls_context() if is_secure else None,
+            # As for every other request: a local address is never asked of a proxy.
+            proxy=None if is_local_host(parts.hostname or "") else True,
+            open_timeout=OPEN_SECONDS,
+            max_size=None,
+        )
+    except WebSocketException as error:
+        raise ConnectionError(f"{parts.netloc} does not take the stream: {error}") from error
+    return WebSocketStream(socket)

@@ -1,0 +1,167 @@
+"""`mill bash`, `mill exec`, `mill port-forward`: into a running job, wherever it runs."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import termios
+import threading
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.session import Session
+from millpond.client.streams import STDERR, STDIN, STDOUT, Stream, open_exec, open_port
+from millpond.errors import BadRequest, MillError, Unavailable
+
+app = typer.Typer()
+
+PIECE = 1 << 16
+_SHELL = ["sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"]
+_Job = Annotated[str, typer.Argument(metavar="JOB", help="NAME, NAME#N or id of a running job.")]
+
+
+@command(app, "bash")
+def bash(mill: Session, job: _Job) -> None:
+    """Open a shell in a running job, with its files, its environment and its account."""
+    if not sys.stdin.isatty():
+        raise BadRequest("A shell needs a terminal.", hint=f"Without one: mill exec {job} -- COMMAND")
+    raise typer.Exit(_run(mill, job, _SHELL, on_terminal=True))
+
+
+@command(app, "exec")
+def exec_(
+    mill: Session,
+    job: _Job,
+    arguments: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")],
+    terminal: Annotated[bool, typer.Option("--tty", "-t", help="Run it on a terminal.")] = False,
+) -> None:
+    """Run a command beside a running job. Its outputs stay apart, and its exit status is that of `mill exec`."""
+    if terminal and not sys.stdin.isatty():
+        raise BadRequest("--tty needs a terminal.")
+    raise typer.Exit(_run(mill, job, arguments, on_terminal=terminal))
+
+
+@command(app, "port-forward")
+def port_forward(
+    mill: Session,
+    job: _Job,
+    ports: Annotated[str, typer.Argument(metavar="[LOCAL:]PORT", help="The port here, and that of the job.")],
+    host: Annotated[str, typer.Option("--host", help="Where to listen on this machine.")] = "127.0.0.1",
+) -> None:
+    """Lead a port of this machine to one that a running job listens at, until Ctrl-C."""
+    local, remote = _parse_ports(ports)
+    with socket.create_server((host, local)) as listening:
+        chosen = listening.getsockname()[1]
+        mill.out.note(f"http://{host}:{chosen} leads to port {remote} of {job}; Ctrl-C ends it.")
+        while True:
+            connection, _ = listening.accept()
+            threading.Thread(target=_forward, args=(mill, job, remote, connection), daemon=True).start()
+
+
+def _run(mill: Session, job: str, arguments: list[str], *, on_terminal: bool) -> int:
+    size = shutil.get_terminal_size()
+    terminal = (size.columns, size.lines) if on_terminal else None
+    with open_exec(mill.api, mill.project, job, arguments, terminal=terminal) as stream:
+        for message in stream.messages():
+            if isinstance(message, dict) and "opened" in message:
+                with _raw_terminal(stream) if on_terminal else _nothing():
+                    return _talk(stream)
+    raise Unavailable("The job ended before the command could begin.")
+
+
+def _talk(stream: Stream) -> int:
+    """From the first byte to the exit status."""
+    threading.Thread(target=_send_input, args=(stream,), daemon=True).start()
+    outputs = {STDOUT: sys.stdout.buffer, STDERR: sys.stderr.buffer}
+    for message in stream.messages():
+        if isinstance(message, dict):
+            if "exit" in message:
+                return int(message["exit"])
+        elif message[0] in outputs:
+            outputs[message[0]].write(message[1:])
+            outputs[message[0]].flush()
+    raise Unavailable("The connection to the job ended before its command did.")
+
+
+def _send_input(stream: Stream) -> None:
+    """Whatever is typed or piped, and its end."""
+    with suppress(Unavailable, OSError, ValueError):
+        descriptor = sys.stdin.fileno()
+        while True:
+            select.select([descriptor], [], [])
+            data = os.read(descriptor, PIECE)
+            stream.send(bytes([STDIN]) + data)
+            if not data:
+                return
+
+
+@contextmanager
+def _raw_terminal(stream: Stream) -> Iterator[None]:
+    """Every key goes to the job, and the job hears when the window changes its size."""
+
+    def resized(_number: int, _frame: object) -> None:
+        size = shutil.get_terminal_size()
+        with suppress(Unavailable):
+            stream.send(f'{{"resize": [{size.columns}, {size.lines}]}}')
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    old = signal.signal(signal.SIGWINCH, resized)
+    tty.setraw(descriptor)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGWINCH, old)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _parse_ports(text: str) -> tuple[int, int]:
+    local, colon, remote = text.rpartition(":")
+    try:
+        numbers = (int(local) if colon else int(remote), int(remote))
+    except ValueError:
+        raise BadRequest(f"{text!r} is not a port.", hint="8888, or 9000:8888 for another one here.") from None
+    if not all(0 <= number < 1 << 16 for number in numbers) or numbers[1] == 0:
+        raise BadRequest(f"{text!r} is not a port.", hint="Ports are numbers up to 65535.")
+    return numbers
+
+
+def _forward(mill: Session, job: str, port: int, connection: socket.socket) -> None:
+    """One connection, in a thread of its own."""
+    with connection:
+        try:
+            with open_port(mill.api, mill.project, job, port) as stream:
+                _pass_both_ways(stream, connection)
+        except (MillError, OSError) as error:
+            mill.out.note(f"port {port} of {job}: {error}")
+
+
+def _pass_both_ways(stream: Stream, connection: socket.socket) -> None:
+    def inwards() -> None:
+        with suppress(Unavailable, OSError):
+            while data := connection.recv(PIECE):
+                stream.send(data)
+            stream.send(b"")
+
+    threading.Thread(target=inwards, daemon=True).start()
+    for message in stream.messages():
+        if isinstance(message, dict):
+            continue
+        if message:
+            connection.sendall(message)
+        else:
+            connection.shutdown(socket.SHUT_WR)

@@ -1,0 +1,118 @@
+"""Streams between people and the jobs they run, brought together in the memory of one server.
+
+docs/design/011-tunnels.md has the messages. A tunnel waits until the agent that runs the job comes for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from millpond.errors import NotReady
+from millpond.model.ids import new_id
+from millpond.wire.agent import DesiredTunnel
+
+# An agent hears of it at once; opening a connection through a slow proxy takes longer.
+COME_SECONDS = 15.0
+
+
+class Socket(Protocol):
+    """One end of a stream of messages: text or bytes."""
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None once the other end is gone."""
+        ...
+
+    async def send(self, message: str | bytes) -> None:
+        """Returns when there is room for more. What is sent to one who is gone is lost without an error."""
+        ...
+
+
+@dataclass(eq=False)
+class Tunnel:
+    """Used in the event loop that made it."""
+
+    agent_id: str
+    wanted: DesiredTunnel
+    _agent: asyncio.Future[Socket] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    _over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def agent(self) -> Socket:
+        """The agent's end. NotReady if it does not come."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._agent), COME_SECONDS)
+        except TimeoutError:
+            raise NotReady(
+                "The agent that runs the job did not come for this stream.",
+                hint="See `mill compute list`: it may be away, or talk to another server.",
+            ) from None
+
+    async def serve(self, socket: Socket) -> None:
+        """Give the agent's end to whoever waits; returns when the stream is over."""
+        self._agent.set_result(socket)
+        await self._over.wait()
+
+    def end(self) -> None:
+        self._over.set()
+
+
+class Tunnels:
+    """Those that an agent has not come for yet. Asked from any thread, changed in the event loop."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Tunnel] = {}
+
+    def open(self, agent_id: str, wanted: DesiredTunnel) -> Tunnel:
+        tunnel = Tunnel(agent_id, wanted)
+        with self._lock:
+            self._waiting[wanted.id] = tunnel
+        return tunnel
+
+    def waiting_for(self, agent_id: str) -> list[DesiredTunnel]:
+        with self._lock:
+            found = [tunnel.wanted for tunnel in self._waiting.values() if tunnel.agent_id == agent_id]
+        return sorted(found, key=lambda one: one.id)
+
+    def take(self, tunnel_id: str, agent_id: str) -> Tunnel | None:
+        """The tunnel that this agent came for, once."""
+        with self._lock:
+            found = self._waiting.get(tunnel_id)
+            if found is None or found.agent_id != agent_id:
+                return None
+            return self._waiting.pop(tunnel_id)
+
+    def forget(self, tunnel: Tunnel) -> None:
+        tunnel.end()
+        with self._lock:
+            self._waiting.pop(tunnel.wanted.id, None)
+
+
+async def relay(one: Socket, other: Socket) -> None:
+    """Pass messages on, one at a time in each direction, until either end is gone."""
+    passing = [asyncio.ensure_future(_pass_on(one, other)), asyncio.ensure_future(_pass_on(other, one))]
+    try:
+        await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in passing:
+            task.cancel()
+        await asyncio.gather(*passing, return_exceptions=True)
+
+
+async def _pass_on(source: Socket, target: Socket) -> None:
+    while (message := await source.receive()) is not None:
+        await target.send(message)
+
+
+def exec_wanted(placement_id: str, command: Sequence[str], *, tty: bool, columns: int, rows: int) -> DesiredTunnel:
+    return DesiredTunnel(
+        id=new_id(), placement_id=placement_id, kind="exec",
+        command=list(command), tty=tty, columns=columns, rows=rows,
+    )  # fmt: skip
+
+
+def port_wanted(placement_id: str, port: int) -> DesiredTunnel:
+    return DesiredTunnel(id=new_id(), placement_id=placement_id, kind="port", port=port)
