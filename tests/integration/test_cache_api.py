@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier, Timer
 
@@ -26,6 +29,7 @@ from millpond.testing.builders_data import (
     the_volume,
 )
 from millpond.testing.server import RunningServer, running_server
+from millpond.testing.waiting import wait_until
 
 ASKING = 100
 
@@ -96,12 +100,66 @@ def test_reading_through_the_sdk_holds_what_it_found_on_a_volume(
     carry_out(server.deps, agent)
     folder = Path(cached.refresh().info.path)
     folder.mkdir(parents=True)
-    with millpond.Dataset("xray") as dataset:
-        assert dataset.path() == folder
-    (holder,) = cached.refresh().info.leased_by
-    assert (holder.user, holder.kind.value) == ("admin", "read")
-    assert holder.until is not None
+    first, second = millpond.Dataset("xray"), millpond.Dataset("xray")
+    with second:
+        assert [first.path(), first.path(), second.path()] == [folder] * 3
+        holders = cached.refresh().info.leased_by
+        assert [(holder.user, holder.kind.value) for holder in holders] == [("admin", "read")] * 2, "one for each"
+        assert all(holder.until - holder.since <= timedelta(minutes=15) for holder in holders if holder.until)
+    assert len(cached.refresh().info.leased_by) == 1, "each ends its own"
+    first.close()
+    assert cached.refresh().info.leased_by == []
     cached.close()
+
+
+def test_a_reader_renews_its_lease_and_gives_it_back_when_its_process_ends(
+    server: RunningServer, agent: Agent, tmp_path: Path
+) -> None:
+    a_commit(server.deps, {"a.txt": b"a"})
+    body = {"name": "here", "path": str(tmp_path / "volume"), "site": agent.site, "capacity_bytes": GB}
+    assert server.admin.post("/volumes", json=body).status_code == 201
+    cache_reports.observe_volumes(server.deps, agent, [sees(the_volume(server.deps, "here"), free=GB)])
+    with millpond.cache("xray", on="here") as cached:
+        carry_out(server.deps, agent)
+        Path(cached.refresh().info.path).mkdir(parents=True)
+        # The object is lost at once: what was found is still being read.
+        script = """
+import millpond, millpond.client.read_lease as leases
+leases.RENEW_SECONDS = 0.05
+print(millpond.Dataset("xray").path(), flush=True)
+input()
+"""
+        command = [sys.executable, "-c", script]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == cached.info.path
+            first = until(cached)
+            wait_until(lambda: until(cached) > first, what="a lease that is renewed", within=60)
+            process.communicate("\n", timeout=60)
+        assert cached.refresh().info.leased_by == []
+
+
+def until(cached: millpond.Cached) -> datetime:
+    (holder,) = cached.refresh().info.leased_by
+    assert holder.until is not None
+    return holder.until
+
+
+def test_looking_at_files_in_the_page_holds_them_and_does_not_stand_in_ones_own_way(
+    server: RunningServer, agent: Agent
+) -> None:
+    commit = a_commit(server.deps, {"a.txt": b"a"})
+    with millpond.cache("xray", on="nfs") as cached:
+        carry_out(server.deps, agent)
+        vera = server.user("vera", roles={"default": Role.VIEWER})
+        for client in (server.admin, server.admin, vera):
+            assert client.get(f"/projects/default/datasets/xray/commits/{commit.id}/entries").status_code == 200
+        assert [holder.user for holder in cached.refresh().info.leased_by] == ["admin", "vera"]
+        refused = server.admin.delete(f"/caches/{cached.info.id}")
+        assert refused.status_code == 409
+        assert "in use by vera." in refused.text
+        assert vera.delete(f"/caches/{cached.info.id}/hold").status_code == 200
+        assert server.admin.delete(f"/caches/{cached.info.id}").status_code == 204
 
 
 def test_a_plan_names_others_commits_to_nobody(server: RunningServer, agent: Agent) -> None:
@@ -112,7 +170,7 @@ def test_a_plan_names_others_commits_to_nobody(server: RunningServer, agent: Age
     (plan,) = eve.get("/cache-plan").json()["items"]
     assert cached.info.commit_id not in str(plan)
     assert "xray" not in str(plan)
-    assert plan["goes"][0]["dataset"] == "a commit of another project"
+    assert (plan["goes"], plan["stays"]) == ([], []), "neither names nor sizes"
     assert eve.get("/cache-why", params={"dataset": "default/xray"}).status_code == 404
     assert eve.get("/cache-policies").json()["items"] == []
     vera = server.user("vera", roles={"default": Role.VIEWER})

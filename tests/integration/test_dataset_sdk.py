@@ -186,8 +186,9 @@ def test_a_mounted_volume_is_used(server: DataServer, tmp_path: Path, monkeypatc
     api = _OneAnswer({"items": [shape], "next": None})
     monkeypatch.setenv("MILL_HOME", str(tmp_path / "home"))
     volume.mkdir()
-    assert local_copy(api, "default", "xray", dataset.commit) == volume  # type: ignore[arg-type]
-    assert api.sent == [f"POST /caches/{shape['id']}/hold"], "what is read is held"
+    held: list[str] = []
+    found = local_copy(api, "default", "xray", dataset.commit, hold=lambda cached: held.append(cached.id))  # type: ignore[arg-type]
+    assert (found, held) == (volume, ["c1"]), "what is read is held"
 
 
 class _OneAnswer:

@@ -14,12 +14,14 @@ from millpond.client.datasets import get_commit
 from millpond.client.http import Api
 from millpond.client.local_copy import job_input, local_copy
 from millpond.client.ranged_file import RangedFile, check_mode
+from millpond.client.read_lease import ReadLease
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import BadName, Forbidden, NotFound
 from millpond.lake.content import ContentReader
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.path import from_text, to_text
 from millpond.model.tree import Kind
+from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
 
 # Blobs are fetched whole and kept: this only bounds how often Python is asked.
@@ -84,6 +86,7 @@ class Dataset:
         # By process: after a fork, parent and child must not share connections.
         self._connections: dict[int, _Connection] = {}
         self._readings: dict[int, _Reading] = {}
+        self._leases: list[ReadLease] = []
 
     @property
     def commit(self) -> Commit:
@@ -116,9 +119,10 @@ class Dataset:
     def path(self) -> Path:
         """A local folder with all the files, not to be changed.
 
-        A job's own input, a mounted volume that has the commit, or a copy in the user's cache, fetched once.
+        A job's own input, a mounted volume that has the commit, or a copy in the user's cache, fetched once. What
+        lies on a volume is not evicted before `close`, or the end of the process.
         """
-        return local_copy(self._connection().api, self.project, self.name, self.commit)
+        return local_copy(self._connection().api, self.project, self.name, self.commit, hold=self._hold)
 
     @property
     def reader(self) -> ContentReader:
@@ -131,7 +135,13 @@ class Dataset:
         return found.reader
 
     def close(self) -> None:
-        """Close connections that nothing uses any more; using the object again opens new ones."""
+        """Close connections that nothing uses any more, and let the cache evict what `path` found there.
+
+        Using the object again opens new ones.
+        """
+        for lease in self._leases:
+            lease.end()
+        self._leases.clear()
         self._readings.clear()
         self._connections.clear()
 
@@ -147,13 +157,18 @@ class Dataset:
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle may end up anywhere: the token stays out of it.
-        return {**self.__dict__, "_connections": {}, "_readings": {}, "_token": None, "_commit": self.commit}
+        own: dict[str, Any] = {"_connections": {}, "_readings": {}, "_leases": [], "_token": None}
+        return {**self.__dict__, **own, "_commit": self.commit}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         target = resolve_target(self._named_server)
         found = target.token if target.server == self.server else None
         self._token = found or load_credentials(config_dir()).token_of(self.server)
+
+    def _hold(self, cached: CachedCommit) -> None:
+        if not any(lease.is_held and lease.cached_id == cached.id for lease in self._leases):
+            self._leases.append(ReadLease(self.server, self._token, cached.id))
 
     def _connection(self) -> _Connection:
         found = self._connections.get(os.getpid())

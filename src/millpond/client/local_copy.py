@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from millpond.client.caches import hold_cached, list_cached
+from millpond.client.caches import list_cached
 from millpond.client.credentials import cache_dir
 from millpond.client.http import Api
 from millpond.client.making_once import Alive, make_once
@@ -17,23 +17,27 @@ from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Moved
 from millpond.model.names import environment_name
 from millpond.model.volume import CachedState
-from millpond.wire.cache import CachedCommit, CacheHold
+from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
 
 _COMMIT = re.compile(r"[0-9a-f]{64}")
 
 
+# Has a cached commit stay while it is read; NotReady or NotFound if it may not be.
+Hold = Callable[[CachedCommit], None]
+
+
 def local_copy(
-    api: Api, project: str, dataset: str, commit: Commit, *, environ: Mapping[str, str] = os.environ
+    api: Api, project: str, dataset: str, commit: Commit, *, hold: Hold, environ: Mapping[str, str] = os.environ
 ) -> Path:
     """A folder with the files of `commit`, not to be changed. Fetched only if nothing nearer has them.
 
-    What lies on a volume is held for some hours from here; inside a job until the job ends.
+    What lies on a volume is held; inside a job its inputs are, until the job ends.
     """
     given = job_input(dataset, environ)
     if given is not None and given.name == commit.id:
         return given
-    return _on_volume(api, project, dataset, commit) or _own_copy(api, project, dataset, commit, environ)
+    return _on_volume(api, project, dataset, commit, hold) or _own_copy(api, project, dataset, commit, environ)
 
 
 def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -42,26 +46,23 @@ def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | N
     return Path(given) if given and _COMMIT.fullmatch(Path(given).name) and Path(given).is_dir() else None
 
 
-def _on_volume(api: Api, project: str, dataset: str, commit: Commit) -> Path | None:
-    """A mounted volume that holds the commit: what lies under a published path is whole.
-
-    It is held for some hours, so that nobody evicts what is being read; asking again holds it longer.
-    """
+def _on_volume(api: Api, project: str, dataset: str, commit: Commit, hold: Hold) -> Path | None:
+    """A mounted volume that has the commit: what lies under a published path is whole."""
     try:
         for cached in list_cached(api, project=project, dataset=dataset):
             if cached.commit_id == commit.id and cached.state is CachedState.READY:
                 path = Path(cached.path)
-                if path.is_dir() and os.access(path, os.R_OK | os.X_OK) and _is_held(api, cached):
+                if path.is_dir() and os.access(path, os.R_OK | os.X_OK) and _is_held(cached, hold):
                     return path
     except (Forbidden, NotSignedIn):
         return None  # a job's token may not see volumes
     return None
 
 
-def _is_held(api: Api, cached: CachedCommit) -> bool:
-    """Whether it may be read for a while; not if it is on its way out this moment."""
+def _is_held(cached: CachedCommit, hold: Hold) -> bool:
+    """Whether it may be read; not if it is on its way out this moment."""
     try:
-        hold_cached(api, cached.id, CacheHold(kind="read"))
+        hold(cached)
     except (NotReady, NotFound):
         return False
     return True

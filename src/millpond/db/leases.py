@@ -52,13 +52,29 @@ def release_job(tx: Connection, job_id: str) -> Sequence[str]:
 
 
 def hold_for_user(
-    tx: Connection, cached_id: str, user_id: str, *, kind: LeaseKind, until: datetime, reason: str, now: datetime
+    tx: Connection,
+    cached_id: str,
+    user_id: str,
+    *,
+    kind: LeaseKind,
+    until: datetime,
+    reason: str,
+    now: datetime,
+    reader: str | None = None,
 ) -> bool:
-    """One lease of a kind per user and cached commit, now until then; whether it is new. Reading never shortens one."""
-    mine = and_(lease.c.cached_id == cached_id, lease.c.user_id == user_id, lease.c.kind == kind.value)
+    """One lease of a kind and reader per user and cached commit, now until then; whether it is new.
+
+    Reading never shortens one.
+    """
+    mine = and_(
+        lease.c.cached_id == cached_id,
+        lease.c.user_id == user_id,
+        lease.c.kind == kind.value,
+        lease.c.reader.is_(None) if reader is None else lease.c.reader == reader,
+    )
     found = tx.execute(select(lease.c.id, lease.c.expires_at).where(mine)).first()
     if found is None:
-        values = {"cached_id": cached_id, "user_id": user_id, "kind": kind.value, "created_at": now}
+        values = {"cached_id": cached_id, "user_id": user_id, "kind": kind.value, "reader": reader, "created_at": now}
         tx.execute(lease.insert().values(id=new_id(), expires_at=until, reason=reason, **values))
         return True
     if kind is LeaseKind.HOLD or found.expires_at is None or until > found.expires_at:
@@ -66,10 +82,19 @@ def hold_for_user(
     return False
 
 
-def release_user(tx: Connection, cached_id: str, user_id: str) -> bool:
-    """End what a user holds there; whether there was anything."""
+def release_user(tx: Connection, cached_id: str, user_id: str, *, reader: str | None = None) -> bool:
+    """End what a user, or one reader of theirs, holds there; whether there was anything."""
     mine = and_(lease.c.cached_id == cached_id, lease.c.user_id == user_id)
+    if reader is not None:
+        mine = and_(mine, lease.c.reader == reader)
     return tx.execute(lease.delete().where(mine)).rowcount > 0
+
+
+def reads_until(tx: Connection, cached_ids: Collection[str], user_id: str, reader: str) -> Mapping[str, datetime]:
+    """Until when a user's reader holds each of these; nothing for those it does not."""
+    mine = and_(lease.c.cached_id.in_(cached_ids), lease.c.user_id == user_id, lease.c.reader == reader)
+    rows = tx.execute(select(lease.c.cached_id, lease.c.expires_at).where(mine)) if cached_ids else ()
+    return {row.cached_id: row.expires_at for row in rows}
 
 
 def release_lost(tx: Connection, user_id: str, *, project_id: str | None = None) -> None:

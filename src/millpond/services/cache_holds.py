@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, leases
 from millpond.db.caches import CachedView
-from millpond.errors import Forbidden, NotReady
+from millpond.errors import Forbidden, NotFound, NotReady
 from millpond.model.people import Actor, Role
 from millpond.model.volume import CachedState, LeaseKind
 from millpond.services.cache_access import audit_cache, find_cached, lock_cached, require_member
@@ -19,8 +19,10 @@ from millpond.services.deps import Deps
 from millpond.wire import cache as wire
 
 HOLD_SECONDS = 8 * 3600
-# Reading holds for as long as somebody who has just asked for the path may go on with it without asking again.
-READ_SECONDS = 8 * 3600
+# Reading is renewed while it goes on, and ended when it does: this is how long a reader that was killed is waited for.
+READ_SECONDS = 15 * 60
+# The reader that stands for somebody who looks at the files in the page.
+PAGE = "page"
 
 
 def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wire.CachedCommit:
@@ -39,7 +41,10 @@ def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wir
         seconds = READ_SECONDS if is_reading else asked.seconds or HOLD_SECONDS
         kind = LeaseKind.READ if is_reading else LeaseKind.HOLD
         until = now + timedelta(seconds=seconds)
-        is_new = leases.hold_for_user(tx, cached_id, user_id, kind=kind, until=until, reason=asked.reason, now=now)
+        is_new = leases.hold_for_user(
+            tx, cached_id, user_id, kind=kind, until=until, reason=asked.reason, now=now,
+            reader=asked.reader if is_reading else None,
+        )  # fmt: skip
         caches.touch(tx, [cached_id], now)
         if is_reading and is_new:
             count_hit(tx, view.cached, now)
@@ -51,34 +56,53 @@ def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wir
     return shape
 
 
-def release(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
-    """End one's own holds, by wish and by reading. Its idle time begins now."""
+def release(deps: Deps, actor: Actor, cached_id: str, *, reader: str | None = None) -> wire.CachedCommit:
+    """End one's own holds, by wish and by reading, or what one reader has. Its idle time begins now."""
     now = deps.clock.now()
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id, Role.VIEWER)
-        if leases.release_user(tx, cached_id, _user(actor)):
+        if leases.release_user(tx, cached_id, _user(actor), reader=reader):
             caches.touch(tx, [cached_id], now)
-            audit_cache(tx, actor, "cache.release", view, now)
+            if reader is None:
+                audit_cache(tx, actor, "cache.release", view, now)
         shape = _shape(tx, actor, cached_id, now)
     announce(deps, [view], "changed")
     return shape
 
 
-def looked_at(deps: Deps, commit_id: str) -> None:
-    """Somebody browses a commit's files: where it is cached, that counts as use. Written once a minute at most."""
+def looked_at(deps: Deps, actor: Actor, commit_id: str) -> None:
+    """Somebody browses a commit's files: where it is cached, that counts as reading. Written once a minute at most."""
+    if actor.user_id is None:
+        return
     now = deps.clock.now()
+    until = now + timedelta(seconds=READ_SECONDS)
     with deps.db.read() as tx:
-        stale = [
-            view.cached.id
-            for view in caches.of_commits(tx, [commit_id])
-            if view.cached.state is CachedState.READY and now - view.cached.used_at > _LOOK_AGAIN
-        ]
-    if stale:
-        with deps.db.write() as tx:
-            caches.touch(tx, stale, now)
+        usable = [view for view in caches.of_commits(tx, [commit_id]) if _may_be_read(view)]
+        known = leases.reads_until(tx, [view.cached.id for view in usable], actor.user_id, PAGE)
+    for view in usable:
+        if until - known.get(view.cached.id, now) > _LOOK_AGAIN:
+            _look(deps, actor, actor.user_id, view.cached.id, until, now)
+
+
+def _look(deps: Deps, actor: Actor, user_id: str, cached_id: str, until: datetime, now: datetime) -> None:
+    with deps.db.write() as tx:
+        try:
+            _, view = lock_cached(tx, actor, cached_id, Role.VIEWER)
+        except NotFound:
+            return  # gone meanwhile
+        if _may_be_read(view):
+            leases.hold_for_user(
+                tx, cached_id, user_id, kind=LeaseKind.READ, until=until, reason="looks at its files", now=now,
+                reader=PAGE,
+            )  # fmt: skip
+            caches.touch(tx, [cached_id], now)
 
 
 _LOOK_AGAIN = timedelta(seconds=60)
+
+
+def _may_be_read(view: CachedView) -> bool:
+    return view.cached.state is CachedState.READY and view.leaving is None
 
 
 def check_may_use(view: CachedView, *, whole: bool) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, volumes
+from millpond.db import caches, leases, volumes
 from millpond.db import evictions as eviction_rows
 from millpond.db.caches import CommitSize
 from millpond.db.evictions import EvictionView
@@ -22,6 +22,7 @@ from millpond.model.volume import CachedState, Cause, Volume
 from millpond.services import access, datasets, differences, listing, refs, volume_choice
 from millpond.services.admission import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.cache_access import audit_cache, check_unused, find_cached, lock_cached, require_member
+from millpond.services.cache_holds import PAGE
 from millpond.services.cache_shapes import shapes
 from millpond.services.cache_uses import count_hit, count_miss
 from millpond.services.caches import announce
@@ -126,6 +127,8 @@ def clear(deps: Deps, actor: Actor, cached_id: str) -> None:
         volume, view = lock_cached(tx, actor, cached_id)
         if view.cached.state is CachedState.EVICTING:
             return
+        if actor.user_id is not None:  # who has looked at its files and then clears it has looked long enough
+            leases.release_user(tx, cached_id, actor.user_id, reader=PAGE)
         check_unused(tx, actor, view, now)
         evict = Evict(view.cached.id, f"cleared by {actor.name}", Cause.CLEARED, actor.name)
         marked = mark_evictions(tx, volume, [evict])

@@ -205,9 +205,13 @@ class CacheChange(Request):
 
 
 class CacheHold(Request):
-    """Keep it for a time. `read` is what reading takes, for as long as the server says: viewers may do that."""
+    """Keep it for a time. `read` is what reading takes, for 15 minutes, renewed by asking again: viewers may do that.
+
+    `reader` tells readers of one user apart: each ends with its own release.
+    """
 
     kind: Literal["hold", "read"] = "hold"
+    reader: str | None = Field(default=None, min_length=1, max_length=32)
     seconds: int | None = Field(default=None, ge=1, le=30 * DAY)
     reason: str = Field(default="", max_length=200)
 

@@ -74,9 +74,9 @@ def hold_cache(cached: str, body: wire.CacheHold, actor: Looker, deps: DepsOf) -
 
 
 @router.delete("/caches/{cached}/hold")
-def release_cache(cached: str, actor: Looker, deps: DepsOf) -> wire.CachedCommit:
-    """End one's own holds."""
-    return cache_holds.release(deps, actor, cached)
+def release_cache(cached: str, actor: Looker, deps: DepsOf, reader: str | None = None) -> wire.CachedCommit:
+    """End one's own holds, or what one reader has."""
+    return cache_holds.release(deps, actor, cached, reader=reader)
 
 
 @router.post("/caches/{cached}/verify")

@@ -59,13 +59,13 @@ def list_entries(
 ) -> Page[wire.TreeEntry]:
     """One directory."""
     found, commit = commit_of(deps, scope, dataset, ref)
-    cache_holds.looked_at(deps, commit.id)
+    cache_holds.looked_at(deps, scope.actor, commit.id)
     return page(reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor), lambda item: item)
 
 
 @router.post("/commits/{ref:path}/urls")
 def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, deps: DepsOf) -> wire.Urls:
-    """Agents get what is cached at their site, jobs their inputs, people what their role shows them."""
+    """Agents get what they fill or verify, jobs their inputs, people what their role shows them."""
     found, commit = commit_of(deps, scope, dataset, ref)
     return urls.sign(deps, scope.actor, found, commit, body)
 
