@@ -55,7 +55,12 @@ SCENARIOS = [
     ),
     Scenario("on its way", (a("x", state=CachedState.FILLING),), ("x",), ("it is on its way there",)),
     Scenario("what failed is no reason to go there", (a("y", state=CachedState.FAILED), a("x")), ("x", "y")),
-    Scenario("rather evict nothing", (a("x", evicts=2, free_bytes=0), a("y", free_bytes=11 * GB)), ("y", "x")),
+    Scenario(
+        "rather evict nothing",
+        (a("x", evicts=2, free_bytes=0), a("y", free_bytes=11 * GB)),
+        ("y", "x"),
+        ("x, the next best, would have to evict 2 first",),
+    ),
     Scenario(
         "a base saves most of the bytes",
         (a("x"), a("y", fetch_bytes=GB // 10, base="3fa2c1d0", free_bytes=20 * GB, bytes_per_second=100e6)),
@@ -75,8 +80,23 @@ SCENARIOS = [
             a("y", bytes_per_second=100e6, tier="premium", tier_throughput=4, tier_price=2),
         ),
         ("y", "x"),
-        ("tier premium: 4 × the throughput, 2 × the price",),
+        ("tier premium: 4 × the throughput, 2 × the price", "50.0 s here, 1 m 31 s on x, the next best"),
     ),
+    Scenario(
+        "much faster to fill outweighs a price",
+        (
+            a("x", bytes_per_second=100e6),
+            a("y", bytes_per_second=900e6, tier="premium", tier_price=2),
+        ),
+        ("y", "x"),
+        ("time to fill × price ÷ throughput",),
+    ),
+    Scenario(
+        "a price outweighs a little speed",
+        (a("x", bytes_per_second=200e6, tier_price=8), a("y", bytes_per_second=100e6)),
+        ("y", "x"),
+    ),
+    Scenario("for nothing", (a("x"), a("y", tier_price=0.0)), ("y", "x")),
     Scenario(
         "more throughput for its price",
         (a("x", tier_throughput=4, tier_price=8), a("y")),

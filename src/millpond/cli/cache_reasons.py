@@ -13,7 +13,7 @@ from millpond.cli.session import Session
 from millpond.client.caches import plan_evictions, why_cached
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_bytes
-from millpond.wire.cache_plans import CacheStep, VolumePlan
+from millpond.wire.cache_plans import VolumePlan
 
 
 def add_reason_commands(app: typer.Typer) -> None:
@@ -54,16 +54,12 @@ def plan(
             ("GOES", lambda s: s[1].at or "stays"),
             ("VOLUME", lambda s: s[0]),
             ("DATASET", lambda s: s[1].dataset),
-            ("COMMIT", lambda s: _commit(s[1])),
+            ("COMMIT", lambda s: CommitId(s[1].commit_id)),
             ("FREES", lambda s: Bytes(s[1].bytes)),
             ("WHY", lambda s: s[1].reason),
         ],
         empty="Nothing would be evicted.",
     )
-
-
-def _commit(step: CacheStep) -> CommitId | None:
-    return CommitId(step.commit_id) if step.commit_id else None
 
 
 def _full(plan: VolumePlan) -> str:

@@ -185,7 +185,8 @@ def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tupl
         reason = why_stays(one, bases)
         if reason and one.state in (CachedState.READY, CachedState.FILLING) and project_id in (None, one.project_id):
             size = taken[one.id].bytes
-            found.append((-size, one.name, f"{one.name} ({format_bytes(size)}) is {reason}"))
-    named = [text for _, _, text in sorted(found)]
+            written = f" ({format_bytes(size)})" if one.is_known else ""
+            found.append((-size if one.is_known else 0, one.name, f"{one.name}{written} is {reason}"))
+    named = list(dict.fromkeys(text for _, _, text in sorted(found)))
     more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
     return (*named[:_NAMED], *more)

@@ -40,6 +40,8 @@ class Held:
     base_id: str | None = None
     # What bringing it back would take. Only breaks ties.
     cost: float = 0.0
+    # Whether the one who asks may know of it: of others' commits no sizes are told.
+    is_known: bool = True
 
     @property
     def is_waiting(self) -> bool:

@@ -1,8 +1,9 @@
 """Which volume a commit is cached on when nobody names one, and why: a pure function over all volumes.
 
 Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, one that need
-evict nothing, the least time to fill (within a factor of two nothing is preferred), the better tier for its price,
-the most room, the name.
+evict nothing, the least weight, the most room, the name. The weight is the expected time to fill × the price ÷ the
+throughput of its tier: twice the price is worth paying for twice the speed. Within a factor of two, as measured
+bandwidths are, nothing is preferred.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from millpond.model.volume import CachedState
 
 # Taken for a volume nothing was measured of, where nothing was measured of any other either.
 _UNMEASURED = 100e6
+# Of a tier that costs nothing.
+_LEAST_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def choose_volume(candidates: Sequence[Candidate]) -> Choice:
     usable = [one for one in ordered if obstacle(one) is None]
     usual = median(known) if (known := [c.bytes_per_second for c in usable if c.bytes_per_second]) else _UNMEASURED
     ranked = tuple(sorted(usable, key=lambda one: _rank(one, usual)))
-    return Choice(ranked, _why(ranked) if ranked else (), refused)
+    return Choice(ranked, _why(ranked, usual) if ranked else (), refused)
 
 
 def obstacle(one: Candidate) -> str | None:
@@ -80,15 +83,18 @@ def obstacle(one: Candidate) -> str | None:
     return None if one.is_there else one.refusal
 
 
-def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, float, float, int, str]:
+def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, int, str]:
     there = 0 if one.state is CachedState.READY else 1 if one.state is CachedState.FILLING else 2
-    seconds = one.fetch_bytes / (one.bytes_per_second or usual)
-    worth = one.tier_throughput / one.tier_price if one.tier_price else float("inf")
-    return (there, one.evicts > 0, round(log2(max(1.0, seconds))), -worth, -one.tier_throughput, -one.free_bytes,
-            one.name)  # fmt: skip
+    return there, one.evicts > 0, round(log2(_weight(one, usual))), -one.free_bytes, one.name
 
 
-def _why(ranked: Sequence[Candidate]) -> tuple[str, ...]:
+def _weight(one: Candidate, usual: float) -> float:
+    """In seconds. Below one second the time makes no difference, the tier does."""
+    seconds = max(1.0, one.fetch_bytes / (one.bytes_per_second or usual))
+    return max(_LEAST_WEIGHT, seconds * one.tier_price / one.tier_throughput)
+
+
+def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
     """What speaks for the first."""
     best = ranked[0]
     others = ranked[1:]
@@ -106,4 +112,14 @@ def _why(ranked: Sequence[Candidate]) -> tuple[str, ...]:
         reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} measured")
     if (best.tier_throughput, best.tier_price) != (1.0, 1.0):
         reasons.append(f"tier {best.tier}: {best.tier_throughput:g} × the throughput, {best.tier_price:g} × the price")
+    if others and not others[0].is_there:
+        reasons.append(_compared(best, others[0], usual))
     return tuple(reasons)
+
+
+def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
+    """What speaks against the second, in one sentence."""
+    if next_best.evicts and not best.evicts:
+        return f"{next_best.name}, the next best, would have to evict {next_best.evicts} first"
+    mine, its = (format_seconds(_weight(one, usual)) for one in (best, next_best))
+    return f"time to fill × price ÷ throughput: {mine} here, {its} on {next_best.name}, the next best"

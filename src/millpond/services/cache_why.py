@@ -21,7 +21,7 @@ from millpond.services.cache_requests import find_volume
 from millpond.services.cache_shapes import shapes
 from millpond.services.deps import Deps
 from millpond.services.fill_sources import explain
-from millpond.services.stock import FOREIGN, limits_of, space_of, stock_of
+from millpond.services.stock import limits_of, space_of, stock_of
 from millpond.wire import cache as wire
 from millpond.wire import cache_plans as plans
 
@@ -59,7 +59,7 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
 
 
 def plan(deps: Deps, actor: Actor, volume: str | None = None) -> list[plans.VolumePlan]:
-    """What goes next from each volume, or from one. Commits of other projects have no names there."""
+    """What goes next from each volume, or from one. Nothing is told of commits of projects one has no role in."""
     now = deps.clock.now()
     with deps.db.read() as tx:
         chosen = [find_volume(tx, volume)] if volume is not None else volumes.all_of(tx)
@@ -82,16 +82,16 @@ def _plan(tx: Connection, actor: Actor, volume: Volume, now: datetime) -> plans.
         foreign_bytes=foreign_bytes(space_of(volume), stock),
         high_bytes=usable * volume.high_percent // 100,
         low_bytes=usable * volume.low_percent // 100,
-        goes=[_step(step, known.get(step.id)) for step in found.goes],
-        stays=[_step(step, known.get(step.id)) for step in found.stays],
+        goes=[_step(step, *known[step.id]) for step in found.goes if step.id in known],
+        stays=[_step(step, *known[step.id]) for step in found.stays if step.id in known],
     )
 
 
-def _step(step: Step, known: tuple[str, str] | None) -> plans.CacheStep:
+def _step(step: Step, dataset: str, commit_id: str) -> plans.CacheStep:
     return plans.CacheStep(
-        cached_id=step.id if known else None,
-        dataset=known[0] if known else FOREIGN,
-        commit_id=known[1] if known else None,
+        cached_id=step.id,
+        dataset=dataset,
+        commit_id=commit_id,
         bytes=step.bytes,
         at=step.at,
         cause=step.cause,

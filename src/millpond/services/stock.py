@@ -76,4 +76,5 @@ def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, see
         kept_for=(kept_for if is_known else "a branch") if kept_for and not view.leaving else None,
         base_id=row.base_id,
         cost=float(row.bytes),
+        is_known=is_known,
     )

@@ -37,11 +37,11 @@ class CacheWhy(Response):
 
 
 class CacheStep(Response):
-    """One cached commit that goes, or stays; names are told to those who may know them."""
+    """One cached commit that goes, or stays; of projects one has a role in."""
 
-    cached_id: str | None
+    cached_id: str
     dataset: str
-    commit_id: str | None
+    commit_id: str
     # What its going gives back, once those before it are gone.
     bytes: int
     # When, if nobody uses it until then; null for what stays.

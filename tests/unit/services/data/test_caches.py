@@ -205,7 +205,7 @@ def test_who_may_not_see_what_stands_in_the_way_is_not_told(deps: Deps) -> None:
         ask(deps, sized(deps, 6 * GB), actor=maria)
     text = f"{caught.value.message} {caught.value.details}"
     assert "formula" not in text and "secret" not in text and hidden.id[:8] not in text
-    assert caught.value.details["blockers"] == ["a commit of another project (6.0 GB) is in use by job default/train"]
+    assert caught.value.details["blockers"] == ["a commit of another project is in use by job default/train"]
     with pytest.raises(NotFound):
         cache_requests.clear(deps, maria, cached.id)
 
