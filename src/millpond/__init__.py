@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from millpond.client.tracking import log_metrics as log_metrics
     from millpond.client.tracking import log_param as log_param
     from millpond.client.tracking import log_params as log_params
+    from millpond.client.tracking import progress as progress
     from millpond.client.tracking import set_tag as set_tag
     from millpond.client.tracking import set_tags as set_tags
 
@@ -39,6 +40,7 @@ __all__ = [
     "log_metrics",
     "log_param",
     "log_params",
+    "progress",
     "set_tag",
     "set_tags",
 ]

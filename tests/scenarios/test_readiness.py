@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.decide.readiness import Never, Ready, Waits, needed_jobs, readiness
+from millpond.decide.readiness import Never, Ready, Waits, readiness
 from millpond.model.job import Dependency, Job, JobState
 from millpond.testing.builders_work import a_job
 from millpond.testing.clock import NOON
@@ -49,19 +49,6 @@ def test_one_that_was_deleted_for_good() -> None:
     assert readiness(a_job(after=(Dependency(FIRST, "any"),)), {}, NOON) == Ready()
 
 
-@pytest.mark.parametrize(
-    ("build", "expected"),
-    [
-        (JobState.RUNNING, Waits("its environment is built by first (first001), which is running.")),
-        (JobState.FAILED, Never("Its environment could not be built; `mill logs first001` tells why.", failed=True)),
-        (JobState.SUCCEEDED, Ready("c1")),
-    ],
-)
-def test_an_environment(build: JobState, expected: object) -> None:
-    others = {FIRST: a_job(id=FIRST, name="first", state=build, output_commit="c1")}
-    assert readiness(a_job(environment_job=FIRST), others, NOON) == expected
-
-
 def test_the_pause_before_a_retry() -> None:
     job = a_job(not_before=NOON + timedelta(seconds=5))
     assert readiness(job, {}, NOON) == Waits("it is tried again at 12:00:05 UTC.")
@@ -72,7 +59,6 @@ def test_the_pause_before_a_retry() -> None:
 def test_it_begins_only_when_all_have_ended_as_they_should(others: list[tuple[JobState, str]]) -> None:
     known = {f"job{number}": a_job(id=f"job{number}", state=state) for number, (state, _) in enumerate(others)}
     job = a_job(after=tuple(Dependency(f"job{number}", when) for number, (_, when) in enumerate(others)))
-    assert needed_jobs(job) == list(known)
     found = readiness(job, known, NOON)
     hopeless = any(state in (JobState.FAILED, JobState.CANCELLED) and when == "success" for state, when in others)
     assert isinstance(found, Never) == hopeless

@@ -16,6 +16,8 @@ from millpond.cli.jobs import show_job
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_large
+from millpond.client.environment import commit_environment
+from millpond.client.git import checked_out, read_state
 from millpond.client.jobs import submit_job, wait_for_job
 from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
@@ -56,6 +58,13 @@ def submit(
     cpu: Annotated[int, typer.Option(help="CPUs to reserve; 0 is best effort.", min=0)] = 0,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB; 0 is best effort.")] = "0",
     gpu: Annotated[str, typer.Option("--gpu", "-g", metavar="N", help="GPUs, like 1 or 0.5.")] = "0",
+    enforced: Annotated[
+        bool, typer.Option("--enforced", help="Only where a part of a GPU is kept to, not merely counted.")
+    ] = False,
+    image: Annotated[
+        str | None,
+        typer.Option("--image", "-i", metavar="IMAGE", help="The container image it runs in.", show_default=False),
+    ] = None,
     compute: Annotated[str | None, typer.Option(metavar="NAME", help="The one compute it may run on.")] = None,
     priority: Annotated[int, typer.Option(help="Higher ones are tried first.", min=-100, max=100)] = 0,
     timeout: Annotated[
@@ -78,6 +87,21 @@ def submit(
         typer.Option(metavar="JOB[:any]", help="Begin when this job has succeeded (:any: has ended). Repeatable."),
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="The experiment its run belongs to.")] = None,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(
+            "--requirements",
+            "-r",
+            metavar="FILE",
+            help="Packages: requirements.txt, pyproject.toml or a lock file. Built once, then kept beside the compute.",
+        ),
+    ] = None,
+    git: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL@REV", help="The code of a Git repository instead; @REV is this folder's own at that revision."
+        ),
+    ] = None,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not send the working directory.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log and wait for its end.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end.")] = False,
@@ -100,6 +124,8 @@ def submit(
         cpu=cpu,
         memory_bytes=parse_bytes(memory),
         gpu_hundredths=parse_gpus(gpu),
+        gpu_enforced=enforced,
+        image=image,
         experiment=experiment,
         compute=compute,
         priority=priority,
@@ -109,8 +135,15 @@ def submit(
         backoff_seconds=ceil(parse_seconds(backoff)),
         after=after or [],
     )
+    if git is not None and no_code:
+        raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
+    if requirements is not None:
+        request = request.model_copy(
+            update={"environment": commit_environment(mill.api, mill.project, requirements).id}
+        )
     if not no_code:
-        request = request.model_copy(update={"code_commit": _send_code(mill, yes=yes).id})
+        commit, tags = _send_code(mill, yes=yes) if git is None else _send_git(mill, git)
+        request = request.model_copy(update={"code_commit": commit.id, "tags": tags})
     job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) is submitted. See: mill logs -f {job.id}   mill why {job.id}")
     _attend(mill, job, follow=follow, wait=wait)
@@ -151,7 +184,17 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
     end_with(mill, ended)
 
 
-def _send_code(mill: Session, *, yes: bool) -> Commit:
+def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
+    """A repository at a revision, without its history."""
+    with checked_out(written, Path.cwd()) as checkout, Meter(mill.out, "Sending the code") as meter:
+        commit = commit_code(mill.api, mill.project, checkout.folder, progress=tell(meter), whole=True)
+    tags = checkout.state.tags()
+    mill.out.note(f"Code: {tags['git.commit'][:12]} of {tags['git.url']}, {format_tree(commit.files, commit.bytes)}")
+    return commit, tags
+
+
+def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
+    """The working directory, and what Git knows about it."""
     root = Path.cwd()
     size = measure_code(root)
     if size.bytes > MOST_BYTES and not yes:
@@ -161,7 +204,8 @@ def _send_code(mill: Session, *, yes: bool) -> Commit:
     with Meter(mill.out, "Sending the code") as meter:
         commit = commit_code(mill.api, mill.project, root, progress=tell(meter))
     mill.out.note(f"Code: {format_tree(commit.files, commit.bytes)} ({commit.id[:12]})")
-    return commit
+    state = read_state(root)
+    return commit, state.tags() if state else {}
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
-from millpond.model.quantity import parse_bandwidth, parse_bytes, parse_milliseconds
+from millpond.model.quantity import parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
 from millpond.model.volume import DAY
 from millpond.services.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
@@ -27,6 +27,9 @@ from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 LEAST_LOG_BYTES = 1_000_000
 
 app = typer.Typer()
+
+# A few times what an agent waits for an answer.
+MIN_VALIDITY_SECONDS = 60
 
 DataDir = Annotated[Path | None, typer.Option(help="Where the server keeps everything (MILL_DATA_DIR).")]
 DatabaseUrl = Annotated[
@@ -110,6 +113,15 @@ def up(
             help="How much of one job's log is kept: as much of its beginning as of its end.",
         ),
     ] = "2GB",
+    placement_validity: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            envvar="MILL_PLACEMENT_VALIDITY",
+            help="How long jobs run on while their agent does not hear from the server; then they end, and are placed "
+            "again somewhat later.",
+        ),
+    ] = "10m",
     secret_key_file: Annotated[
         Path | None,
         typer.Option(
@@ -140,11 +152,20 @@ def up(
         import_hosts=checked_import_hosts(import_hosts),
         near_bits_per_second=parse_bandwidth(near),
         near_latency_ms=parse_milliseconds(near_latency),
+        placement_seconds=checked_validity(placement_validity),
         log_bytes=checked_log_limit(log_limit),
         secret_key_file=secret_key_file,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)
+
+
+def checked_validity(written: str) -> int:
+    """Long enough for an agent that waits for an answer to hear of the server in time."""
+    seconds = int(parse_seconds(written))
+    if seconds < MIN_VALIDITY_SECONDS:
+        raise SetupError(f"{written} is too short a validity.", hint=f"Give at least {MIN_VALIDITY_SECONDS} seconds.")
+    return seconds
 
 
 def checked_content_url(url: str | None, public_url: str | None) -> str | None:

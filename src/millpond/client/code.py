@@ -57,11 +57,16 @@ def too_large(root: Path, size: CodeSize) -> TooLarge:
     )
 
 
-def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None = None) -> Commit:
-    """The commit that holds the code in `root`; the last one of this folder when nothing has changed since."""
+def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None = None, whole: bool = False) -> Commit:
+    """The commit that holds the code in `root`; the last one of this folder when nothing has changed since.
+
+    `whole`: everything there is code, whatever ignore files say; the folder is not met again.
+    """
     memory = _Memory.of(api.base_url, project, root)
     last = _still_there(api, project, memory.commit)
     options = PushOptions(stat_cache=memory.folder / f"{memory.key}.stat", ignore_files=IGNORE_FILES, ignore=IGNORED)
+    if whole:
+        options = PushOptions(ignore_files=())
 
     def push_and_commit() -> Commit:
         with ApiUploader(api, project, known_tree=last.tree if last else None) as uploader:
@@ -71,7 +76,8 @@ def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None
             # A branch of its own: two people who submit at once never stand in each other's way.
             request = CommitCreate(upload=uploader.id, tree=pushed.tree.root, branch=f"code-{new_id(8)}")
             commit = create_commit(api, project, CODE_DATASET, request)
-        memory.save(commit.id)
+        if not whole:
+            memory.save(commit.id)
         return commit
 
     return until_complete(push_and_commit)

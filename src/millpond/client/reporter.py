@@ -38,6 +38,7 @@ class Reporter:
         self._sequence = 0
         self._params: dict[str, Any] = {}
         self._tags: dict[str, str] = {}
+        self._progress: float | None = None
         self._points: list[Point] = []
         self._lock = threading.Lock()
         self._full = threading.Event()
@@ -60,6 +61,7 @@ class Reporter:
         points: list[Point] | None = None,
         params: dict[str, Any] | None = None,
         tags: dict[str, str] | None = None,
+        progress: float | None = None,
     ) -> None:
         if self._is_over():
             return
@@ -67,6 +69,7 @@ class Reporter:
             self._points.extend(points or ())
             self._params.update(params or {})
             self._tags.update(tags or {})
+            self._progress = self._progress if progress is None else progress
             waiting = len(self._points)
         if waiting >= MOST_POINTS:
             self.write_out()
@@ -84,7 +87,7 @@ class Reporter:
         """Put everything logged so far on disk. A disk that refuses is said once; what was logged stays in memory."""
         with self._lock:
             try:
-                while self._points or self._params or self._tags or ended:
+                while self._points or self._params or self._tags or self._progress is not None or ended:
                     last = len(self._points) <= BATCH_POINTS
                     self._append(ended if last else None, ended_at if last else None)
                     ended = None if last else ended
@@ -132,13 +135,14 @@ class Reporter:
             "metrics": [_point(point) for point in self._points[:BATCH_POINTS]],
             "params": self._params,
             "tags": self._tags,
+            "progress": self._progress,
             "ended": ended.value if ended else None,
             "ended_at": ended_at.isoformat() if ended_at else None,
         }
         self._spool.append(BatchLine(batch))
         self._sequence += 1
         del self._points[:BATCH_POINTS]
-        self._params, self._tags = {}, {}
+        self._params, self._tags, self._progress = {}, {}, None
 
     def _wake(self) -> None:
         with self._changed:

@@ -84,6 +84,16 @@ class Run:
                 self._live().warn(f"the metric {name!r} is not a number and was left out: {error}")
         self._live().add(points=points)
 
+    def progress(self, done: SupportsFloat) -> None:
+        """Say how far the job is, from 0 to 1; the newest word counts. Outside a job nobody asks."""
+        try:
+            share = float(done)
+        except (TypeError, ValueError) as error:
+            self._live().warn(f"progress is a number from 0 to 1: {error}")
+            return
+        if math.isfinite(share):
+            self._live().add(progress=min(max(share, 0.0), 1.0))
+
     def log_param(self, key: str, value: Any) -> None:
         self.log_params({key: value})
 
@@ -200,6 +210,11 @@ def log_metric(key: str, value: SupportsFloat, step: int | None = None) -> None:
 def log_metrics(values: Mapping[str, SupportsFloat], step: int | None = None) -> None:
     """Report several numbers of one step."""
     _run().log_metrics(values, step)
+
+
+def progress(done: SupportsFloat) -> None:
+    """Say how far the job is, from 0 to 1."""
+    _run().progress(done)
 
 
 def log_param(key: str, value: Any) -> None:

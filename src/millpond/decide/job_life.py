@@ -81,6 +81,13 @@ def place(
     return _move(job, JobState.PLACED, *reasons)
 
 
+def take_environment(job: Job, build: Job) -> Job:
+    """Its packages come from this build; the time it has waited for that since it was queued counts as theirs."""
+    since = job.requeued_at or job.queued_at
+    waited = build.ended_at if build.ended_at and build.ended_at > since else None
+    return replace(job, environment_job=build.id, environment_commit=build.output_commit, environment_at=waited)
+
+
 def fill(job: Job, now: datetime) -> Job:
     """All its data lies beside the compute."""
     return replace(job, filled_at=now) if job.filled_at is None else job
@@ -118,7 +125,7 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
     job = replace(
         job, placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
         retried=job.retried + again.counted, losses=job.losses + (not again.counted), stop_requested_at=None,
-        placed_at=None, filled_at=None, started_at=None, exited_at=None,
+        placed_at=None, filled_at=None, started_at=None, exited_at=None, environment_commit=None, environment_at=None,
     )  # fmt: skip
     return _move(job, JobState.QUEUED, again.reason)
 

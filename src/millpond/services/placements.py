@@ -41,9 +41,11 @@ def secret_of(server_secret: bytes, placement_id: str) -> str:
 
 
 def start(
-    deps: Deps, tx: Connection, chosen: Start, agent: Agent, volumes: Sequence[Volume], now: datetime
+    deps: Deps, tx: Connection, chosen: Start, agent: Agent, volumes: Sequence[Volume], build: Job | None, now: datetime
 ) -> tuple[Job | None, Sequence[CachedView]]:
     """The placed job and its data; None when it waits no more or the room is taken. Raises what `job_data.bring` does.
+
+    `build` is where its packages come from, if it wants any.
 
     Two servers may plan at once: the agent's row stands for the room on its nodes, so they take turns, and whoever
     comes second looks again.
@@ -52,6 +54,7 @@ def start(
     job = jobs.lock(tx, chosen.job_id)
     if job is None or job.state is not JobState.QUEUED or not _is_free(tx, chosen, job, now):
         return None, ()
+    before, job = job, job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
     placement = _new_placement(chosen, job, deps.settings.placement_seconds, now)
@@ -62,7 +65,7 @@ def start(
         gpu_share=snapshot.gpu_fractions(agent) if job.resources.gpu_hundredths % WHOLE else None,
     )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
-    job_changes.save(tx, job, after, now)
+    job_changes.save(tx, before, after, now)
     return after, found
 
 

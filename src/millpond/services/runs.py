@@ -11,14 +11,14 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import metrics, runs
+from millpond.db import jobs, metrics, runs
 from millpond.db.runs import RunFilter
 from millpond.decide.job_names import made_name
 from millpond.errors import Conflict, Invalid, NameTaken
 from millpond.model.ids import new_job_id
-from millpond.model.job import MetricPoint, Run, RunState
+from millpond.model.job import Job, MetricPoint, Run, RunState
 from millpond.model.people import Actor, Project, Role
-from millpond.services import access, audit
+from millpond.services import access, audit, job_changes
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of
 from millpond.services.moments import moment_of, written_moment
@@ -99,7 +99,10 @@ def take_batch(deps: Deps, actor: Actor, project: Project, run_id: str, batch: R
         metrics.add(tx, run_id, points)
         after = _reported(run, batch, now)
         runs.save(tx, after)
+        moved = _note_progress(tx, after, batch.progress)
     _publish(deps, after, "batch")
+    if moved is not None:
+        job_changes.publish(deps, moved)
 
 
 def move_to_bin(deps: Deps, actor: Actor, project: Project, run_id: str) -> RunView:
@@ -124,6 +127,16 @@ def mark_lost(deps: Deps, now: datetime) -> int:
     for run in lost:
         _publish(deps, run, "ended")
     return len(lost)
+
+
+def _note_progress(tx: Connection, run: Run, progress: float | None) -> Job | None:
+    """The run's job, if it is now further (or less far) than it was said to be."""
+    job = jobs.lock(tx, run.job_id) if run.job_id is not None and progress is not None else None
+    if job is None or job.state.is_finished or job.progress == progress:
+        return None
+    after = replace(job, progress=progress)
+    jobs.save(tx, after)
+    return after
 
 
 def _new_run(actor: Actor, project: Project, request: RunCreate, now: datetime) -> Run:

@@ -12,8 +12,9 @@ from millpond.decide import job_life
 from millpond.decide.placement import Plan, plan_starts
 from millpond.errors import NotFound
 from millpond.model.job import Job, JobState
-from millpond.services import caches, differences, job_changes, job_data, placements, snapshot, waiting
+from millpond.services import caches, differences, environments, job_changes, job_data, placements, snapshot, waiting
 from millpond.services.deps import Deps
+from millpond.services.environments import NO_ENVIRONMENTS, Environments
 from millpond.services.geography import rule_of
 from millpond.services.snapshot import World, commits_of
 
@@ -37,24 +38,28 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         queue = waiting.look_at_queue(deps, now)
         with deps.db.read() as tx:
             world = snapshot.load(tx, now, queue.ready, rule_of(deps.settings))
-        plan = plan_starts(replace(world.snapshot, blocked=blocked))
-        refused = _apply(deps, world, plan, now)
+        packages = environments.look(deps, world)
+        plan = plan_starts(replace(world.snapshot, blocked={**packages.blocked, **blocked}))
+        refused = _apply(deps, world, plan, now, packages)
         if not refused:
             _note_waits(deps, {**plan.waits, **queue.waits}, now)
             return plan
         blocked |= refused
 
 
-def _apply(deps: Deps, world: World, plan: Plan, now: datetime) -> Mapping[tuple[str, str], str]:
+def _apply(
+    deps: Deps, world: World, plan: Plan, now: datetime, packages: Environments = NO_ENVIRONMENTS
+) -> Mapping[tuple[str, str], str]:
     """Start what the plan says; for jobs whose data cannot be brought near: why, by job and agent."""
     refused: dict[tuple[str, str], str] = {}
-    changed: list[Job | None] = []
+    changed = [_fail(deps, job_id, problem, now) for job_id, problem in packages.failed.items()]
     for chosen in plan.starts:
         agent = world.agents[chosen.agent_id]
         differences.prepare(deps, commits_of(world.jobs[chosen.job_id]))
         try:
             with deps.db.write() as tx:
-                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), now)
+                build = packages.builds.get((chosen.job_id, agent.id))
+                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), build, now)
         except job_data.WAITS as error:
             refused[chosen.job_id, agent.id] = job_data.why_waiting(error)
             continue

@@ -1,15 +1,15 @@
-"""Queued jobs that may not be placed yet: those that come after others, wait for an environment or for a retry."""
+"""Queued jobs that may not be placed yet, because they come after others or wait for a retry, and overdue ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from logging import getLogger
 
 from millpond.db import jobs
 from millpond.decide import job_life
-from millpond.decide.readiness import Never, Ready, Waits, needed_jobs, readiness
+from millpond.decide.readiness import Never, Ready, Waits, readiness
 from millpond.model.job import Ending, Job, JobState
 from millpond.services import job_changes
 from millpond.services.deps import Deps
@@ -34,15 +34,15 @@ def look_at_queue(deps: Deps, now: datetime) -> Queue:
     while True:
         with deps.db.read() as tx:
             queued = jobs.queued(tx)
-            others = jobs.by_ids(tx, {job_id for job in queued for job_id in needed_jobs(job)})
+            others = jobs.by_ids(tx, {one.job_id for job in queued for one in job.after})
         answers = {job.id: readiness(job, others, now) for job in queued}
-        news = [job.id for job in queued if _settled(job, answers[job.id], now) != job]
-        if not news:
+        never = {job_id: answer for job_id, answer in answers.items() if isinstance(answer, Never)}
+        if not never:
             return Queue(
                 ready=[job for job in queued if isinstance(answers[job.id], Ready)],
                 waits={job_id: (answer.reason,) for job_id, answer in answers.items() if isinstance(answer, Waits)},
             )
-        _settle(deps, {job_id: answers[job_id] for job_id in news}, now)
+        _cancel(deps, never, now)
 
 
 def stop_overdue(deps: Deps, now: datetime) -> None:
@@ -60,24 +60,15 @@ def stop_overdue(deps: Deps, now: datetime) -> None:
     job_changes.announce(deps, changed)
 
 
-def _settled(job: Job, answer: Ready | Waits | Never, now: datetime) -> Job:
-    """The job after what was found out: ended if it can never begin, with its environment once that is built."""
-    if isinstance(answer, Never):
-        return (job_life.fail if answer.failed else job_life.cancel)(job, answer.reason, now)
-    if isinstance(answer, Ready) and answer.environment_commit != job.environment_commit:
-        return replace(job, environment_commit=answer.environment_commit, environment_at=now)
-    return job
-
-
-def _settle(deps: Deps, answers: Mapping[str, Ready | Waits | Never], now: datetime) -> None:
+def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
     changed: list[Job] = []
-    for job_id, answer in sorted(answers.items()):
+    for job_id, answer in sorted(never.items()):
         with deps.db.write() as tx:
             job = jobs.lock(tx, job_id)
             if job is not None and job.state is JobState.QUEUED:
-                after = _settled(job, answer, now)
+                after = job_life.cancel(job, answer.reason, now)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
-    job_changes.announce(deps, [job for job in changed if job.state.is_finished])
+    job_changes.announce(deps, changed)
 
 
 def _is_overdue(job: Job, now: datetime) -> bool:

@@ -225,6 +225,8 @@ class RunBatch(Request):
     params: dict[str, object] = {}
     tags: dict[str, str] = {}
     metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
+    # How far a job is, from 0 to 1.
+    progress: float | None = Field(default=None, ge=0, le=1)
     ended: RunState | None = None
     ended_at: Time | None = None
 

@@ -241,7 +241,7 @@ export interface paths {
         post: operations["hold_cache"];
         /**
          * Release Cache
-         * @description End one's own holds.
+         * @description End one's own holds, or what one reader has.
          */
         delete: operations["release_cache"];
         options?: never;
@@ -362,6 +362,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/computes/{compute}/distrust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Distrust Projects
+         * @description Let nothing new of these projects, or of any, begin there.
+         */
+        post: operations["distrust_projects"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/computes/{compute}/drain": {
         parameters: {
             query?: never;
@@ -433,6 +453,26 @@ export interface paths {
         get: operations["get_compute_test"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/computes/{compute}/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Trust Projects
+         * @description Let projects, or all, onto a compute whose jobs share one account.
+         */
+        post: operations["trust_projects"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1009,7 +1049,7 @@ export interface paths {
         put?: never;
         /**
          * Sign Urls
-         * @description Agents get what is cached at their site, jobs their inputs, people what their role shows them.
+         * @description Agents get what they fill or verify, jobs their inputs, people what their role shows them.
          */
         post: operations["sign_urls"];
         delete?: never;
@@ -2359,7 +2399,9 @@ export interface components {
         CachedState: "filling" | "ready" | "evicting" | "failed";
         /**
          * CacheHold
-         * @description Keep it for a time. `read` is what reading takes, for as long as the server says: viewers may do that.
+         * @description Keep it for a time. `read` is what reading takes, for 15 minutes, renewed by asking again: viewers may do that.
+         *
+         *     `reader` tells readers of one user apart: each ends with its own release.
          */
         CacheHold: {
             /**
@@ -2368,6 +2410,8 @@ export interface components {
              * @enum {string}
              */
             kind: "hold" | "read";
+            /** Reader */
+            reader?: string | null;
             /**
              * Reason
              * @default
@@ -2458,7 +2502,7 @@ export interface components {
         };
         /**
          * CacheStep
-         * @description One cached commit that goes, or stays; names are told to those who may know them.
+         * @description One cached commit that goes, or stays; of projects one has a role in.
          */
         CacheStep: {
             /** At */
@@ -2466,10 +2510,10 @@ export interface components {
             /** Bytes */
             bytes: number;
             /** Cached Id */
-            cached_id: string | null;
+            cached_id: string;
             cause: components["schemas"]["Cause"] | null;
             /** Commit Id */
-            commit_id: string | null;
+            commit_id: string;
             /** Dataset */
             dataset: string;
             /** Reason */
@@ -2874,6 +2918,14 @@ export interface components {
             seen_at: string | null;
             /** Site */
             site: string;
+            /**
+             * @default {
+             *       "all": false,
+             *       "projects": [],
+             *       "shared": false
+             *     }
+             */
+            trust: components["schemas"]["Trust"];
             /** Version */
             version: string;
         };
@@ -3760,8 +3812,15 @@ export interface components {
             environment_source: string | null;
             /** Exit Code */
             exit_code: number | null;
+            /**
+             * Gpu Enforced
+             * @default false
+             */
+            gpu_enforced: boolean;
             /** Gpu Hundredths */
             gpu_hundredths: number;
+            /** Gpu Share */
+            gpu_share?: ("none" | "accounted" | "enforced") | null;
             /** Id */
             id: string;
             /** Image */
@@ -3859,6 +3918,11 @@ export interface components {
             environment?: string | null;
             /** Experiment */
             experiment?: string | null;
+            /**
+             * Gpu Enforced
+             * @default false
+             */
+            gpu_enforced: boolean;
             /**
              * Gpu Hundredths
              * @default 0
@@ -4903,6 +4967,8 @@ export interface components {
             params: {
                 [key: string]: unknown;
             };
+            /** Progress */
+            progress?: number | null;
             /** Sequence */
             sequence: number;
             /**
@@ -5348,6 +5414,41 @@ export interface components {
             /** Server Time */
             server_time: string;
         };
+        /**
+         * Trust
+         * @description `shared`: jobs there can read each other's files, so only projects that were let in are taken: `all`, or those
+         *     named, of which the ones are listed that one may see. Otherwise every project is kept apart, and is taken.
+         */
+        Trust: {
+            /**
+             * All
+             * @default false
+             */
+            all: boolean;
+            /**
+             * Projects
+             * @default []
+             */
+            projects: string[];
+            /**
+             * Shared
+             * @default false
+             */
+            shared: boolean;
+        };
+        /** TrustChange */
+        TrustChange: {
+            /**
+             * All
+             * @default false
+             */
+            all: boolean;
+            /**
+             * Projects
+             * @default []
+             */
+            projects: string[];
+        };
         /** Upload */
         Upload: {
             /** Created At */
@@ -5663,6 +5764,14 @@ export interface components {
              * @default 1
              */
             tier_throughput: number;
+            /**
+             * @default {
+             *       "all": false,
+             *       "projects": [],
+             *       "shared": false
+             *     }
+             */
+            trust: components["schemas"]["Trust"];
             /** Used Bytes */
             used_bytes: number;
             /**
@@ -6445,7 +6554,9 @@ export interface operations {
     };
     release_cache: {
         parameters: {
-            query?: never;
+            query?: {
+                reader?: string | null;
+            };
             header?: never;
             path: {
                 cached: string;
@@ -6723,6 +6834,41 @@ export interface operations {
             };
         };
     };
+    distrust_projects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     drain_compute: {
         parameters: {
             query?: never;
@@ -6839,6 +6985,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ComputeTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    trust_projects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                compute: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compute"];
                 };
             };
             /** @description A problem */

@@ -1,0 +1,125 @@
+"""What a job's packages are built from: requirements, a pyproject or a lock file, brought into one form and committed.
+
+The commit holds `requirements.txt`, perhaps `constraints.txt`, and the program that builds them. Equal requirements
+make equal trees, wherever and whenever they were written: that tree is what builds are known and found again by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.client import environment_build
+from millpond.client.code import commit_code
+from millpond.client.credentials import state_dir
+from millpond.client.files import write_atomically
+from millpond.client.http import Api
+from millpond.errors import BadRequest
+from millpond.wire.data import Commit
+
+PYPROJECT = "pyproject.toml"
+# Lock files that pin versions of what the pyproject beside them asks for.
+_PINNING = ("uv.lock", "poetry.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """`constraints`: versions to take if a package is needed. `complete`: every package is named, and no more come."""
+
+    lines: tuple[str, ...]
+    constraints: tuple[str, ...] = ()
+    complete: bool = False
+
+    def files(self) -> Mapping[str, str]:
+        found = {"requirements.txt": _text(self.lines), "build.py": Path(environment_build.__file__).read_text("utf-8")}
+        if self.constraints:
+            found["constraints.txt"] = _text(self.constraints)
+        if self.complete:
+            found["no-deps"] = ""
+        return found
+
+
+def read_requirements(path: Path) -> Requirements:
+    """What the file asks for. BadRequest for one that cannot be read or says what only its own machine understands."""
+    try:
+        if path.name == PYPROJECT:
+            return Requirements(_project_lines(path))
+        if path.name in _PINNING:
+            return Requirements(_project_lines(path.with_name(PYPROJECT)), constraints=_pinned(path))
+        if path.suffix == ".toml":  # pylock.toml, pylock.NAME.toml
+            return Requirements(_locked(path), complete=True)
+        return Requirements(_plain(path, seen=()))
+    except FileNotFoundError as error:
+        raise BadRequest(
+            f"{error.filename} does not exist.", hint="Name a requirements, pyproject or lock file."
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadRequest(f"{path} cannot be read as requirements: {error}.") from error
+
+
+def commit_environment(api: Api, project: str, path: Path) -> Commit:
+    """The commit that `JobCreate.environment` names, for a requirements, pyproject or lock file."""
+    files = read_requirements(path).files()
+    digest = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in sorted(files.items())).encode()).hexdigest()
+    folder = state_dir() / "environments" / digest[:24]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_atomically(folder / name, text.encode())
+        (folder / name).chmod(0o644)
+    return commit_code(api, project, folder)
+
+
+def _project_lines(path: Path) -> tuple[str, ...]:
+    project = _toml(path).get("project", {})
+    if "dependencies" not in project:
+        raise ValueError(f"{path.name} lists no [project] dependencies")
+    return tuple(project["dependencies"])
+
+
+def _pinned(path: Path) -> tuple[str, ...]:
+    packages = [package for package in _toml(path)["package"] if "version" in package and _is_published(package)]
+    return tuple(sorted(f"{package['name']}=={package['version']}" for package in packages))
+
+
+def _is_published(package: Mapping[str, Any]) -> bool:
+    """Not the project itself, which the lock file of uv lists too."""
+    source = package.get("source", {})
+    return not any(kind in source for kind in ("editable", "virtual", "directory"))
+
+
+def _locked(path: Path) -> tuple[str, ...]:
+    """The packages of a pylock file (PEP 751), each at its version and only where its marker holds."""
+    packages = [package for package in _toml(path)["packages"] if "version" in package]
+    markers = [f" ; {package['marker']}" if "marker" in package else "" for package in packages]
+    return tuple(f"{one['name']}=={one['version']}{marker}" for one, marker in zip(packages, markers, strict=True))
+
+
+def _plain(path: Path, seen: tuple[Path, ...]) -> tuple[str, ...]:
+    """The lines of a requirements file and of those it takes in, without comments."""
+    if path.resolve() in seen:
+        raise ValueError(f"{path} takes in itself")
+    lines: list[str] = []
+    for line in path.read_text("utf-8").replace("\\\n", " ").splitlines():
+        text = line.partition(" #")[0].strip()
+        if not text or text.startswith("#"):
+            continue
+        option, _, value = text.replace("=", " ", 1).partition(" ") if text.startswith("--") else text.partition(" ")
+        if option in ("-r", "--requirement"):
+            lines += _plain(path.parent / value.strip(), (*seen, path.resolve()))
+        elif option in ("-e", "--editable", "-c", "--constraint") or text.startswith((".", "/", "file:")):
+            raise ValueError(f"{text!r} names a file or folder of this machine; a job's own code needs no requirement")
+        else:
+            lines.append(" ".join(text.split()))
+    return tuple(lines)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def _text(lines: tuple[str, ...]) -> str:
+    return "".join(f"{line}\n" for line in lines)

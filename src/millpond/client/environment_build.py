@@ -1,0 +1,73 @@
+"""Builds an environment where a job of kind `environment` runs: packages in one tree that any path may hold.
+
+It is sent as `build.py` beside `requirements.txt`, and needs nothing but Python 3.8 and its pip. What it makes depends
+on the requirements and the interpreter alone, neither on where it lies nor on the times of files: programs find Python
+by the path, and compiled files are taken as they are, however old the source beside them looks.
+"""
+
+from __future__ import annotations
+
+import compileall
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from py_compile import PycInvalidationMode
+
+
+def main() -> int:
+    target = Path(os.environ["MILL_OUTPUT"])
+    status = install(target)
+    if status:
+        return status
+    for program in sorted((target / "bin").glob("*")):
+        make_movable(program)
+    compile_all(target)
+    described = {"python": platform.python_version(), "machine": platform.machine(), "packages": installed(target)}
+    (target / "environment.json").write_text(json.dumps(described, indent=1, sort_keys=True) + "\n")
+    say(f"built with Python {platform.python_version()}: {' '.join(installed(target))}")
+    return 0
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def install(target: Path) -> int:
+    command = [sys.executable, "-m", "pip", "install", "--target", str(target), "--no-compile", "--no-input",
+               "--disable-pip-version-check", "--requirement", "requirements.txt"]  # fmt: skip
+    if Path("constraints.txt").exists():
+        command += ["--constraint", "constraints.txt"]
+    if Path("no-deps").exists():
+        command.append("--no-deps")
+    say("+ python3 " + " ".join(command[1:]))
+    return subprocess.run(command, check=False).returncode
+
+
+def make_movable(program: Path) -> None:
+    """A script that names the interpreter it was installed with asks for whichever comes first on the path instead."""
+    content = program.read_bytes()
+    first, newline, rest = content.partition(b"\n")
+    if first.startswith(b"#!") and b"python" in first:
+        program.write_bytes(b"#!/usr/bin/env python3" + newline + rest)
+
+
+def compile_all(target: Path) -> None:
+    for folder in target.rglob("__pycache__"):
+        shutil.rmtree(folder)
+    compileall.compile_dir(
+        str(target), quiet=2, stripdir=str(target), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
+    )
+
+
+def installed(target: Path) -> list[str]:
+    """`name-version` of everything there."""
+    return sorted(path.name[: -len(".dist-info")] for path in target.glob("*.dist-info"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Git as the source of a job's code: a repository at a revision, and what of a working directory is not committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from millpond.errors import BadRequest
+
+# A tag holds so many changed files; how many there are in all is said beside them.
+MAX_DIRTY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class GitState:
+    """Where code comes from. `dirty`: paths that differ from the commit, or are not in it."""
+
+    url: str
+    commit: str
+    branch: str | None = None
+    dirty: tuple[str, ...] = ()
+
+    def tags(self) -> dict[str, str]:
+        """As the tags of a run."""
+        found = {"git.url": self.url, "git.commit": self.commit}
+        if self.branch:
+            found["git.branch"] = self.branch
+        if self.dirty:
+            found["git.dirty"] = str(len(self.dirty))
+            found["git.dirty_files"] = json.dumps(self.dirty[:MAX_DIRTY])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    folder: Path
+    state: GitState
+
+
+def read_state(folder: Path) -> GitState | None:
+    """What Git knows of the folder; None where it is no repository, has no commit, or Git is not there."""
+    try:
+        commit = _git(folder, "rev-parse", "HEAD").strip()
+        branch = _git(folder, "rev-parse", "--abbrev-ref", "HEAD").strip()
+        status = _git(folder, "status", "--porcelain", "-z", "--no-renames", "--", ".")
+        remote = _git(folder, "config", "--default", "", "--get", "remote.origin.url").strip()
+        top = _git(folder, "rev-parse", "--show-toplevel").strip()
+    except (GitError, FileNotFoundError):
+        return None
+    dirty = tuple(entry[3:] for entry in status.split("\0") if entry)
+    return GitState(without_password(remote or top), commit, None if branch == "HEAD" else branch, dirty)
+
+
+@contextmanager
+def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
+    """The files of `URL@REV`, or of `@REV` of the repository around `folder`, in a folder that goes afterwards.
+
+    Without a revision, what the repository shows first. BadRequest with Git's own words when it cannot be had.
+    """
+    url, revision = split_written(written)
+    try:
+        source = url or _git(folder, "rev-parse", "--show-toplevel").strip()
+        with tempfile.TemporaryDirectory(prefix="millpond-git-") as temporary:
+            target = Path(temporary)
+            _git(target, "init", "--quiet", "repository")
+            commit = _fetch(target / "repository", source, revision)
+            (target / "files").mkdir()
+            _git(target / "repository", "--work-tree", str(target / "files"), "checkout", "--quiet", "--force", commit)
+            remote = url or _git(folder, "config", "--default", source, "--get", "remote.origin.url").strip()
+            yield Checkout(target / "files", GitState(without_password(remote), commit))
+    except GitError as error:
+        what = f"{without_password(url)} at {revision}" if url else f"this folder's repository at {revision}"
+        raise BadRequest(f"Git cannot give {what}: {error}", hint="Write it as --git URL@REVISION.") from error
+    except FileNotFoundError as error:
+        raise BadRequest("Git is not installed here.", hint="Leave --git out to send the folder as it is.") from error
+
+
+def split_written(written: str) -> tuple[str, str]:
+    """`URL@REV` as its two parts. A user name before a host is no revision: git@host:path has none."""
+    url, at, revision = written.rpartition("@")
+    is_user = ":" in revision or ("://" in url and "/" not in url.partition("://")[2])
+    return (written, "HEAD") if not at or is_user else (url, revision or "HEAD")
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown and kept."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https", "ssh") or not parts.hostname:
+        return url
+    port = f":{parts.port}" if parts.port else ""
+    return urlunsplit((parts.scheme, f"{parts.hostname}{port}", parts.path, "", ""))
+
+
+class GitError(Exception):
+    """What Git said last."""
+
+
+def _fetch(repository: Path, source: str, revision: str) -> str:
+    """Bring one revision, alone if the other side gives it alone; its commit."""
+    try:
+        _git(repository, "fetch", "--quiet", "--depth", "1", source, revision)
+        return _git(repository, "rev-parse", "FETCH_HEAD^{commit}").strip()
+    except GitError:
+        # Short ids and, on some servers, whole ones are known only to who has everything.
+        _git(repository, "fetch", "--quiet", "--tags", source, "+refs/heads/*:refs/heads/*")
+        return _git(repository, "rev-parse", f"{revision}^{{commit}}").strip()
+
+
+def _git(folder: Path, *words: str) -> str:
+    # Nobody is there to type a password, and what is set for another repository must not count here.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=environment, capture_output=True, text=True, errors="surrogateescape",
+        check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if done.returncode:
+        lines = [line for line in done.stderr.strip().splitlines() if line]
+        fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+        raise GitError((fatal or lines or [f"git {words[0]} ended with {done.returncode}"])[0])
+    return done.stdout
