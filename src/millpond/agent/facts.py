@@ -32,13 +32,14 @@ class Declared:
 
 
 def node_facts(name: str, declared: Declared, labels: Mapping[str, str] | None = None) -> NodeFacts:
-    measured_gpus, model = measure_gpus()
+    measured_gpus, model, gpu_memory = measure_gpus()
     return NodeFacts(
         name=name,
         cpus=declared.cpus if declared.cpus is not None else len(os.sched_getaffinity(0)),
         memory_bytes=declared.memory_bytes if declared.memory_bytes is not None else measure_memory(),
         gpus=declared.gpus if declared.gpus is not None else measured_gpus,
         gpu_model=model or ("declared" if declared.gpus else ""),
+        gpu_memory_bytes=gpu_memory,
         declared=declared.any,
         labels=dict(labels or {}),
     )
@@ -51,22 +52,24 @@ def measure_memory() -> int:
     return min([machine, *(int(text) for text in limits if text.isdigit())])
 
 
-def measure_gpus() -> tuple[int, str]:
-    """How many GPUs the driver shows, and the model of the first; (0, "") without one."""
+def measure_gpus() -> tuple[int, str, int]:
+    """How many GPUs the driver shows, the model of the first and its memory; (0, "", 0) without one."""
     if not Path("/proc/driver/nvidia").exists():
-        return 0, ""
+        return 0, "", 0
     # Imported only where there is a GPU: the bindings take megabytes that every other agent saves.
     import pynvml  # noqa: PLC0415
 
     try:
         pynvml.nvmlInit()
         count = pynvml.nvmlDeviceGetCount()
-        model = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0)) if count else ""
+        first = pynvml.nvmlDeviceGetHandleByIndex(0) if count else None
+        model = pynvml.nvmlDeviceGetName(first) if count else ""
+        memory = int(pynvml.nvmlDeviceGetMemoryInfo(first).total) if count else 0
         pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
         log.warning("GPUs cannot be counted: %s", error)
-        return 0, ""
-    return count, model if isinstance(model, str) else model.decode()
+        return 0, "", 0
+    return count, model if isinstance(model, str) else model.decode(), memory
 
 
 def _read(path: Path) -> str:

@@ -185,6 +185,7 @@ class Placement:
             inputs=paths,
             renewed=self._renewed,
             image=desired.image or self._world.driver.capabilities().default_image,
+            gpu_memory_bytes=self._gpu_memory_of(desired.node),
         )
 
     async def _run(self) -> Exited | Lost:
@@ -250,6 +251,9 @@ class Placement:
         return Outcome()
 
     # Parts
+
+    def _gpu_memory_of(self, node: str) -> int:
+        return next((facts.gpu_memory_bytes for facts in self._world.driver.nodes() if facts.name == node), 0)
 
     def _tell(self, status: Status) -> None:
         """Report what is new about a placement that goes on."""

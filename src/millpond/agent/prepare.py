@@ -35,12 +35,14 @@ def prepare(
     inputs: Mapping[str, Path],
     renewed: float,
     image: str | None = None,
+    gpu_memory_bytes: int = 0,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
 
     `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
+    `gpu_memory_bytes` is that of one GPU of the node, where it is known.
     What an interrupted preparation left is thrown away. Raises OSError (disk full …).
     """
     if directory.exists():
@@ -61,7 +63,15 @@ def prepare(
         job=desired.job_id,
         project=desired.project,
         command=tuple(desired.command),
-        env=environment(desired, directory, server=server, inputs=seen, environ=environ, container=bool(image)),
+        env=environment(
+            desired,
+            directory,
+            server=server,
+            inputs=seen,
+            environ=environ,
+            container=bool(image),
+            gpu_memory_bytes=gpu_memory_bytes,
+        ),
         directory=str(work),
         valid_seconds=desired.valid_seconds,
         grace_seconds=desired.grace_seconds,
@@ -86,7 +96,10 @@ def mounts_of(desired: DesiredPlacement, inputs: Mapping[str, Path]) -> dict[str
         item.env: item.dataset if names[item.dataset] == 1 else item.env.removeprefix("MILL_DATA_").lower()
         for item in desired.inputs
     }
-    return {variable: Mount(str(path), f"{DATA}/{targets[variable]}") for variable, path in inputs.items()}
+    return {
+        variable: Mount(str(path), f"{DATA}/{targets.get(variable, variable.lower())}")
+        for variable, path in inputs.items()
+    }
 
 
 def environment(
@@ -97,6 +110,7 @@ def environment(
     inputs: Mapping[str, Path],
     environ: Mapping[str, str],
     container: bool = False,
+    gpu_memory_bytes: int = 0,
 ) -> dict[str, str]:
     """All a job sees: a base that every program expects, then the user's variables, then what Millpond says.
 
@@ -119,20 +133,25 @@ def environment(
         "MILL_PLACEMENT": desired.id,
         "MILL_OUTPUT": str(directory / OUTPUT),
         "MLFLOW_TRACKING_URI": server,
-        # Empty, and not absent, for a job without a GPU: absent would show it all of them.
-        "CUDA_VISIBLE_DEVICES": ",".join(str(index) for index in desired.gpu_indices),
         **{variable: str(path) for variable, path in inputs.items()},
     }
     if desired.cpu:
         said["MILL_CPUS"] = str(desired.cpu)
     if desired.memory_bytes:
         said["MILL_MEMORY_BYTES"] = str(desired.memory_bytes)
+    if not container or not desired.gpu_indices:
+        # Empty, and not absent, for a job without a GPU: absent would show it all of them. A container shows the job
+        # its own GPUs only, counted from 0.
+        said["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in desired.gpu_indices)
     if desired.gpu_hundredths % 100:
         said["MILL_GPU_FRACTION"] = f"{desired.gpu_hundredths / 100:.2f}"
+        if gpu_memory_bytes:
+            said["MILL_GPU_MEMORY_MB"] = str(gpu_memory_bytes * (desired.gpu_hundredths % 100) // 100 // 1024**2)
     found = {**base, **desired.env, **said}
     if desired.environment:
         packages = Path(found[desired.environment.env])
-        found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
+        if "PATH" in found:  # an image has one of its own
+            found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
         found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.env.get("PYTHONPATH"), str(packages)]))
     return found
 

@@ -163,7 +163,7 @@ def _read(descriptor: int) -> None:
 
 
 def _gpus() -> list[Check]:
-    count, model = measure_gpus()
+    count, model, _ = measure_gpus()
     if not count:
         return [Check(name="gpus", state="skipped", message="The machine shows no GPU.", value=0, unit="GPUs")]
     return [Check(name="gpus", state="ok", message=f"{count} × {model}", value=count, unit="GPUs")]

@@ -248,7 +248,13 @@ def _limits(job: Job) -> list[str]:
 def _wants(job: Job) -> list[str]:
     wants = [f"{job.cpu} CPUs"] if job.cpu else []
     wants += [f"{format_bytes(job.memory_bytes)} of memory"] if job.memory_bytes else []
-    return wants + ([f"{format_gpus(job.gpu_hundredths)} GPUs"] if job.gpu_hundredths else [])
+    return wants + ([_gpus(job)] if job.gpu_hundredths else [])
+
+
+def _gpus(job: Job) -> str:
+    """A part of a GPU comes with how it is kept to where the job was placed."""
+    how = {"accounted": " (accounted, not enforced)", "enforced": " (enforced)"}.get(job.gpu_share or "", "")
+    return f"{format_gpus(job.gpu_hundredths)} GPUs{how}"
 
 
 def _seconds(value: float | None) -> Seconds | None:

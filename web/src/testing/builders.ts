@@ -18,6 +18,8 @@ export function aJob(part: Partial<Job> = {}): Job {
     cpu: 1,
     memory_bytes: 0,
     gpu_hundredths: 0,
+    gpu_enforced: false,
+    gpu_share: null,
     image: null,
     code_commit: null,
     inputs: [],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { agentCommand, tokenFileCommand } from "./words";
+import { agentCommand, capabilityWords, tokenFileCommand } from "./words";
 
 it("writes the line that starts an agent", () => {
   const line = agentCommand({ server: "https://mill.example", site: "berlin", name: "", driver: "process" });
@@ -9,6 +9,14 @@ it("writes the line that starts an agent", () => {
 it("names the node and the engine where they are chosen", () => {
   const line = agentCommand({ server: "http://a:1", site: "new york", name: "gpu7", driver: "slurm" });
   expect(line).toContain("--site 'new york' --node gpu7 --driver slurm");
+});
+
+it("says what a driver can do", () => {
+  const can = { containers: true, default_image: "python:3.12", limits_enforced: true, gpu_fractions: "none" as const };
+  const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
+  expect(words).toBe(
+    "runs images, python:3.12 by default · limits are enforced · whole GPUs only · projects are kept apart",
+  );
 });
 
 it("keeps the secret for its owner", () => {

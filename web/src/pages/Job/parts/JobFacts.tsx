@@ -44,13 +44,19 @@ function place(job: Job): Fact[] {
   const asked = [
     job.cpu > 0 && `${job.cpu} CPU`,
     job.memory_bytes > 0 && formatBytes(job.memory_bytes),
-    job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU`,
+    job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU${shareOf(job)}`,
   ].filter(Boolean);
   return [
     { name: "Compute", value: job.compute ? `${job.compute}${job.node ? ` (${job.node})` : ""}` : "–" },
     { name: "Asked for", value: asked.join(", ") || "best effort" },
     { name: "Image", value: job.image ?? "the machine's own" },
   ];
+}
+
+/** How a part of a GPU is kept to where the job was placed. */
+function shareOf(job: Job): string {
+  if (job.gpu_share === "accounted") return " (accounted, not enforced)";
+  return job.gpu_share === "enforced" ? " (enforced)" : "";
 }
 
 function data(job: Job): Fact[] {

@@ -64,6 +64,17 @@ export function NewJob({ draft, onClose }: Props) {
             <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
             <NumberInput label="GPUs" min={0} decimalScale={2} step={1} {...form.getInputProps("gpus")} />
           </Group>
+          {Number(form.values.gpus) % 1 !== 0 && (
+            <Checkbox
+              label="Only where its part of a GPU is enforced, not merely accounted for"
+              {...form.getInputProps("enforced", { type: "checkbox" })}
+            />
+          )}
+          <TextInput
+            label="Image"
+            description="The container it runs in; without, as the compute does by itself"
+            {...form.getInputProps("image")}
+          />
           <Code draft={draft} form={form} />
           {submit.error && <ErrorNotice error={submit.error} />}
           <Button type="submit" loading={submit.isPending}>

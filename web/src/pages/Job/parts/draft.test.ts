@@ -21,6 +21,8 @@ it("sends whole bytes and hundredths of GPUs", () => {
     cpu: 2,
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
+    gpu_enforced: false,
+    image: null,
     code_commit: null,
     compute: null,
     priority: 0,
@@ -43,6 +45,9 @@ it("sends whole bytes and hundredths of GPUs", () => {
 it("says the command line that does the same", () => {
   expect(commandLineOf(DRAFT, true)).toBe(
     "mill submit train --data xray@v3 --cpu 2 --memory 1.5GB -g 0.5 --no-code -- python train.py --lr 0.1",
+  );
+  expect(commandLineOf({ ...emptyDraft("default"), gpus: 0.5, enforced: true, image: "a b" }, true)).toBe(
+    "mill submit -g 0.5 --enforced -i 'a b' --no-code -- COMMAND",
   );
   expect(commandLineOf({ ...emptyDraft("vision"), command: "ls | wc -l", code: "c" }, false)).toBe(
     "mill submit --project vision -- sh -c 'ls | wc -l'",

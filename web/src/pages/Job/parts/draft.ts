@@ -13,6 +13,10 @@ export interface Draft {
   cpu: number | string;
   memoryGb: number | string;
   gpus: number | string;
+  /** Only where a part of a GPU is kept to. */
+  enforced: boolean;
+  /** The container image; "" as the compute does without. */
+  image: string;
   /** The one compute it may run on. */
   compute: string | null;
   priority: number | string;
@@ -36,6 +40,8 @@ export function emptyDraft(project: string): Draft {
     cpu: "",
     memoryGb: "",
     gpus: "",
+    enforced: false,
+    image: "",
     compute: null,
     priority: "",
     timeoutMinutes: "",
@@ -58,6 +64,8 @@ export function draftOf(job: Job): Draft {
     cpu: job.cpu || "",
     memoryGb: job.memory_bytes / 1e9 || "",
     gpus: job.gpu_hundredths / 100 || "",
+    enforced: job.gpu_enforced,
+    image: job.image ?? "",
     compute: job.wanted_compute,
     priority: job.priority || "",
     timeoutMinutes: job.timeout_seconds / 60 || "",
@@ -85,6 +93,8 @@ export function requestOf(draft: Draft): JobCreate {
     cpu: Number(draft.cpu),
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
+    gpu_enforced: draft.enforced,
+    image: draft.image.trim() || null,
     code_commit: draft.code,
     compute: draft.compute,
     priority: Number(draft.priority),
@@ -109,6 +119,8 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     Number(draft.cpu) > 0 && `--cpu ${draft.cpu}`,
     Number(draft.memoryGb) > 0 && `--memory ${draft.memoryGb}GB`,
     Number(draft.gpus) > 0 && `-g ${draft.gpus}`,
+    draft.enforced && "--enforced",
+    draft.image.trim() && `-i ${shellQuote(draft.image.trim())}`,
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
     Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
