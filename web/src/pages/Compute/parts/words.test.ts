@@ -12,7 +12,12 @@ it("names the node and the engine where they are chosen", () => {
 });
 
 it("says what a driver can do", () => {
-  const can = { containers: true, default_image: "python:3.12", limits_enforced: true, gpu_fractions: "none" as const };
+  const can = {
+    containers: true,
+    default_image: "python:3.12",
+    limits_enforced: true,
+    gpu_fractions: "none" as const,
+  };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
     "runs images, python:3.12 by default · limits are enforced · whole GPUs only · projects are kept apart",

@@ -5,11 +5,15 @@ import { shellQuote } from "../../../lib/names";
 export function capabilityWords(can: Compute["capabilities"]): string {
   if (!can) return "not told yet";
   return [
-    can.containers ? `runs images${can.default_image ? `, ${can.default_image} by default` : ""}` : "no images",
+    can.containers
+      ? `runs images${can.default_image ? `, ${can.default_image} by default` : ""}`
+      : "no images",
     can.limits_enforced ? "limits are enforced" : "limits are not enforced",
-    { none: "whole GPUs only", accounted: "parts of GPUs accounted, not enforced", enforced: "parts of GPUs enforced" }[
-      can.gpu_fractions
-    ],
+    {
+      none: "whole GPUs only",
+      accounted: "parts of GPUs accounted, not enforced",
+      enforced: "parts of GPUs enforced",
+    }[can.gpu_fractions],
     can.shared_trust ? "shared trust: all projects use one account" : "projects are kept apart",
   ].join(" · ");
 }
