@@ -10,8 +10,8 @@ import logging
 import os
 import stat
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -20,8 +20,11 @@ from types import TracebackType
 from typing import NamedTuple
 
 from millpond.cache.kept_pages import KeptPages
+from millpond.cache.link_process import Link
+from millpond.cache.linking import Linkers
 from millpond.cache.reflink import clone
 from millpond.errors import Corrupt, MillError
+from millpond.lake.crew import processes_for
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
 from millpond.lake.reader import PageSource, TreeReader
@@ -77,8 +80,10 @@ class LocalFiles:
     def __init__(self, source: PageSource, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
+        self._processes = processes_for(TreeReader(source, root).root_ref().entries)
+        self._linkers: Linkers | None = None
         # Not more: names in one directory are made one after the other, whoever asks.
-        self._pool = ThreadPoolExecutor(_THREADS, "local")
+        self._pool = ThreadPoolExecutor(max(_THREADS, self._processes), "local")
         self._stack.callback(self._pool.shutdown, cancel_futures=True)
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
@@ -97,16 +102,30 @@ class LocalFiles:
         known = [base.differences for base in self._bases if base.differences is not None]
         return min(known, default=None)
 
-    def __call__(self, rows: Sequence[Row], into: Target) -> Sequence[Row]:
-        """Make what the volume has, as it should be; the entries that are left."""
-        planned = [(row, self._candidates(row)) for row in rows]
-        parts = [planned[at : at + _AT_ONCE] for at in range(0, len(planned), _AT_ONCE)]
+    def __call__(self, rows: Sequence[Row], into: Target) -> Callable[[], Sequence[Row]]:
+        """Begin to make what the volume has, as it should be. What is returned waits for that: the entries left."""
+        linkers = self._linkers_into(into)
+        planned = list(zip(rows, self._candidates(rows), strict=True))
+        share = -(-len(planned) // self._processes) if linkers else _AT_ONCE
+        parts = [planned[at : at + share] for at in range(0, len(planned), share)]
+        making = [self._pool.submit(_make, part, into, linkers) for part in parts]
+        return lambda: self._left(making)
+
+    def _left(self, making: Sequence[Future[tuple[list[Row], list[int]]]]) -> list[Row]:
         left: list[Row] = []
-        for rest, copied in self._pool.map(lambda part: _make(part, into), parts):
+        for rest, copied in (made.result() for made in making):
             left += rest
             self.copied_files += len(copied)
             self.copied_bytes += sum(copied)
         return left
+
+    def _linkers_into(self, into: Target) -> Linkers | None:
+        """Started with the first entries, if there are so many that it pays and a base to link from."""
+        directories = [base.directory for base in self._bases if not base.is_elsewhere]
+        if self._linkers is None and self._processes and directories and into.descriptor is not None:
+            self._linkers = Linkers(directories, into.descriptor, _COMPARED, self._processes)
+            self._stack.callback(self._linkers.close)
+        return self._linkers
 
     def __enter__(self) -> LocalFiles:
         return self
@@ -116,16 +135,18 @@ class LocalFiles:
     ) -> None:
         self._stack.close()
 
-    def _candidates(self, row: Row) -> list[_Candidate]:
-        path, kind, _, _, digest = row
-        if kind not in _MODES:
-            return []
-        found = [
-            _Candidate(base.directory, there, is_elsewhere=base.is_elsewhere)
-            for base in self._bases
-            if (there := base.path_of(path, kind, digest)) is not None
-        ]
-        return found + [_Candidate(directory, path, is_trusted=False) for directory in self._older]
+    def _candidates(self, rows: Sequence[Row]) -> list[list[_Candidate]]:
+        """For each entry the files that may have its content, the best first."""
+        found: list[list[_Candidate]] = [[] for _ in rows]
+        for base in self._bases:
+            for candidates, there in zip(found, base.paths_of(rows), strict=True):
+                if there is not None:
+                    candidates.append(_Candidate(base.directory, there, is_elsewhere=base.is_elsewhere))
+        for directory in self._older:
+            for candidates, row in zip(found, rows, strict=True):
+                if row[1] in _MODES:
+                    candidates.append(_Candidate(directory, row[0], is_trusted=False))
+        return found
 
     def _open(self, path: Path) -> int | None:
         try:
@@ -157,21 +178,26 @@ class _Base:
             if before is not None and before.kind.is_file and before.size:
                 self._moved[before.digest, before.kind].append(change.path)
 
-    def path_of(self, path: bytes, kind: int, digest: bytes) -> bytes | None:
+    def paths_of(self, rows: Sequence[Row]) -> list[bytes | None]:
+        """Where the base has each of these, which come in the order of paths; None for what it does not have."""
+        changed = self._changed_up_to(rows[-1][0]) if rows else set()
         if self._is_over:
-            return None
-        if not self._is_changed(path):
-            return path
+            return [None] * len(rows)
+        return [
+            None if kind not in _MODES else path if path not in changed else self._before(digest, kind)
+            for path, kind, _, _, digest in rows
+        ]
+
+    def _before(self, digest: bytes, kind: int) -> bytes | None:
         moved = self._moved.get((digest, kind))
         return moved.pop() if moved else None
 
-    def _is_changed(self, path: bytes) -> bool:
-        """Whether this path differs between the two trees. Paths are asked for in order."""
-        while self._changed or self._next() is not None:
-            if self._changed[0] >= path:
-                return self._changed[0] == path
-            self._changed.popleft()
-        return self._is_over
+    def _changed_up_to(self, last: bytes) -> set[bytes]:
+        """The paths not behind `last` that differ between the two trees, each asked for once."""
+        found: set[bytes] = set()
+        while (self._changed or self._next() is not None) and self._changed[0] <= last:
+            found.add(self._changed.popleft())
+        return found
 
     def _next(self) -> TreeChange | None:
         """The next difference, which is noted. A base whose pages cannot be read is of no use any more, and no harm."""
@@ -230,17 +256,35 @@ def has_mode(mode: int, kind: int) -> bool:
     return mode & _COMPARED == _MODES[kind]
 
 
-def _make(planned: Sequence[tuple[Row, list[_Candidate]]], into: Target) -> tuple[list[Row], list[int]]:
+def _make(
+    planned: Sequence[tuple[Row, list[_Candidate]]], into: Target, linkers: Linkers | None
+) -> tuple[list[Row], list[int]]:
     """Make what can be made; what is left, and the sizes of what was copied from elsewhere."""
     left: list[Row] = []
     copied: list[int] = []
-    for row, candidates in planned:
+    for row, candidates in planned if linkers is None else _not_linked(planned, linkers):
         taken = next((one for one in candidates if _looks_right(one, row) and _take(one, row, into)), None)
         if taken is None:
             left.append(row)
         elif taken.is_elsewhere:
             copied.append(row[3])
     return left, copied
+
+
+def _not_linked(
+    planned: Sequence[tuple[Row, list[_Candidate]]], linkers: Linkers
+) -> list[tuple[Row, list[_Candidate]]]:
+    """Have linked what is trusted, if it looks right; the others, in order."""
+    links: list[Link] = []
+    numbers: list[int] = []
+    for number, (row, candidates) in enumerate(planned):
+        best = candidates[0] if candidates else None
+        if best is not None and best.is_trusted and not best.is_elsewhere:
+            links.append((best.directory, best.path, row[0], row[3], CACHED_MTIME_NS, _MODES[row[1]]))
+            numbers.append(number)
+    left = {numbers[at] for at in linkers.link(links)} if links else set()
+    done = set(numbers) - left
+    return [one for number, one in enumerate(planned) if number not in done]
 
 
 def _looks_right(candidate: _Candidate, row: Row) -> bool:

@@ -18,6 +18,7 @@ from operator import mul
 from pathlib import Path
 
 from millpond.errors import Corrupt
+from millpond.lake.carrying import Carrier
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
 from millpond.lake.http import proxy_for
@@ -44,14 +45,14 @@ class FetchOptions:
 
     `paths` are all that is wanted, sorted: pages that hold none of them are not read.
     `local` may make files of the target without the lake: it is given the entries of one leaf after the other, whose
-    directories are there, and returns those that it has not made.
+    directories are there, begins, and returns what waits until it is done and says which it has not made.
     `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
-    local: Callable[[Sequence[Row], Target], Sequence[Row]] | None = None
+    local: Callable[[Sequence[Row], Target], Callable[[], Sequence[Row]]] | None = None
     processes: int | None = None
 
 
@@ -91,11 +92,15 @@ def fetch_tree(
         into = stack.enter_context(Target(target, read_only=options.read_only))
         fetch = _Fetch(source, into, options, meter, stack, crew_for=whole.entries)
         leaves = _leaves(reader, options)
+        # One window is begun ahead of the one that is fetched: what needs no lake is made meanwhile.
+        begun: _Begun = {}
         for size in chain(_FIRST_WINDOWS, repeat(_WINDOW_LEAVES)):
             window = list(islice(leaves, size))
+            ahead = fetch.begin(window)
+            fetch.window(begun)
+            begun = ahead
             if not window:
                 break
-            fetch.window(window)
         fetch.finish()
         into.finish()
     return Fetched(meter.finish(), fetch.local_files, fetch.local_bytes, tuple(fetch.external))
@@ -121,6 +126,8 @@ class _Parts:
             return self._left == 0
 
 
+# Leaves, each with what says which of its rows are left to be fetched, once the others are made.
+_Begun = dict[str, Callable[[], list[Row]]]
 # What is written with the content of each blob.
 _Uses = dict[bytes, list[Use]]
 
@@ -150,17 +157,21 @@ class _Fetch:
         self._pool, self._readers = ThreadPoolExecutor(workers, "fetch"), ThreadPoolExecutor(_WORKERS, "fetch-plan")
         for pool in (self._pool, self._readers):
             stack.callback(pool.shutdown, cancel_futures=True)
-        # Ended before the pools are: their threads wait for its answers.
-        self._crew = stack.enter_context(Crew(into, count)) if count else None
+        # A crew is ended before the pools are: their threads wait for its answers.
+        self._carrier = stack.enter_context(Crew(into, count)) if count else Carrier(into)
         self._most = workers + _WORKERS
 
-    def window(self, leaves: list[str]) -> None:
-        """Fetch the entries of a few leaves. Some of it may still be under way when this returns."""
+    def begin(self, leaves: list[str]) -> _Begun:
+        """Read a few leaves and begin to make what needs no lake."""
+        return {page_id: self._begin(page) for page_id, page in self._chosen_pages(leaves).items()}
+
+    def window(self, begun: _Begun) -> None:
+        """Fetch what is left of some leaves. Some of it may still be under way when this returns."""
         places: dict[bytes, BlobPlace] = {}
         uses: _Uses = defaultdict(list)
         large: list[Entry] = []
         external: list[Entry] = []
-        wanted = {page_id: self._left(page) for page_id, page in self._chosen_pages(leaves).items()}
+        wanted = {page_id: left() for page_id, left in begun.items()}
         # The locators of pages of which nothing is left to fetch are not needed.
         for found in self._readers.map(self._source.locator, [page_id for page_id, left in wanted.items() if left]):
             places.update(found)
@@ -192,25 +203,26 @@ class _Fetch:
         found = zip(leaves, pages, strict=True)
         return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
 
-    def _left(self, page: LeafPage) -> list[Row]:
-        """What of a leaf must be fetched, in order; whatever else it names is made."""
+    def _begin(self, page: LeafPage) -> Callable[[], list[Row]]:
+        """Make the directories of a leaf, and begin what needs no lake. It returns what waits for that: see `_left`."""
         only = self._options.only
         rows = [row for row in page.rows() if only is None or only(row[0])]
         for row in rows:
             self._into.make_parents(row[0])
-        # Most are left: asking first whether one can be anything else takes less than making its entry.
-        return [row for row in self._not_local(rows) if row[2] != Content.NOTHING or not self._is_done(entry_of(row))]
+        local = self._options.local
+        return partial(self._left, rows, local(rows, self._into) if local is not None else None)
 
-    def _not_local(self, rows: list[Row]) -> Sequence[Row]:
-        """Without what is made from elsewhere than the lake."""
-        if self._options.local is None:
-            return rows
-        left = self._options.local(rows, self._into)
-        files, size = len(rows) - len(left), sum(row[3] for row in rows) - sum(row[3] for row in left)
-        self.local_files += files
-        self.local_bytes += size
-        self._meter.add(files=files, bytes=size)
-        return left
+    def _left(self, rows: list[Row], local: Callable[[], Sequence[Row]] | None) -> list[Row]:
+        """What of a leaf must be fetched, in order; whatever else it names is made."""
+        left: Sequence[Row] = rows
+        if local is not None:
+            left = local()
+            files, size = len(rows) - len(left), sum(row[3] for row in rows) - sum(row[3] for row in left)
+            self.local_files += files
+            self.local_bytes += size
+            self._meter.add(files=files, bytes=size)
+        # Most are left: asking first whether one can be anything else takes less than making its entry.
+        return [row for row in left if row[2] != Content.NOTHING or not self._is_done(entry_of(row))]
 
     def _is_done(self, entry: Entry) -> bool:
         """Make what has no content."""
@@ -247,8 +259,8 @@ class _Fetch:
         return dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
 
     def _write(self, order: Order) -> None:
-        """Read one range and write what is in it: by a process of the crew, or here."""
-        if self._crew is None or not self._send(order):
+        """Read one range and write what is in it."""
+        if not self._carry_out(order):
             read = self._reading(order.pack_id)
             write_range(order, read(order.start, order.end), read, self._into)
         counts = [len(uses) for uses in order.uses]
@@ -256,13 +268,12 @@ class _Fetch:
         files = sum(counts) - (self._unfinished(order) if self._parts else 0)
         self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
-    def _send(self, order: Order) -> bool:
-        """Whether the crew has carried the order out; it cannot where a URL does not work (any more)."""
+    def _carry_out(self, order: Order) -> bool:
+        """False where that needs a URL which does not work (any more), or a proxy, or one that there is not."""
         url = self._source.pack_url(order.pack_id)
-        # The processes know no proxies: what needs one is read here.
-        if self._crew is None or url is None or proxy_for(url) is not None:
+        if url is None or proxy_for(url) is not None:
             return False
-        return self._crew.carry_out(url, order)
+        return self._carrier.carry_out(url, order)
 
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)

@@ -73,6 +73,11 @@ class Target:
                 self.exact_modes = self._probe_modes()
         return self
 
+    @property
+    def descriptor(self) -> int | None:
+        """The open directory that all is written below; None where paths are all there is."""
+        return self._descriptor
+
     def _make(self) -> None:
         os.makedirs(self.root, _DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103 - bytes path
         if [name for name in os.listdir(self.root) if name != RESERVED_PART]:

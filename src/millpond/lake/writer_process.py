@@ -13,37 +13,18 @@ import struct
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, BinaryIO
 
-from millpond.errors import Forbidden, MillError, VolumeProblem
-from millpond.lake.direct import RangeReader
-from millpond.lake.ranges import SEGMENT_MOST
+from millpond.errors import MillError, VolumeProblem
+from millpond.lake.carrying import Carrier
 from millpond.lake.target import Target
-from millpond.lake.writing import Order, write_range
+from millpond.lake.writing import Order
 
 # One writes while the other reads from the network.
 _THREADS = 2
 _LENGTH = struct.Struct("<I")
-
-
 # In place of an error's code: the URL was too old, and nothing was written.
 EXPIRED = "expired"
-
-
-class _Memory(threading.local):
-    """What the ranges of one thread are read into, one after the other."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-
-    def of(self, size: int) -> memoryview:
-        if len(self._buffer) < size:
-            self._buffer = bytearray(max(size, SEGMENT_MOST))
-        return memoryview(self._buffer)
-
-
-_memory = _Memory()
 
 
 def send(pipe: BinaryIO, message: Any) -> None:
@@ -69,26 +50,20 @@ def main() -> None:
     orders, answers = sys.stdin.buffer, sys.stdout.buffer
     root, read_only, exact_modes = receive(orders)
     lock = threading.Lock()
-    reader = RangeReader()
     with Target.shared(root, read_only=read_only, exact_modes=exact_modes) as into:
+        carrier = Carrier(into)
         pool = ThreadPoolExecutor(_THREADS)
         while (message := receive(orders)) is not None:
-            pool.submit(_work, message, into, reader, answers, lock)
+            pool.submit(_work, message, carrier, answers, lock)
         os._exit(0)
 
 
-def _work(
-    message: tuple[int, str, Order], into: Target, reader: RangeReader, answers: BinaryIO, lock: threading.Lock
-) -> None:
+def _work(message: tuple[int, str, Order], carrier: Carrier, answers: BinaryIO, lock: threading.Lock) -> None:
     number, url, order = message
     code, text, hint = "", "", None
     try:
-        try:
-            data = reader.read_range(url, order.start, order.end, _memory.of(order.end - order.start))
-        except Forbidden:
+        if not carrier.carry_out(url, order):
             code = EXPIRED
-        else:
-            write_range(order, data, partial(reader.get_range, url), into)
     except MillError as error:
         code, text, hint = error.code, error.message, error.hint
     except Exception as error:  # noqa: BLE001 - told to the one who waits

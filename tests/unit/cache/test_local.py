@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from millpond.cache import local
 from millpond.cache.attempt import begin_attempt
 from millpond.cache.fill import FillCancelled, Filled, fill
 from millpond.cache.local import BaseTree
@@ -91,6 +92,13 @@ def refused(number: int) -> Callable[..., None]:
     return refuse
 
 
+@pytest.fixture(params=[0, 2], ids=["threads", "processes"])
+def linkers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few files are linked by threads, many by processes."""
+    monkeypatch.setattr(local, "processes_for", lambda entries: request.param)
+
+
+@pytest.mark.usefixtures("linkers")
 def test_only_the_difference_is_fetched(world: World) -> None:
     filled = world.fill_second()
     assert read_things(world.volume.commit(V2)) == AFTER
@@ -115,6 +123,7 @@ def test_where_links_are_refused_files_are_copied(world: World, number: int, mon
     assert (modes["tool"], modes["large"]) == (0o555, 0o444)
 
 
+@pytest.mark.usefixtures("linkers")
 def test_a_file_that_was_written_to_is_not_taken(world: World) -> None:
     touched = world.volume.commit(V1) / "same/007"
     touched.chmod(0o644)
