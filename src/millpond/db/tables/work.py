@@ -122,6 +122,9 @@ job = Table(
     Column("gpu_share", String(20), nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
+    # Lists are read from their newest end, however long they have grown.
+    Index("ix_job_project_id_queued_at", "project_id", "queued_at", "id"),
+    Index("ix_job_state_queued_at", "state", "queued_at", "id"),
     # A name is unique in its project among jobs that have not ended.
     Index("uq_job_name_living", "project_id", "name", unique=True,
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),

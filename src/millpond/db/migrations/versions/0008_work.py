@@ -36,6 +36,8 @@ def add_to_job() -> None:
     op.add_column("job", sa.Column("environment_job", sa.String(length=32), nullable=True))
     op.add_column("job", sa.Column("environment_commit", sa.String(length=64), nullable=True))
     op.add_column("job", sa.Column("environment_at", sa.DateTime(timezone=True), nullable=True))
+    op.create_index("ix_job_project_id_queued_at", "job", ["project_id", "queued_at", "id"])
+    op.create_index("ix_job_state_queued_at", "job", ["state", "queued_at", "id"])
     op.add_column("job", sa.Column("gpu_enforced", sa.Boolean(), nullable=False, server_default=sa.text("false")))
     op.add_column("job", sa.Column("gpu_share", sa.String(length=20), nullable=True))
 
