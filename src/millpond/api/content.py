@@ -1,5 +1,7 @@
 """The second origin: HTML and SVG that users or jobs made, each in a sandbox. It knows no cookies and no tokens.
 
+Ports of jobs have hosts of their own here (api/ports/); this is everything else:
+
 GET /t/{ticket}   takes a one-time ticket and leads on to
 GET /c/{grant}    the document, for a quarter of an hour
 GET /healthz      so that the page can see whether its browser reaches this origin
@@ -18,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millpond.api.access import DepsOf
 from millpond.api.origins import host_of
+from millpond.api.ports.app import JobPorts, is_job_host
 from millpond.errors import MillError
 from millpond.services import previews
 from millpond.services.deps import Deps
@@ -51,7 +54,18 @@ def create_content_app(deps: Deps) -> ASGIApp:
     app.add_api_route("/c/{grant}", _document, methods=["GET"])
     app.add_exception_handler(MillError, _mill_error)
     app.add_exception_handler(HTTPException, _http_error)
-    return _Edge(app)
+    return _ByHost(_Edge(app), JobPorts(deps))
+
+
+class _ByHost:
+    """ASGI: the hosts of jobs lead to their ports, every other one to documents."""
+
+    def __init__(self, documents: ASGIApp, jobs: ASGIApp) -> None:
+        self._documents = documents
+        self._jobs = jobs
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._jobs if is_job_host(scope) else self._documents)(scope, receive, send)
 
 
 class _Edge:

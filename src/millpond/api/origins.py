@@ -20,6 +20,10 @@ from millpond.settings import Settings
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
 _PORTS = {"http": 80, "https": 443}
 _IPV6_HOSTS = ("::", "::1")
+_THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
+# In --content-url: any label, one for each port of a job, and this one for documents.
+_ANY = "*"
+_DOCUMENTS = "content"
 
 
 class TwoOrigins:
@@ -42,19 +46,29 @@ def content_origin(settings: Settings, scope: Scope) -> str | None:
     Whoever comes through a proxy or a tunnel reaches the second port only under a name that an administrator tells.
     """
     if settings.content_url:
-        return origin_of(settings.content_url)
-    if settings.content_port is None:
-        return None
-    scheme, host = _reached_by(settings, scope)
-    found = _HOST.fullmatch(host)
-    if found is None or scheme != "http" or int(found["port"] or _PORTS[scheme]) != settings.port:
-        return None
-    return f"http://{_other_name(found['name'].lower(), settings.host)}:{settings.content_port}"
+        return origin_of(settings.content_url.replace(_ANY, _DOCUMENTS))
+    name = _directly_by(settings, scope)
+    return name and f"http://{_other_name(name, settings.host)}:{settings.content_port}"
+
+
+def job_origin(settings: Settings, scope: Scope, label: str) -> str | None:
+    """An origin that only one port of one job has, whose `label` is the first part of its host.
+
+    None where no such host can be named: at an address of numbers, or behind a proxy that leads one host alone.
+    """
+    if settings.content_url:
+        return origin_of(settings.content_url.replace(_ANY, label)) if _ANY in settings.content_url else None
+    # Browsers take every name that ends with `.localhost` for their own machine.
+    name = _directly_by(settings, scope)
+    return f"http://{label}.localhost:{settings.content_port}" if name in _THIS_MACHINE else None
 
 
 def is_content_host(settings: Settings, scope: Scope) -> bool:
     """Whether a request to the page's port names the second origin's host: a proxy that mixes the two up."""
-    return bool(settings.content_url) and host_of(scope) == urlsplit(origin_of(settings.content_url or "")).netloc
+    if not settings.content_url:
+        return False
+    host = urlsplit(origin_of(settings.content_url)).netloc
+    return host_of(scope).endswith(host.removeprefix(_ANY)) if _ANY in host else host_of(scope) == host
 
 
 def origin_of(url: str) -> str:
@@ -68,6 +82,17 @@ def origin_of(url: str) -> str:
 def host_of(scope: Scope) -> str:
     """The header `Host`, in lower case; empty if there is none."""
     return Headers(scope=scope).get("host", "").lower()
+
+
+def _directly_by(settings: Settings, scope: Scope) -> str | None:
+    """The name by which a browser reached the page's own port; None if something is between them."""
+    if settings.content_port is None:
+        return None
+    scheme, host = _reached_by(settings, scope)
+    found = _HOST.fullmatch(host)
+    if found is None or scheme != "http" or int(found["port"] or _PORTS[scheme]) != settings.port:
+        return None
+    return found["name"].lower()
 
 
 def _reached_by(settings: Settings, scope: Scope) -> tuple[str, str]:

@@ -69,7 +69,8 @@ def up(
         typer.Option(
             metavar="URL",
             envvar="MILL_CONTENT_URL",
-            help="Where browsers reach --content-port, behind a proxy: a host name of its own.",
+            help="Where browsers reach --content-port, behind a proxy: a host name of its own; "
+            "with `*` (https://*.apps.example.com) every port of a job has one, too.",
         ),
     ] = None,
     agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
@@ -175,6 +176,8 @@ def checked_content_url(url: str | None, public_url: str | None) -> str | None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
         raise SetupError(f"{url!r} is no origin.", hint="Give scheme and host, like https://content.example.com.")
+    if "*" in url and not (parts.hostname.startswith("*.") and url.count("*") == 1):
+        raise SetupError(f"{url!r} has its * in another place.", hint="Like this: https://*.apps.example.com")
     if public_url is not None and origin_of(public_url) == origin_of(url):
         raise SetupError(
             "--content-url and --public-url are the same origin.",

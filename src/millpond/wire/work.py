@@ -312,6 +312,13 @@ class Compute(Response):
     nodes: list[Node]
 
 
+class PortAddress(Response):
+    """Where a browser opens a port of a job: `url` works once, for a minute. `origin` is this port's own."""
+
+    origin: str
+    url: str
+
+
 class Home(Response):
     """The numbers of the first page."""
 

@@ -1,0 +1,33 @@
+"""Ports of running jobs, opened in a browser."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+
+from millpond.api.access import DepsOf, Member, check_origin
+from millpond.api.origins import job_origin
+from millpond.api.ports.app import OPEN, label
+from millpond.errors import NotReady
+from millpond.services import job_ports, jobs
+from millpond.services.job_ports import Opened
+from millpond.wire.work import PortAddress
+
+router = APIRouter(prefix="/projects/{project}/jobs/{job}/ports", tags=["jobs"])
+
+
+@router.post("/{port}/open", status_code=201)
+def open_job_port(job: str, port: int, scope: Member, deps: DepsOf, request: Request) -> PortAddress:
+    """A ticket for a port that a running job listens at: an address on an origin of its own that works once."""
+    found = jobs.get_plain(deps, scope.project, job)
+    origin = job_origin(deps.settings, request.scope, label(found.id, port))
+    if origin is None:
+        raise NotReady(
+            "This server has no address for ports of jobs that your browser could reach.",
+            hint=f"Use `mill port-forward {found.name} {port}`, or have an administrator start the server with "
+            "--content-url 'https://*.apps.example.com' (docs/operations.md).",
+        )
+    check_origin(request)
+    opened = Opened(scope.actor.user_id or "", scope.project.name, found.id, port, urlsplit(origin).netloc)
+    return PortAddress(origin=origin, url=f"{origin}{OPEN}{job_ports.issue(deps, scope.actor, opened)}")
