@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.compute_trust import trust_words
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.cli.usage import add_usage_command
@@ -224,6 +225,7 @@ def _show(mill: Session, volume: Volume) -> None:
             ("limits", [f"{limit.project} {_limit(limit)}" for limit in volume.limits]),
             ("filled by", volume.filler),
             ("file system", _abilities(volume.features) if volume.features else None),
+            ("trust", trust_words(volume.trust)),
             ("seen", volume.seen_at),
         ],
     )

@@ -54,6 +54,26 @@ export function useCareForCompute(compute: string) {
   return useMutation({ mutationFn: ask, onSettled: refresh });
 }
 
+export interface TrustChange {
+  how: "trust" | "distrust";
+  projects?: string[];
+  all?: boolean;
+}
+
+/** Let projects, or all, onto a compute whose jobs share one account; or keep them out. */
+export function useChangeTrust(compute: string) {
+  const params = { path: { compute } };
+  return useMutation({
+    mutationFn: ({ how, projects = [], all = false }: TrustChange) => {
+      const body = { projects, all };
+      return how === "trust"
+        ? take(api.POST("/api/v1/computes/{compute}/trust", { params, body }))
+        : take(api.POST("/api/v1/computes/{compute}/distrust", { params, body }));
+    },
+    onSettled: refresh,
+  });
+}
+
 export function useDetachCompute(compute: string) {
   return useMutation({
     mutationFn: (force: boolean) => {

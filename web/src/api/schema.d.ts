@@ -101,6 +101,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cache-offers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Offers
+         * @description What asking for a commit would bring on each volume: whether it fits, what would go, how long it takes.
+         */
+        get: operations["list_offers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cache-plan": {
         parameters: {
             query?: never;
@@ -154,6 +174,26 @@ export interface paths {
         post?: never;
         /** Unkeep Branch */
         delete: operations["unkeep_branch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cache-refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Refusals
+         * @description What was refused last and is not there since, newest first.
+         */
+        get: operations["list_refusals"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -585,7 +625,7 @@ export interface paths {
         };
         /**
          * List Evictions
-         * @description Newest first.
+         * @description Newest first; of one volume, or of all.
          */
         get: operations["list_evictions"];
         put?: never;
@@ -1416,6 +1456,26 @@ export interface paths {
         get: operations["search_log"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/{job}/ports/{port}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Job Port
+         * @description A ticket for a port that a running job listens at: an address on an origin of its own that works once.
+         */
+        post: operations["open_job_port"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2419,6 +2479,35 @@ export interface components {
             reason: string;
             /** Seconds */
             seconds?: number | null;
+        };
+        /**
+         * CacheOffer
+         * @description What asking for a commit on this volume would bring now. Nothing is done, and nothing is promised.
+         */
+        CacheOffer: {
+            /**
+             * Answer
+             * @enum {string}
+             */
+            answer: "there" | "coming" | "fits" | "evicts" | "refused";
+            /** Blockers */
+            blockers: string[];
+            /** Evicted */
+            evicted: components["schemas"]["CacheStep"][];
+            /** Evicts */
+            evicts: number;
+            /** Fetch Bytes */
+            fetch_bytes: number;
+            /** Needed Bytes */
+            needed_bytes: number;
+            /** Reasons */
+            reasons: string[];
+            /** Seconds */
+            seconds: number | null;
+            /** Site */
+            site: string;
+            /** Volume */
+            volume: string;
         };
         /**
          * CachePolicy
@@ -4509,6 +4598,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[CacheOffer] */
+        Page_CacheOffer_: {
+            /** Items */
+            items: components["schemas"]["CacheOffer"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CachePolicy] */
         Page_CachePolicy_: {
             /** Items */
@@ -4590,6 +4686,13 @@ export interface components {
         Page_Ref_: {
             /** Items */
             items: components["schemas"]["Ref"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Refused] */
+        Page_Refused_: {
+            /** Items */
+            items: components["schemas"]["Refused"][];
             /** Next */
             next?: string | null;
         };
@@ -4687,6 +4790,16 @@ export interface components {
             state: "preparing" | "running" | "saving" | "finished";
             /** Waiting */
             waiting?: string | null;
+        };
+        /**
+         * PortAddress
+         * @description Where a browser opens a port of a job: `url` works once, for a minute. `origin` is this port's own.
+         */
+        PortAddress: {
+            /** Origin */
+            origin: string;
+            /** Url */
+            url: string;
         };
         /**
          * Preview
@@ -4877,6 +4990,24 @@ export interface components {
          * @enum {string}
          */
         RefType: "branch" | "tag";
+        /**
+         * Refused
+         * @description A commit of a project one has a role in.
+         */
+        Refused: {
+            /** At */
+            at: string;
+            /** By */
+            by: string;
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /** Reason */
+            reason: string;
+            /** Volume */
+            volume: string;
+        };
         /**
          * Retention
          * @description Which commits are kept: the newest of each branch, and the young ones. What a ref or a job names always is.
@@ -6189,6 +6320,42 @@ export interface operations {
             };
         };
     };
+    list_offers: {
+        parameters: {
+            query: {
+                /** @description In written form: dataset, project/dataset@ref. */
+                dataset: string;
+                /** @description A compute, or a site. */
+                near?: string | null;
+                project?: string | null;
+                volume?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_CacheOffer_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_evictions: {
         parameters: {
             query?: {
@@ -6307,6 +6474,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_refusals: {
+        parameters: {
+            query?: {
+                /** @description The most items in one answer. */
+                limit?: number;
+                volume?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Refused_"];
+                };
             };
             /** @description A problem */
             default: {
@@ -7201,6 +7401,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description The most items in one answer. */
                 limit?: number;
+                volume?: string | null;
             };
             header?: never;
             path?: never;
@@ -9103,6 +9304,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_job_port: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                port: number;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortAddress"];
+                };
             };
             /** @description A problem */
             default: {

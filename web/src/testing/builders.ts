@@ -102,6 +102,7 @@ export function aVolume(part: Partial<Volume> = {}): Volume {
     tier_throughput: 1,
     tier_price: 1,
     limits: [],
+    trust: { shared: false, all: false, projects: [] },
     ...part,
   };
 }
@@ -160,6 +161,7 @@ export function aCompute(part: Partial<Compute> = {}): Compute {
     cordoned_by: null,
     cordoned_at: null,
     revoked_at: null,
+    trust: { shared: false, all: false, projects: [] },
     declared: false,
     cpus: 8,
     cpu_used: 2,

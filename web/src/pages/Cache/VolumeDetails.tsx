@@ -14,11 +14,14 @@ import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { shellQuote } from "../../lib/names";
 import { formatSeconds } from "../../lib/quantity";
+import { trustWords } from "../../lib/trust";
 import { CachedCommits } from "./parts/CachedCommits";
+import { Evictions } from "./parts/Evictions";
 import { Features } from "./parts/Features";
 import { Limits } from "./parts/Limits";
 import { Plan } from "./parts/Plan";
 import { Policies } from "./parts/Policies";
+import { Refusals } from "./parts/Refusals";
 import { RunningFills } from "./parts/RunningFills";
 import { UsageCharts } from "./parts/UsageCharts";
 import { VolumeActions } from "./parts/VolumeActions";
@@ -63,6 +66,8 @@ function Details({ volume }: { volume: Volume }) {
       <Plan volume={volume.name} />
       <Policies filter={{ volume: volume.name }} />
       <Limits volume={volume} />
+      <Refusals volume={volume.name} />
+      <Evictions volume={volume.name} />
     </Stack>
   );
 }
@@ -103,6 +108,7 @@ function factsOf(volume: Volume) {
     },
     { name: "Tier", value: tierOf(volume) },
     { name: "Filled by", value: volume.filler ?? "–" },
+    { name: "Who can read it", value: trustWords(volume.trust) },
     { name: "Cleared when unused for", value: formatSeconds(volume.idle_seconds) },
     { name: "Evicts early", value: `above ${volume.high_percent} %, down to ${volume.low_percent} %` },
     { name: "Seen", value: <Time at={volume.seen_at} /> },

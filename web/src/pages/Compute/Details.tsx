@@ -17,6 +17,7 @@ import { shellQuote } from "../../lib/names";
 import { ComputeActions } from "./parts/ComputeActions";
 import { ComputeTests } from "./parts/ComputeTests";
 import { Nodes } from "./parts/Nodes";
+import { Trust } from "./parts/Trust";
 import { Use } from "./parts/Use";
 import { capabilityWords, healthWords } from "./parts/words";
 
@@ -64,6 +65,7 @@ function Details({ compute }: { compute: Compute }) {
           </Group>
         </Stack>
       </Paper>
+      <Trust compute={compute} />
       <Nodes compute={compute} />
       <ComputeTests compute={compute} />
     </Stack>
