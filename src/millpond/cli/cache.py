@@ -9,7 +9,7 @@ import typer
 
 from millpond.cli.cache_found import On, Written, find_cached, idle_of, name_of, show_cached
 from millpond.cli.cache_keeping import add_keeping_commands
-from millpond.cli.cache_reasons import add_reason_commands
+from millpond.cli.cache_reasons import add_reason_commands, show_offers
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.progress import Meter
@@ -22,6 +22,7 @@ from millpond.client.caches import (
     get_cached,
     list_cached,
     list_evictions,
+    list_offers,
     pin_cached,
     verify_cached,
 )
@@ -45,9 +46,13 @@ def add(
         str | None, typer.Option(metavar="COMPUTE", help="Choose a volume that serves this compute, or site.")
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait until it is there.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what each volume would answer.")] = False,
 ) -> None:
     """Cache a commit on a volume: fetched once and only once, whoever asks."""
     ref = DatasetRef.parse(dataset)
+    if dry_run:
+        show_offers(mill, list_offers(mill.api, dataset, project=ref.project or mill.project, volume=on, near=near))
+        return
     asked = CacheAdd(dataset=dataset, project=ref.project or mill.project, volume=on, near=near)
     added = add_cached(mill.api, asked)
     for reason in added.reasons:
@@ -155,11 +160,12 @@ def verify(
 @command(app, "evictions")
 def evictions(
     mill: Session,
+    on: On = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 50,
 ) -> None:
     """List what was evicted and why, newest first."""
     mill.out.items(
-        list_evictions(mill.api, limit),
+        list_evictions(mill.api, limit, volume=on),
         [
             ("WHEN", lambda e: e.at),
             ("VOLUME", lambda e: e.volume),

@@ -6,19 +6,20 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_found import Written
+from millpond.cli.cache_found import On, Written
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, CommitId
+from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
-from millpond.client.caches import plan_evictions, why_cached
+from millpond.client.caches import list_refusals, plan_evictions, why_cached
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_bytes
-from millpond.wire.cache_plans import VolumePlan
+from millpond.wire.cache_plans import CacheOffer, VolumePlan
 
 
 def add_reason_commands(app: typer.Typer) -> None:
     command(app, "why")(why)
     command(app, "plan")(plan)
+    command(app, "refusals")(refusals)
 
 
 def why(mill: Session, dataset: Written) -> None:
@@ -59,6 +60,49 @@ def plan(
             ("WHY", lambda s: s[1].reason),
         ],
         empty="Nothing would be evicted.",
+    )
+
+
+def refusals(mill: Session, on: On = None) -> None:
+    """List what was refused last and is not there since, and why, newest first."""
+    mill.out.items(
+        list_refusals(mill.api, volume=on),
+        [
+            ("WHEN", lambda r: r.at),
+            ("VOLUME", lambda r: r.volume),
+            ("DATASET", lambda r: r.dataset),
+            ("COMMIT", lambda r: CommitId(r.commit_id)),
+            ("ASKED BY", lambda r: r.by),
+            ("WHY", lambda r: r.reason),
+        ],
+        empty="Nothing was refused.",
+    )
+
+
+def show_offers(mill: Session, offers: list[CacheOffer]) -> None:
+    """What each volume would answer, the best first."""
+    mill.out.items(
+        offers,
+        [
+            ("VOLUME", lambda o: o.volume),
+            ("ANSWER", _answer),
+            ("TAKES", lambda o: Bytes(o.needed_bytes) if o.needed_bytes else None),
+            ("FETCHES", lambda o: Bytes(o.fetch_bytes) if o.answer in ("fits", "evicts") else None),
+            ("TIME", lambda o: Seconds(o.seconds) if o.seconds is not None else None),
+            ("WHY", lambda o: "; ".join([*o.reasons, *(f"in the way: {one}" for one in o.blockers)])),
+        ],
+        empty="There are no volumes yet. Add one: mill volume add NAME DIRECTORY",
+    )
+
+
+def _answer(offer: CacheOffer) -> str:
+    words = {"there": "is there", "coming": "is on its way", "fits": "would fit", "refused": "would be refused"}
+    if offer.answer != "evicts":
+        return words[offer.answer]
+    named = ", ".join(f"{one.dataset}@{one.commit_id[:8]}" for one in offer.evicted)
+    others = offer.evicts - len(offer.evicted)
+    return (
+        f"would evict {' and '.join(part for part in (named, f'{others} of other projects' if others else '') if part)}"
     )
 
 

@@ -20,7 +20,7 @@ from millpond.wire.cache import (
     VolumeCreate,
     VolumeLimitPut,
 )
-from millpond.wire.cache_plans import CachePolicy, CachePolicyCreate, CacheWhy, VolumePlan
+from millpond.wire.cache_plans import CacheOffer, CachePolicy, CachePolicyCreate, CacheWhy, Refused, VolumePlan
 
 
 def list_sites(api: Api) -> Iterator[Site]:
@@ -125,5 +125,17 @@ def unkeep_branch(api: Api, policy_id: str) -> None:
     api.request("DELETE", f"/cache-policies/{segment(policy_id)}")
 
 
-def list_evictions(api: Api, at_most: int) -> Iterator[Eviction]:
-    return api.items("/evictions", Eviction, at_most=at_most)
+def list_evictions(api: Api, at_most: int, *, volume: str | None = None) -> Iterator[Eviction]:
+    return api.items("/evictions", Eviction, at_most=at_most, volume=volume)
+
+
+def list_refusals(api: Api, *, volume: str | None = None) -> list[Refused]:
+    return api.get("/cache-refusals", Page[Refused], volume=volume).items
+
+
+def list_offers(
+    api: Api, dataset: str, *, project: str | None = None, volume: str | None = None, near: str | None = None
+) -> list[CacheOffer]:
+    """What asking for a commit would bring, the best volume first; nothing is done."""
+    query = {"dataset": dataset, "project": project, "volume": volume, "near": near}
+    return api.get("/cache-offers", Page[CacheOffer], **query).items

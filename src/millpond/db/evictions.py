@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import dataset, eviction, project, refusal, volume
+from millpond.db.tables import commit, dataset, eviction, project, refusal, volume
 from millpond.model.ids import new_id
 from millpond.model.volume import CachedCommit, Cause
 
@@ -31,6 +31,8 @@ class EvictionView:
 @dataclass(frozen=True, slots=True)
 class RefusalView:
     volume: str
+    dataset: str
+    commit_id: str
     by: str
     reason: str
     at: datetime
@@ -63,10 +65,17 @@ def record(
 
 
 def newest(
-    tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
+    tx: Connection,
+    *,
+    among: Collection[str] | None,
+    limit: int,
+    before: tuple[datetime, str] | None = None,
+    volume_id: str | None = None,
 ) -> Sequence[EvictionView]:
     """Newest first, behind the (time, id) `before`."""
     query = _select().limit(limit)
+    if volume_id is not None:
+        query = query.where(eviction.c.volume_id == volume_id)
     if among is not None:
         query = query.where(eviction.c.project_id.in_(among))
     if before is not None:
@@ -99,9 +108,36 @@ def forget_refusal(tx: Connection, volume_id: str, commit_id: str) -> None:
 
 
 def refusals(tx: Connection, commit_id: str) -> Sequence[RefusalView]:
-    query = select(refusal, volume.c.name.label("volume")).join(volume, volume.c.id == refusal.c.volume_id)
-    rows = tx.execute(query.where(refusal.c.commit_id == commit_id).order_by(volume.c.name))
-    return [RefusalView(row.volume, row.by, row.reason, row.at) for row in rows]
+    return _refusals(tx, _select_refusals().where(refusal.c.commit_id == commit_id).order_by(volume.c.name))
+
+
+def newest_refusals(
+    tx: Connection, *, among: Collection[str] | None, limit: int, volume_id: str | None = None
+) -> Sequence[RefusalView]:
+    query = _select_refusals().order_by(refusal.c.at.desc(), refusal.c.commit_id).limit(limit)
+    if among is not None:
+        query = query.where(refusal.c.project_id.in_(among))
+    if volume_id is not None:
+        query = query.where(refusal.c.volume_id == volume_id)
+    return _refusals(tx, query)
+
+
+def _select_refusals() -> Select[Any]:
+    return (
+        select(refusal, volume.c.name.label("volume"), dataset.c.name.label("dataset"), project.c.name.label("project"))
+        .join(volume, volume.c.id == refusal.c.volume_id)
+        .join(commit, commit.c.id == refusal.c.commit_id)
+        .join(dataset, dataset.c.id == commit.c.dataset_id)
+        .join(project, project.c.id == refusal.c.project_id)
+        .where(dataset.c.deleted_at.is_(None))
+    )
+
+
+def _refusals(tx: Connection, query: Select[Any]) -> Sequence[RefusalView]:
+    return [
+        RefusalView(row.volume, f"{row.project}/{row.dataset}", row.commit_id, row.by, row.reason, row.at)
+        for row in tx.execute(query)
+    ]
 
 
 def _select() -> Select[Any]:

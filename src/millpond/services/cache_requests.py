@@ -33,6 +33,7 @@ from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.presence import is_connected
 from millpond.services.volume_choice import Chosen
 from millpond.wire import cache as wire
+from millpond.wire import cache_plans as plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +190,24 @@ def verify(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
     return shape
 
 
-def evictions(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[EvictionView]:
+def refusals(deps: Deps, actor: Actor, *, volume: str | None, limit: int) -> list[plans.Refused]:
+    """What was refused last and is not there since, of the projects one may see, newest first."""
+    with deps.db.read() as tx:
+        volume_id = find_volume(tx, volume).id if volume else None
+        found = eviction_rows.newest_refusals(
+            tx, among=access.visible_projects(actor), limit=limit, volume_id=volume_id
+        )
+    return [plans.Refused.model_validate(one) for one in found]
+
+
+def evictions(
+    deps: Deps, actor: Actor, *, limit: int, cursor: str | None, volume: str | None = None
+) -> Listing[EvictionView]:
     """What was evicted and why, newest first."""
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
-        found = eviction_rows.newest(tx, among=among, limit=limit + 1, before=_before(cursor))
+        volume_id = find_volume(tx, volume).id if volume else None
+        found = eviction_rows.newest(tx, among=among, limit=limit + 1, before=_before(cursor), volume_id=volume_id)
     return page_of(found, limit, key=lambda item: [item.at.isoformat(), item.id])
 
 

@@ -34,11 +34,28 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class Looked:
     """One volume and what admission says of it; None where there was no need to ask."""
 
+    volume: Volume
     candidate: Candidate
     answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAll:
+    looked: Sequence[Looked]
+    choice: Choice
+
+
+def look_at_all(
+    tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees
+) -> LookedAll:
+    """Every volume as the choice sees it. NotFound for a name that is neither a compute nor a site."""
+    serves = _near(tx, near, geography.load(tx, rule, now)) if near is not None else None
+    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
+    looked = [_look(tx, volume, size, serves, lake.get(volume.id), now, sees) for volume in volumes.all_of(tx)]
+    return LookedAll(looked, choose_volume([one.candidate for one in looked]))
 
 
 def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees) -> Chosen:
@@ -47,20 +64,14 @@ def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, no
     NotFound for a name that is neither, VolumeProblem or DoesNotFit, with a reason for every volume, if none can
     take it.
     """
-    found = volumes.all_of(tx)
-    if not found:
+    found = look_at_all(tx, size, near=near, rule=rule, now=now, sees=sees)
+    if not found.looked:
         raise VolumeProblem("There is no volume that can be used.", hint="`mill volume add NAME PATH` adds one.")
-    serves = _near(tx, near, geography.load(tx, rule, now)) if near is not None else None
-    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
-    looked = [_look(tx, volume, size, serves, lake.get(volume.id), now, sees) for volume in found]
-    choice = choose_volume([one.candidate for one in looked])
-    best = choice.best
+    best = found.choice.best or _only_full(found.looked)
     if best is None:
-        best = _only_full(looked)
-        if best is None:
-            raise _nowhere(size, near, choice, looked)
-    volume = next(volume for volume in found if volume.id == best.id)
-    return Chosen(volume, choice.reasons)
+        raise _nowhere(size, near, found.choice, found.looked)
+    volume = next(one.volume for one in found.looked if one.volume.id == best.id)
+    return Chosen(volume, found.choice.reasons)
 
 
 def _near(tx: Connection, name: str, places: Geography) -> Near:
@@ -98,7 +109,7 @@ def _look(
     bytes_per_second: float | None,
     now: datetime,
     sees: Sees,
-) -> _Looked:
+) -> Looked:
     there = caches.find(tx, volume.id, size.commit_id)
     candidate = Candidate(
         id=volume.id,
@@ -113,13 +124,13 @@ def _look(
         tier_price=volume.tier_price,
     )
     if candidate.is_there or obstacle(candidate) is not None:
-        return _Looked(candidate, None)
+        return Looked(volume, candidate, None)
     if there is not None and there.cached.state is CachedState.EVICTING:
-        return _Looked(replace(candidate, refusal=f"{size.written} is just leaving it"), None)
+        return Looked(volume, replace(candidate, refusal=f"{size.written} is just leaving it"), None)
     answer = would_admit(tx, volume, size, now, sees=sees)
     decision = answer.decision
     if isinstance(decision, Refuse):
-        return _Looked(replace(candidate, refusal="; ".join(decision.reasons)), answer)
+        return Looked(volume, replace(candidate, refusal="; ".join(decision.reasons)), answer)
     stock = stock_of(tx, volume.id, now)
     admitted = replace(
         candidate,
@@ -128,7 +139,7 @@ def _look(
         fetch_bytes=answer.need.fetch_bytes,
         base=answer.need.base[:8] if answer.need.base else None,
     )
-    return _Looked(admitted, answer)
+    return Looked(volume, admitted, answer)
 
 
 def _unwell(volume: Volume) -> str | None:
@@ -139,13 +150,13 @@ def _unwell(volume: Volume) -> str | None:
     return None
 
 
-def _only_full(looked: Sequence[_Looked]) -> Candidate | None:
+def _only_full(looked: Sequence[Looked]) -> Candidate | None:
     """The one volume that only lacks room: beginning to fill it says best what stands in the way."""
     full = [one.candidate for one in looked if one.answer is not None or one.candidate.state is CachedState.EVICTING]
     return full[0] if len(full) == 1 else None
 
 
-def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[_Looked]) -> MillError:
+def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[Looked]) -> MillError:
     beside = f" near {near}" if near else ""
     message = f"No volume{beside} can take {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
     answers = [one.answer.decision for one in looked if one.answer is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from millpond.model.volume import Cause
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.cache import CachedCommit, Eviction
@@ -61,6 +63,34 @@ class VolumePlan(Response):
     low_bytes: int
     goes: list[CacheStep]
     stays: list[CacheStep]
+
+
+# What asking would bring: it is there, on its way, it fits, it fits once something is evicted, or it is refused.
+Answer = Literal["there", "coming", "fits", "evicts", "refused"]
+
+
+class CacheOffer(Response):
+    """What asking for a commit on this volume would bring now. Nothing is done, and nothing is promised."""
+
+    volume: str
+    site: str
+    answer: Answer
+    # What it would take of the volume; what would have to come from the lake, and in which time, null if not known.
+    needed_bytes: int
+    fetch_bytes: int
+    seconds: float | None
+    # How many cached commits would go first, and those among them that one may know of.
+    evicts: int
+    evicted: list[CacheStep]
+    reasons: list[str]
+    blockers: list[str]
+
+
+class Refused(CacheRefusal):
+    """A commit of a project one has a role in."""
+
+    dataset: str  # project/dataset
+    commit_id: str
 
 
 class CachePolicy(Response):

@@ -20,6 +20,20 @@ export const planQuery = (volume?: string) =>
     refetchInterval: 60_000,
   });
 
+/** What each volume would answer if somebody asked for the commit now; `dataset` in written form. */
+export const offersQuery = (project: string, dataset: string) =>
+  queryOptions({
+    queryKey: ["offers", project, dataset],
+    queryFn: () => take(api.GET("/api/v1/cache-offers", { params: { query: { project, dataset } } })),
+  });
+
+/** What was refused last and is not there since; of one volume, or of all. */
+export const refusalsQuery = (volume?: string) =>
+  queryOptions({
+    queryKey: ["refusals", volume],
+    queryFn: () => take(api.GET("/api/v1/cache-refusals", { params: { query: { volume, limit: 20 } } })),
+  });
+
 export const policiesQuery = (filter: CacheFilter) =>
   paged(["policies", filter], (cursor) =>
     take(api.GET("/api/v1/cache-policies", { params: { query: { ...filter, cursor } } })),

@@ -19,6 +19,8 @@ export function refreshCaches(): Promise<unknown> {
     "summary",
     "usage",
     "plan",
+    "offers",
+    "refusals",
     "why",
     "policies",
   ];
@@ -37,9 +39,11 @@ export const cachesOfDatasetQuery = (place: { project: string; dataset: string }
     queryFn: () => take(api.GET("/api/v1/caches", { params: { query: { ...place, limit: 1000 } } })),
   });
 
-export const evictionsQuery = paged(["evictions"], (cursor) =>
-  take(api.GET("/api/v1/evictions", { params: { query: { cursor, limit: 20 } } })),
-);
+/** Of one volume, or of all. */
+export const evictionsQuery = (volume?: string) =>
+  paged(["evictions", volume], (cursor) =>
+    take(api.GET("/api/v1/evictions", { params: { query: { volume, cursor, limit: 20 } } })),
+  );
 
 /** Asks for a change of cached commits, and looks again at what it touched. */
 function useCacheChange<Asked, Answer>(ask: (asked: Asked) => Promise<Answer>) {

@@ -1,8 +1,8 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { refreshCaches } from "./caches";
-import { api, queries, take } from "./client";
+import { api, take } from "./client";
 import { ApiError } from "./problem";
-import type { Volume } from "./shapes";
+import type { Volume, VolumeChange } from "./shapes";
 
 const DAY = 86_400;
 /** How long to wait for the agent's first look at a volume, and for what it clears. */
@@ -26,9 +26,9 @@ export const volumeQuery = (volume: string) =>
 
 export function useChangeVolume() {
   return useMutation({
-    mutationFn: ({ volume, ...body }: { volume: string; idle_seconds?: number; capacity_bytes?: number }) =>
+    mutationFn: ({ volume, ...body }: VolumeChange & { volume: string }) =>
       take(api.PATCH("/api/v1/volumes/{volume}", { params: { path: { volume } }, body })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["volumes"] }),
+    onSettled: refreshCaches,
   });
 }
 

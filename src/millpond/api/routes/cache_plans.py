@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from millpond.api.access import ByObject, DepsOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Role
-from millpond.services import cache_policies, cache_why
+from millpond.services import cache_offers, cache_policies, cache_requests, cache_why
 from millpond.wire import cache_plans as wire
 from millpond.wire.base import Page
 
@@ -34,6 +34,27 @@ def why_cached(
 def plan_evictions(actor: SignedIn, deps: DepsOf, volume: str | None = None) -> Page[wire.VolumePlan]:
     """What goes next from each volume, when and why, if nobody uses anything until then. Nothing is done."""
     return Page(items=cache_why.plan(deps, actor, volume))
+
+
+@router.get("/cache-offers")
+def list_offers(
+    actor: Looker,
+    deps: DepsOf,
+    dataset: Annotated[str, Query(description="In written form: dataset, project/dataset@ref.")],
+    project: str | None = None,
+    volume: str | None = None,
+    near: Annotated[str | None, Query(description="A compute, or a site.")] = None,
+) -> Page[wire.CacheOffer]:
+    """What asking for a commit would bring on each volume: whether it fits, what would go, how long it takes."""
+    return Page(items=cache_offers.offers(deps, actor, dataset, project=project, volume=volume, near=near))
+
+
+@router.get("/cache-refusals")
+def list_refusals(
+    actor: SignedIn, deps: DepsOf, volume: str | None = None, limit: Limit = DEFAULT_LIMIT
+) -> Page[wire.Refused]:
+    """What was refused last and is not there since, newest first."""
+    return Page(items=cache_requests.refusals(deps, actor, volume=volume, limit=limit))
 
 
 @router.get("/cache-policies")

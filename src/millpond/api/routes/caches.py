@@ -87,7 +87,8 @@ def verify_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
 
 @router.get("/evictions")
 def list_evictions(
-    actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+    actor: SignedIn, deps: DepsOf, volume: str | None = None, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
 ) -> Page[wire.Eviction]:
-    """Newest first."""
-    return page(cache_requests.evictions(deps, actor, limit=limit, cursor=cursor), wire.Eviction.model_validate)
+    """Newest first; of one volume, or of all."""
+    found = cache_requests.evictions(deps, actor, volume=volume, limit=limit, cursor=cursor)
+    return page(found, wire.Eviction.model_validate)

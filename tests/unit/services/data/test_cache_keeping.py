@@ -14,6 +14,7 @@ from millpond.model.people import Actor, Role
 from millpond.model.volume import DAY, CachedState, Cause, Share
 from millpond.services import (
     cache_holds,
+    cache_offers,
     cache_policies,
     cache_requests,
     cache_why,
@@ -42,7 +43,7 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.clock import FakeClock
 from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
-from millpond.wire.cache_plans import CachePolicyCreate
+from millpond.wire.cache_plans import CacheOffer, CachePolicyCreate
 from millpond.wire.data import Retention
 
 
@@ -349,3 +350,36 @@ def test_what_is_asked_for_anew_is_named_anew(deps: Deps) -> None:
     collect.collect(deps, the_admin(deps))
     cached(deps, old)
     assert evict.evict_all(deps) == 0
+
+
+def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None:
+    admin = the_admin(deps)
+    old = ready(deps, 8 * GB)
+    projects.create(deps, admin, name="secret")
+    ready(deps, GB, project="secret")
+    new = a_sized_commit(deps, a_dataset(deps), size=5 * GB)
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    name = f"default/xray@{new.id}"
+
+    def offer(written: str = name) -> CacheOffer:
+        (found,) = cache_offers.offers(deps, maria, written, project=None, volume=None, near=None)
+        return found
+
+    found = offer()
+    assert (found.answer, found.evicts, [one.commit_id for one in found.evicted]) == ("evicts", 2, [old.commit_id])
+    assert offer(f"default/xray@{old.commit_id}").answer == "there"
+    cache_requests.pin(deps, admin, old.id, pinned=True)
+    found = offer()
+    assert found.answer == "refused"
+    assert found.blockers[0].endswith("is pinned by admin")
+    assert there(deps)[old.commit_id] is CachedState.READY, "nothing was done"
+    with pytest.raises(DoesNotFit):
+        cache_requests.request(deps, maria, CacheAdd(dataset=name, volume="nfs"))
+    (refused,) = cache_requests.refusals(deps, maria, volume="nfs", limit=9)
+    assert (refused.dataset, refused.commit_id, refused.by) == ("default/xray", new.id, "maria")
+    assert cache_requests.refusals(deps, an_actor(deps, "eve"), volume=None, limit=9) == []
+    cache_requests.pin(deps, admin, old.id, pinned=False)
+    cache_requests.clear(deps, admin, old.id)
+    settle(deps)
+    assert offer().answer == "fits"
+    assert len(cache_requests.evictions(deps, maria, limit=9, cursor=None, volume="nfs").items) == 1

@@ -17,6 +17,7 @@ import { CachedCommits } from "./parts/CachedCommits";
 import { Evictions } from "./parts/Evictions";
 import { Plan } from "./parts/Plan";
 import { Policies } from "./parts/Policies";
+import { Refusals } from "./parts/Refusals";
 import { RunningFills } from "./parts/RunningFills";
 import { Summary } from "./parts/Summary";
 import { NewVolumeButton } from "./parts/VolumeActions";
@@ -67,9 +68,10 @@ function Overview({ volumes }: { volumes: Volume[] }) {
       <RunningFills />
       <VolumeCards volumes={volumes} />
       <CachedCommits filter={filter} narrowing={<Narrowing filter={filter} volumes={volumes} />} />
-      <Policies filter={{}} />
-      <Plan />
-      <Evictions />
+      <Policies filter={{ volume: filter.volume }} />
+      <Plan volume={filter.volume} />
+      <Refusals volume={filter.volume} />
+      <Evictions volume={filter.volume} />
     </Stack>
   );
 }

@@ -7,7 +7,7 @@ import { CommandLine } from "../../../components/Copyable";
 import { DataTable } from "../../../components/DataTable";
 import { Paged } from "../../../components/Paged";
 import { Time } from "../../../components/Time";
-import { shortId } from "../../../lib/names";
+import { shellQuote, shortId } from "../../../lib/names";
 import { formatBytes } from "../../../lib/quantity";
 
 const column = createColumnHelper<Eviction>();
@@ -24,9 +24,9 @@ const COLUMNS = [
   column.accessor("reason", { header: "Reason" }),
 ];
 
-/** What went lately, and why. Not shown as long as nothing went. */
-export function Evictions() {
-  const result = useInfiniteQuery(evictionsQuery);
+/** What went lately, of one volume or of all, and why. Not shown as long as nothing went. */
+export function Evictions({ volume }: { volume?: string }) {
+  const result = useInfiniteQuery(evictionsQuery(volume));
   if (result.isSuccess && result.data.pages[0]?.items.length === 0) return null;
   return (
     <section>
@@ -46,7 +46,7 @@ export function Evictions() {
         )}
       </Paged>
       <Box mt="md">
-        <CommandLine command="mill cache evictions" />
+        <CommandLine command={`mill cache evictions${volume ? ` --on ${shellQuote(volume)}` : ""}`} />
       </Box>
     </section>
   );

@@ -1,11 +1,12 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useSession } from "../../../api/session";
 import type { Volume } from "../../../api/shapes";
 import { useRemoveVolume } from "../../../api/volumes";
 import { ConfirmByName } from "../../../components/ConfirmByName";
 import { plural } from "../../../lib/quantity";
+import { EditVolume } from "./EditVolume";
 import { IdleTime } from "./IdleTime";
 import { NewVolume } from "./NewVolume";
 
@@ -27,11 +28,22 @@ export function NewVolumeButton() {
 export function VolumeActions({ volume }: { volume: Volume }) {
   const remove = useRemoveVolume();
   const [opened, dialog] = useDisclosure(false);
+  const [edited, editing] = useDisclosure(false);
   if (!useSession()?.user.is_admin) return null;
   const held = volume.cached_commits;
   return (
     <Group gap="xs">
       <IdleTime volume={volume} />
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconPencil size={14} aria-hidden />}
+        aria-label={`Change ${volume.name}`}
+        onClick={editing.open}
+      >
+        Change
+      </Button>
+      {edited && <EditVolume volume={volume} onClose={editing.close} />}
       <Button
         size="compact-sm"
         variant="default"

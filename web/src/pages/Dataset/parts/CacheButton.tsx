@@ -1,14 +1,19 @@
-import { Button, Menu } from "@mantine/core";
+import { Button, Menu, Text, Tooltip } from "@mantine/core";
 import { IconChevronDown, IconRipple } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { offersQuery } from "../../../api/cachePlans";
 import { useCacheCommit } from "../../../api/caches";
 import type { DatasetPlace } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
-import type { Commit, Volume } from "../../../api/shapes";
+import type { CacheOffer, Commit, Volume } from "../../../api/shapes";
 import { topologyQuery } from "../../../api/topology";
 import { volumesQuery } from "../../../api/volumes";
 import { notifyDone, tell } from "../../../components/notify";
 import { formatBytes } from "../../../lib/quantity";
+import { wordsOf } from "./offers";
+
+const HOVERED = { hover: true, focus: true, touch: false };
 
 interface Props {
   commit: Commit;
@@ -20,23 +25,29 @@ export function CacheButton({ commit, place }: Props) {
   const may = useMay(place.project, "member");
   const volumes = useQuery(volumesQuery).data?.items ?? [];
   const { start, busy } = useCaching(commit, place);
+  const { offerOf, wonder } = useOffers(commit, place);
   const taken = commit.cached_on.filter((cached) => cached.state !== "failed").map((cached) => cached.volume);
   const left = volumes.filter((volume) => !taken.includes(volume.name));
+  const only = offerOf(left[0]?.name);
   if (!may || (volumes.length > 0 && left.length === 0)) return null;
   if (left.length <= 1) {
     return (
-      <Button
-        variant="light"
-        leftSection={<IconRipple size={16} aria-hidden />}
-        loading={busy}
-        onClick={() => start({ volume: left[0]?.name })}
-      >
-        {volumes.length > 1 ? `Cache on ${left[0]?.name}` : "Cache"}
-      </Button>
+      <Tooltip label={only ? wordsOf(only) : "…"} disabled={!only} multiline maw={360} events={HOVERED}>
+        <Button
+          variant="light"
+          leftSection={<IconRipple size={16} aria-hidden />}
+          loading={busy}
+          onMouseEnter={wonder}
+          onFocus={wonder}
+          onClick={() => start({ volume: left[0]?.name })}
+        >
+          {volumes.length > 1 ? `Cache on ${left[0]?.name}` : "Cache"}
+        </Button>
+      </Tooltip>
     );
   }
   return (
-    <Menu position="bottom-end" width={340}>
+    <Menu position="bottom-end" width={380} onOpen={wonder}>
       <Menu.Target>
         <Button
           variant="light"
@@ -50,7 +61,12 @@ export function CacheButton({ commit, place }: Props) {
       <Menu.Dropdown mah={420} style={{ overflowY: "auto" }}>
         <Menu.Label>On which volume</Menu.Label>
         {left.map((volume) => (
-          <VolumeItem key={volume.id} volume={volume} onClick={() => start({ volume: volume.name })} />
+          <VolumeItem
+            key={volume.id}
+            volume={volume}
+            offer={offerOf(volume.name)}
+            onClick={() => start({ volume: volume.name })}
+          />
         ))}
         <NearItems onChoose={(near) => start({ near })} />
         <Menu.Divider />
@@ -76,11 +92,26 @@ function useCaching(commit: Commit, place: DatasetPlace) {
   return { start, busy: cache.isPending };
 }
 
-function VolumeItem({ volume, onClick }: { volume: Volume; onClick: () => void }) {
+/** What each volume would answer, asked once somebody comes near the button. */
+function useOffers(commit: Commit, place: DatasetPlace) {
+  const [wondered, setWondered] = useState(false);
+  const query = offersQuery(place.project, `${place.dataset}@${commit.id}`);
+  const offers = useQuery({ ...query, enabled: wondered }).data?.items;
+  const offerOf = (volume?: string) => offers?.find((offer) => offer.volume === volume);
+  return { offerOf, wonder: () => setWondered(true) };
+}
+
+function VolumeItem(props: { volume: Volume; offer?: CacheOffer; onClick: () => void }) {
+  const { volume, offer, onClick } = props;
   const state = volume.connected ? `${formatBytes(volume.free_bytes)} free` : "away";
   return (
     <Menu.Item onClick={onClick}>
       {volume.name} at {volume.site}, {state}
+      {offer && (
+        <Text size="xs" c={offer.answer === "refused" ? "red" : "dimmed"}>
+          {wordsOf(offer)}
+        </Text>
+      )}
     </Menu.Item>
   );
 }
