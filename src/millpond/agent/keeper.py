@@ -6,7 +6,7 @@ here are plain.
 """
 
 # Importing pathlib would cost every job a megabyte.
-# ruff: noqa: PTH100, PTH105, PTH108, PTH110, PTH120
+# ruff: noqa: PTH100, PTH105, PTH108, PTH110, PTH115, PTH120
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ SAMPLE_SECONDS = 2.0
 CLOCK_SECONDS = 10.0
 # How long what the command left running in the background may take to end by itself.
 LEFTOVER_SECONDS = 5.0
+# How long an engine may take to tell of a container that has ended.
+CLIENT_SECONDS = 10.0
 # Between tries to write how the command ended, on a disk that is full.
 FULL_SECONDS = 1.0
 
@@ -507,11 +509,15 @@ def watch(command: int, spec: dict[str, Any], log: int) -> tuple[int | None, str
             return None, "terminated"
 
 
-def end_tree(command: int, status: int | None, grace: float) -> int:
+def end_tree(command: int, status: int | None, grace: float, client: bool = False) -> int:
     """SIGTERM to everything below the keeper, `grace` seconds, then SIGKILL until nothing is left alive.
 
-    A process that forks while it is looked for is found in the next round: being the subreaper, the keeper inherits
-    whatever loses its parent. Returns the command's wait status.
+    A command that is the `client` of an engine hands SIGTERM on to what it had started; the engine's own processes,
+    which come to be below the keeper too, must not hear of it, and have time to tell how it ended. A process that
+    forks while it is looked for is found in the next round: being the subreaper, the keeper inherits whatever loses
+    its parent.
+
+    Returns the command's wait status.
     """
     deadline = time.monotonic() + grace
     told: set[tuple[int, int]] = set()
@@ -521,13 +527,24 @@ def end_tree(command: int, status: int | None, grace: float) -> int:
         if not living and status is not None:
             return status
         if time.monotonic() < deadline:
-            fresh = [process for process in living if (process.pid, process.start) not in told]
+            hearing = [process for process in living if not client or process.pid == command]
+            fresh = [process for process in hearing if (process.pid, process.start) not in told]
             send_signal(fresh, signal.SIGTERM)
             send_signal(fresh, signal.SIGCONT)  # a stopped process must run to hear
             told.update((process.pid, process.start) for process in fresh)
+        elif client and time.monotonic() < deadline + CLIENT_SECONDS:
+            send_signal([process for process in living if is_inside(process.pid)], signal.SIGKILL)
         else:
             send_signal(living, signal.SIGKILL)
         signal.sigtimedwait({signal.SIGCHLD}, 0.05)
+
+
+def is_inside(pid: int) -> bool:
+    """Whether the process is in a container below the keeper."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid") != os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return False
 
 
 def keep(directory: str) -> None:
@@ -539,7 +556,8 @@ def keep(directory: str) -> None:
     if not claim("claim"):
         return
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    spec = read_json("spec.json")
+    # A driver may have the command run by an engine's client: `launch.json` says how.
+    spec = {**read_json("spec.json"), **(read_json("launch.json") or {})}
     log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     record = run(spec, log)
     write_end(log, json.dumps(record))
@@ -575,7 +593,8 @@ def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
     status, reason = watch(command, spec, log)
     exited_at = time.time()
     grace = spec["grace_seconds"]
-    status = end_tree(command, status, grace if reason else min(grace, LEFTOVER_SECONDS))
+    patience = grace if reason else min(grace, LEFTOVER_SECONDS)
+    status = end_tree(command, status, patience, client=spec.get("client", False))
     code = os.waitstatus_to_exitcode(status)
     ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
     ended |= {"reason": reason} if reason else confinement.why_ended(code)

@@ -7,23 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.testing.images import copy_programs, copy_python
+
 FOLDER = "MILL_TEST_KUBE"
 IMAGE = "localhost/mill-python:1"
 
 _BESIDE = Path(__file__).parents[4] / "shared" / "kube"
-# What commands of tests need beside Python.
-_PROGRAMS = ("sh", "sleep", "touch", "true", "cat", "ls", "mkdir", "env")
-_LEFT_OUT = shutil.ignore_patterns(
-    "__pycache__", "test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "turtledemo", "pydoc_data",
-    "config-*", "site-packages", "dist-packages", "*.a",
-)  # fmt: skip
 _CGROUPS = Path("/sys/fs/cgroup/memory")
 # Ends the cluster when whoever holds the other end of its standard input is gone, however that one ended.
 _GUARD = "import subprocess, shutil, sys; sys.stdin.read(); subprocess.run(sys.argv[1:3]); shutil.rmtree(sys.argv[3])"
@@ -104,25 +99,9 @@ def _make_image(folder: Path, image: Path) -> None:
     """This Python, a shell and a few programs, with the libraries they load: seconds, where a distribution takes a
     minute."""
     with tempfile.TemporaryDirectory(dir=image.parent) as root:
-        python = Path(os.path.realpath(sys.executable))
-        stdlib = Path(sysconfig.get_path("stdlib"))
-        shutil.copytree(stdlib, root + str(stdlib), ignore=_LEFT_OUT, symlinks=True)
-        programs = [Path(os.path.realpath(shutil.which(name) or name)) for name in _PROGRAMS]
-        for path in {python, *programs, *_libraries([python, *programs, *stdlib.glob("lib-dynload/*.so")])}:
-            target = Path(root + str(path))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target)
-        links = {"python3": python, **dict(zip(_PROGRAMS, programs, strict=True))}
+        links = {"python3": copy_python(Path(root)), **copy_programs(Path(root))}
         arguments = [word for name, path in links.items() for word in ("--link", f"{path}=usr/local/bin/{name}")]
-        arguments += ["--link", f"{programs[0]}=bin/sh", "--env", "PATH=/usr/local/bin:/usr/bin:/bin", "--dir", "tmp"]
+        arguments += ["--link", f"{links['sh']}=bin/sh", "--env", "PATH=/usr/local/bin:/usr/bin:/bin", "--dir", "tmp"]
         part = image.with_suffix(".part")
         subprocess.run([folder / "mkimage", "--root", root, *arguments, IMAGE, part], check=True, capture_output=True)
         part.replace(image)
-
-
-def _libraries(programs: list[Path]) -> set[Path]:
-    """What the loader finds for them, at the paths by which they ask for it."""
-    found = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    return {
-        Path(word) for line in found.splitlines() for word in line.split() if word.startswith("/") and word[-1] != ":"
-    }

@@ -17,6 +17,7 @@ DRIVERS = {
     "process": "millpond.agent.drivers.process",
     "kubernetes": "millpond.agent.drivers.kubernetes",
     "slurm": "millpond.agent.drivers.slurm",
+    "podman": "millpond.agent.drivers.podman",
 }
 
 

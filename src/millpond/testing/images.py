@@ -1,0 +1,48 @@
+"""The files of small container images, taken from this machine: seconds, where a distribution takes a minute."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+# What commands of tests need beside Python.
+PROGRAMS = ("sh", "sleep", "touch", "true", "cat", "ls", "mkdir", "env", "id")
+_LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "turtledemo", "pydoc_data",
+    "config-*", "site-packages", "dist-packages", "*.a",
+)  # fmt: skip
+
+
+def copy_programs(root: Path, names: Iterable[str] = PROGRAMS) -> dict[str, Path]:
+    """Copy programs with the libraries they load; where each lies below `root`, by its name."""
+    programs = {name: Path(os.path.realpath(shutil.which(name) or name)) for name in names}
+    _copy(root, set(programs.values()))
+    return programs
+
+
+def copy_python(root: Path) -> Path:
+    """Copy this Python with its standard library; where it lies below `root`."""
+    python, stdlib = Path(os.path.realpath(sys.executable)), Path(sysconfig.get_path("stdlib"))
+    shutil.copytree(stdlib, f"{root}{stdlib}", ignore=_LEFT_OUT, symlinks=True)
+    _copy(root, {python}, loading=stdlib.glob("lib-dynload/*.so"))
+    return python
+
+
+def _copy(root: Path, programs: set[Path], loading: Iterable[Path] = ()) -> None:
+    for path in programs | _libraries([*programs, *loading]):
+        target = Path(f"{root}{path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target)
+
+
+def _libraries(programs: list[Path]) -> set[Path]:
+    """What the loader finds for them, at the paths by which they ask for it."""
+    found = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    return {
+        Path(word) for line in found.splitlines() for word in line.split() if word.startswith("/") and word[-1] != ":"
+    }
