@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         shared = _shared_by(item)
         if shared and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(shared))
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A directory that jobs can reach and write to, whatever account they run under; pytest's own are closed."""
+    with tempfile.TemporaryDirectory(prefix="millpond-open-") as made:
+        Path(made).chmod(0o777)
+        yield Path(made)
 
 
 def _shared_by(item: pytest.Item) -> str | None:

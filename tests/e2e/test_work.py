@@ -28,12 +28,12 @@ pathlib.Path(os.environ["MILL_OUTPUT"], "model.txt").write_text("weights")
 
 
 @pytest.fixture
-def job(mill: Callable[..., str], digits: str, tmp_path: Path) -> tuple[str, Path]:
+def job(mill: Callable[..., str], digits: str, tmp_path: Path, open_path: Path) -> tuple[str, Path]:
     """A job that waits until its gate (a file) is there: its id and the gate."""
     folder = tmp_path / "code"
     folder.mkdir()
     (folder / "train.py").write_text(SCRIPT)
-    gate = tmp_path / "gate"
+    gate = open_path / "gate"
     command = ("submit", "-q", "--data", digits, "-e", f"GATE={gate}", "--", sys.executable, "train.py")
     return mill(*command, cwd=folder).split()[-1], gate
 

@@ -73,12 +73,12 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield Site(tmp_path, server)
 
 
-def test_a_signal_ends_the_agent_and_not_its_jobs(site: Site) -> None:
+def test_a_signal_ends_the_agent_and_not_its_jobs(site: Site, open_path: Path) -> None:
     with site.agent() as agent:
         site.wait_until_connected()
-        job = site.submit("sh", "-c", "echo $$ > $TMPDIR/../../../../pid; exec sleep 600")
+        job = site.submit("sh", "-c", 'echo $$ > "$0"; exec sleep 600', str(open_path / "pid"))
         site.wait_for(job, "running")
-        pid = int(wait_until(lambda: (site.root / "pid").exists() and (site.root / "pid").read_text()))
+        pid = int(wait_until(lambda: (open_path / "pid").exists() and (open_path / "pid").read_text()))
         agent.send_signal(signal.SIGTERM)
         assert agent.wait(timeout=60) == 0
         os.kill(pid, 0)
@@ -120,12 +120,11 @@ def test_idle_it_needs_little_memory_and_ends_with_the_process_that_started_it(s
         assert agent.wait(timeout=60) == 0
 
 
-def kill_again_and_again(site: Site, *, jobs: int, kills: int) -> None:
+def kill_again_and_again(site: Site, out: Path, *, jobs: int, kills: int) -> None:
     """Jobs append to a file of their own: each line must be there once, and in the log as well."""
     chance = random.Random()
     script = 'for i in 1 2 3 4 5 6 7 8; do echo $MILL_JOB_ID $i; echo $i >> "$0/$MILL_JOB_ID"; sleep 0.2; done'
-    (site.root / "out").mkdir()
-    ids = [site.submit("sh", "-c", script, str(site.root / "out")) for _ in range(jobs)]
+    ids = [site.submit("sh", "-c", script, str(out)) for _ in range(jobs)]
     for _ in range(kills):
         with site.agent():
             deadline = time.monotonic() + chance.uniform(0.5, 1.8)
@@ -136,17 +135,17 @@ def kill_again_and_again(site: Site, *, jobs: int, kills: int) -> None:
             site.wait_for(job, "succeeded")
     lines = [str(n) for n in range(1, 9)]
     for job in ids:
-        assert (site.root / "out" / job).read_text().split() == lines
+        assert (out / job).read_text().split() == lines
         log = site.server.admin.get(f"/projects/default/jobs/{job}/log").text
         assert log.splitlines() == [f"{job} {line}" for line in lines]
     assert [path for path in (site.root / "state/placements").iterdir() if marked(path.name)] == []
 
 
-def test_kills_lose_and_double_nothing(site: Site) -> None:
-    kill_again_and_again(site, jobs=4, kills=2)
+def test_kills_lose_and_double_nothing(site: Site, open_path: Path) -> None:
+    kill_again_and_again(site, open_path, jobs=4, kills=2)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_many_kills_lose_and_double_nothing(site: Site) -> None:
-    kill_again_and_again(site, jobs=60, kills=50)
+def test_many_kills_lose_and_double_nothing(site: Site, open_path: Path) -> None:
+    kill_again_and_again(site, open_path, jobs=60, kills=50)

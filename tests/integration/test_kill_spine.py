@@ -41,13 +41,12 @@ ROOM_FOR_A_JOB = 120.0
 class Spine:
     """One data directory and port, whatever server lives there at the moment, and what must be true of it."""
 
-    def __init__(self, root: Path, stack: ExitStack, seed: int) -> None:
-        self.root, self._stack, self.chance = root, stack, random.Random(seed)
+    def __init__(self, root: Path, out: Path, stack: ExitStack, seed: int) -> None:
+        self.root, self.out, self._stack, self.chance = root, out, stack, random.Random(seed)
         with bind("127.0.0.1", 0) as free:
             self._port = str(free.getsockname()[1])
         self.folder = root / "spine"
         self.folder.mkdir()
-        (root / "out").mkdir()
         self.versions: dict[str, dict[str, bytes]] = {}
         self.jobs: dict[str, Path] = {}
         self.up = self.start()
@@ -88,7 +87,7 @@ class Spine:
     def submit(self) -> None:
         """A job on the newest version, and that version asked for on the volume."""
         newest = list(self.versions)[-1]
-        file = self.root / "out" / str(len(self.jobs))
+        file = self.out / str(len(self.jobs))
         command = ["sh", "-c", SCRIPT, str(file), str(len(self.versions[newest]))]
         body = {"command": command, "inputs": [f"spine@{newest}"]}
         with self.up.client() as client:
@@ -152,9 +151,9 @@ def content(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
 
 
-def storm(root: Path, kills: int, seed: int) -> None:
+def storm(root: Path, out: Path, kills: int, seed: int) -> None:
     with ExitStack() as stack:
-        spine = Spine(root, stack, seed)
+        spine = Spine(root, out, stack, seed)
         init = [sys.executable, "-m", "millpond", "data", "init"]
         subprocess.run(init, cwd=spine.folder, env=environment(spine.up.home), check=True, capture_output=True)
         spine.change_folder(0)
@@ -182,11 +181,11 @@ def seed() -> Iterator[int]:
 
 
 @pytest.mark.timeout(300)
-def test_everybody_is_killed_once(tmp_path: Path, seed: int) -> None:
-    storm(tmp_path, kills=len(VICTIMS), seed=seed)
+def test_everybody_is_killed_once(tmp_path: Path, open_path: Path, seed: int) -> None:
+    storm(tmp_path, open_path, kills=len(VICTIMS), seed=seed)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_fifty_kills(tmp_path: Path, seed: int) -> None:
-    storm(tmp_path, kills=50, seed=seed)
+def test_fifty_kills(tmp_path: Path, open_path: Path, seed: int) -> None:
+    storm(tmp_path, open_path, kills=50, seed=seed)

@@ -131,8 +131,7 @@ def _confinement(directory: Path) -> dict[str, Any]:
 def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
     """What this machine lets the agent do. Never less than it can, and `why_shared` says what is missing."""
     limits = cgroups.find()
-    placements = placements_of(state_dir)
-    placements.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _open_state(state_dir, 0o700)
     by_process = limits is None or not limits.has_memory
     if accounts is None:
         return Isolation(limits=limits, limits_processes=by_process)
@@ -143,10 +142,10 @@ def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
     if why_not is None and not views and closed is not None:
         why_not = f"no other account may enter {closed}: give it a directory below another one with --state-dir"
     if why_not is not None:
+        log.warning("all jobs run under this account and can read each other's files: %s", why_not)
         return Isolation(limits=limits, limits_processes=by_process, why_shared=why_not)
     if not views:
-        for directory in (state_dir, placements):
-            directory.chmod(0o711)
+        _open_state(state_dir, 0o711)
     return Isolation(
         accounts=accounts,
         views=views,
@@ -156,6 +155,13 @@ def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
         limits_processes=by_process,
         hidden={"state": [state_dir]},
     )
+
+
+def _open_state(state_dir: Path, mode: int) -> None:
+    """To nobody; or for jobs to pass through, where no view leads them to their own directories."""
+    for directory in (state_dir, placements_of(state_dir)):
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(mode)
 
 
 def _ask(uid: int) -> dict[str, str | None]:
