@@ -89,6 +89,18 @@ def test_a_script_asks_waits_and_holds(server: RunningServer, agent: Agent) -> N
         millpond.cache(f"xray@{big.id}", on="nfs")
 
 
+def test_whoever_waits_is_answered_when_it_is_whole(server: RunningServer, agent: Agent) -> None:
+    a_commit(server.deps, {"a.txt": b"a" * 10_000})
+    asked = server.admin.post("/caches", json={"dataset": "default/xray", "volume": "nfs"}).json()["cached"]
+    path = f"/caches/{asked['id']}"
+    assert server.admin.get(path, params={"wait": 0.1}).json()["state"] == "filling"
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(server.admin.get, path, params={"wait": 20}, timeout=60)
+        carry_out(server.deps, agent)
+        assert waiting.result().json()["state"] == "ready"
+    assert server.admin.get(path, params={"wait": 21}).status_code == 422
+
+
 def test_reading_through_the_sdk_holds_what_it_found_on_a_volume(
     server: RunningServer, agent: Agent, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated
 
 import typer
@@ -19,12 +18,12 @@ from millpond.client.caches import (
     add_cached,
     change_cached,
     clear_cached,
-    get_cached,
     list_cached,
     list_evictions,
     list_offers,
     pin_cached,
     verify_cached,
+    wait_cached,
 )
 from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
 from millpond.model.names import DatasetRef
@@ -33,8 +32,6 @@ from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit
 
 app = typer.Typer()
-
-POLL_SECONDS = 0.3
 
 
 @command(app, "add")
@@ -184,8 +181,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
     with Meter(mill.out, f"Caching {name_of(cached)} on {cached.volume}") as meter:
         while cached.state is CachedState.FILLING:
             meter.update(done=cached.done_bytes, total=cached.bytes, files=cached.done_files, total_files=cached.files)
-            time.sleep(POLL_SECONDS)
-            cached = get_cached(mill.api, cached.id)
+            cached = wait_cached(mill.api, cached.id)
     if cached.state is not CachedState.READY:
         raise VolumeProblem(
             f"{name_of(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
@@ -204,8 +200,7 @@ def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:
             meter.update(
                 done=seen.checked_bytes, total=cached.bytes, files=seen.checked_files, total_files=cached.files
             )
-            time.sleep(POLL_SECONDS)
-            cached = get_cached(mill.api, cached.id)
+            cached = wait_cached(mill.api, cached.id)
             if cached.state is not CachedState.READY:
                 break
     return cached

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.client.caches import (
+    LOOK_SECONDS,
     add_cached,
     clear_cached,
     get_cached,
@@ -14,6 +15,7 @@ from millpond.client.caches import (
     pin_cached,
     release_cached,
     verify_cached,
+    wait_cached,
 )
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
@@ -22,8 +24,6 @@ from millpond.model.names import DatasetRef
 from millpond.model.quantity import parse_seconds
 from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheAdd, CachedCommit, CacheHold
-
-_POLL_SECONDS = 0.3
 
 # Told how far a fill is: bytes that are there, and all.
 Progress = Callable[[int, int], None]
@@ -100,12 +100,14 @@ class Cached:
     def wait(self, timeout: float | None = None, *, progress: Progress | None = None) -> Cached:
         """Until it is whole. NotReady once `timeout` seconds are over, VolumeProblem if it cannot be filled."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while self.refresh().info.state is CachedState.FILLING:
+        self.refresh()
+        while self._found.state is CachedState.FILLING:
             if progress is not None:
                 progress(self._found.done_bytes, self._found.bytes)
-            if deadline is not None and time.monotonic() >= deadline:
+            left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, deadline - time.monotonic())
+            if left <= 0:
                 raise NotReady(f"{self._name} is not whole on {self.volume} after {timeout:g} s.")
-            time.sleep(_POLL_SECONDS)
+            self._found = wait_cached(self._api, self._found.id, left)
         if self._found.state is not CachedState.READY:
             why = self._found.problem or self._found.reason
             raise VolumeProblem(f"{self._name} could not be cached on {self.volume}: {why}", volume=self.volume)

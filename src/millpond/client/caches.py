@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from millpond.client.http import Api, segment
+from millpond.model.volume import CachedState
 from millpond.wire.base import Page
 from millpond.wire.cache import (
     CacheAdd,
@@ -21,6 +23,9 @@ from millpond.wire.cache import (
     VolumeLimitPut,
 )
 from millpond.wire.cache_plans import CacheOffer, CachePolicy, CachePolicyCreate, CacheWhy, Refused, VolumePlan
+
+# Whoever waits hears at once when a fill or a verification is over, and this often how far it is.
+LOOK_SECONDS = 0.5
 
 
 def list_sites(api: Api) -> Iterator[Site]:
@@ -67,6 +72,17 @@ def list_cached(
 
 def get_cached(api: Api, cached_id: str) -> CachedCommit:
     return api.get(f"/caches/{segment(cached_id)}", CachedCommit)
+
+
+def wait_cached(api: Api, cached_id: str, seconds: float = LOOK_SECONDS) -> CachedCommit:
+    """The same after `seconds`, or as soon as it is neither being filled nor verified any more."""
+    began = time.monotonic()
+    found = api.get(f"/caches/{segment(cached_id)}", CachedCommit, wait=seconds)
+    is_verifying = found.verification is not None and found.verification.ended_at is None
+    if found.state is CachedState.FILLING or is_verifying:
+        # A server that is about to stop answers at once.
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+    return found
 
 
 def add_cached(api: Api, request: CacheAdd) -> CacheAdded:

@@ -74,6 +74,7 @@ def announce(deps: Deps, rows: Sequence[CachedView], what: str = "changed") -> N
         deps.events.publish("caches", project_id=row.project_id, data=data)
     if rows and what != "progress":
         deps.events.wake("agents")
+        deps.events.wake("caches")
 
 
 # Parts -----------------------------------------------------------------------------------------------

@@ -247,7 +247,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Cache */
+        /**
+         * Get Cache
+         * @description Answered after `wait` seconds, and before that as soon as nothing of it is under way (any more).
+         */
         get: operations["get_cache"];
         put?: never;
         post?: never;
@@ -6624,7 +6627,10 @@ export interface operations {
     };
     get_cache: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description How long to wait, in seconds, while it is being filled or verified. */
+                wait?: number;
+            };
             header?: never;
             path: {
                 cached: string;

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
 
-from millpond.api.access import ByObject, DepsOf, SignedIn
+from millpond.api.access import ByObject, DepsOf, HubOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Role
+from millpond.model.volume import CachedState
 from millpond.services import cache_holds, cache_requests
 from millpond.services.cache_requests import CacheFilter
 from millpond.wire import cache as wire
@@ -18,6 +21,9 @@ router = APIRouter(tags=["caches"])
 
 Looker = Annotated[Actor, ByObject(Role.VIEWER)]
 User = Annotated[Actor, ByObject(Role.MEMBER)]
+Wait = Annotated[
+    float, Query(ge=0, le=20, description="How long to wait, in seconds, while it is being filled or verified.")
+]
 
 
 @router.get("/caches")
@@ -41,8 +47,21 @@ def add_cache(body: wire.CacheAdd, actor: User, deps: DepsOf) -> wire.CacheAdded
 
 
 @router.get("/caches/{cached}")
-def get_cache(cached: str, actor: Looker, deps: DepsOf) -> wire.CachedCommit:
-    return cache_requests.get(deps, actor, cached)
+async def get_cache(cached: str, actor: Looker, deps: DepsOf, hub: HubOf, wait: Wait = 0.0) -> wire.CachedCommit:
+    """Answered after `wait` seconds, and before that as soon as nothing of it is under way (any more)."""
+    ends = time.monotonic() + wait
+    while True:
+        mark = hub.mark("caches")
+        found = await run_in_threadpool(cache_requests.get, deps, actor, cached)
+        left = ends - time.monotonic()
+        if left <= 0 or hub.is_closed or not _is_under_way(found):
+            return found
+        await hub.wait("caches", since=mark, timeout=left)
+
+
+def _is_under_way(found: wire.CachedCommit) -> bool:
+    verifying = found.verification is not None and found.verification.ended_at is None
+    return found.state is CachedState.FILLING or verifying
 
 
 @router.delete("/caches/{cached}", status_code=204)
