@@ -14,6 +14,7 @@ from millpond.agent.drivers import EngineAway, Exited, NotStarted, Pending, Reas
 from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.slurm import SlurmDriver, SlurmOptions
 from millpond.agent.drivers.slurm.driver import RECORD
+from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import read_spec
 from millpond.errors import SetupError
 from millpond.testing.drivers import DriverContract, Place, finished, looking
@@ -39,7 +40,11 @@ def slurm() -> Iterator[Slurm]:
 def opened(slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     quick = SlurmOptions(look_seconds=0.1, settle_seconds=0.2)
-    return lambda **options: SlurmDriver(tmp_path, quick.model_copy(update=options))
+
+    def open_with(isolation: Isolation | None = None, **options: Any) -> SlurmDriver:
+        return SlurmDriver(tmp_path, quick.model_copy(update=options), isolation=isolation)
+
+    return open_with
 
 
 @pytest.fixture
@@ -115,6 +120,15 @@ class TestSlurmDriver(DriverContract):
             status = self.run(driver, place("true"))
         assert status.reason == Reason.NOT_STARTED
         assert "An init line of the site failed" in (status.problem or "")
+
+    def test_it_runs_under_the_account_of_its_project(self, opened: Opened, place: Place) -> None:
+        driver = opened(Isolation(accounts=Accounts(70000, 79999), views=True))
+        placement = ask_for(place("sh", "-c", "id -u; touch mine; echo $HOME"), account=3, accounts=(3,))
+        with looking(driver):
+            assert self.run(driver, placement).exit_code == 0
+        assert (placement / "log").read_text() == f"70003\n{placement}/home\n"
+        assert (placement / "work" / "mine").stat().st_uid == 70003
+        assert not driver.capabilities().shared_trust
 
     def test_a_crash_between_giving_it_and_remembering_that(self, opened: Opened, place: Place) -> None:
         placement = place("sh", "-c", "echo started >> times; exec sleep 600")

@@ -66,7 +66,8 @@ class PodmanDriver:
         return LOOK_SECONDS
 
     def capabilities(self) -> Capabilities:
-        return replace(self._plain.capabilities(), containers=True, default_image=self._options.image)
+        plain, reached = self._plain.capabilities(), self._options.network == "host"
+        return replace(plain, containers=True, default_image=self._options.image, ports=reached)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._plain.nodes()
@@ -116,6 +117,15 @@ class PodmanDriver:
         self._plain.forget(directory)
         for known in (self._out_of_memory, self._removed):
             known.pop(directory, None)
+
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
+        if not (directory / LAUNCH).exists():
+            return self._plain.enter(directory, command, tty=tty)
+        kind = ("--interactive", "--tty") if tty else ("--interactive",)
+        return [*self._podman.command, "exec", *kind, container_name(directory.name), *command]
+
+    def address(self, directory: Path, port: int) -> tuple[str, int]:
+        return self._plain.address(directory, port)
 
     def _is_stopped(self, directory: Path) -> bool:
         """Stopped before it began: then no image needs to be pulled for it."""

@@ -22,4 +22,4 @@ def open_driver(machine: Machine, options: Given) -> SlurmDriver:
     commands = Commands()
     commands.check_installed()
     check_sharing(machine.state_dir, commands, chosen)
-    return SlurmDriver(machine.state_dir, chosen, commands)
+    return SlurmDriver(machine.state_dir, chosen, commands, machine.isolation)

@@ -9,14 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from millpond.agent import confine
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob
 from millpond.agent.drivers.slurm.nodes import parse_nodes
 from millpond.agent.drivers.slurm.options import SlurmOptions
 from millpond.agent.drivers.slurm.script import EXPORTS, Files, arguments, exports, init_script, job_name, script
 from millpond.agent.drivers.slurm.standing import Watched, standing
+from millpond.agent.isolation import Isolation
+from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
 from millpond.agent.spec import read_spec, write_private
 from millpond.wire.agent import NodeFacts
 
@@ -29,8 +33,16 @@ PATIENCE_SECONDS = 15.0
 class SlurmDriver:
     """See `Driver` for the contract. `status` answers from files and from what the last look at Slurm has found."""
 
-    def __init__(self, state_dir: Path, options: SlurmOptions, commands: Commands | None = None) -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        options: SlurmOptions,
+        commands: Commands | None = None,
+        isolation: Isolation | None = None,
+    ) -> None:
         self._options = options
+        # Limits are Slurm's to keep, and what this machine has at /data a node may not have.
+        self._isolation = replace(isolation or Isolation(), limits=None, limits_processes=False, shows_data=False)
         self._commands = commands or Commands()
         self._files = _lay_out(state_dir, options)
         self._config: dict[str, str] = {}
@@ -49,7 +61,8 @@ class SlurmDriver:
 
     def capabilities(self) -> Capabilities:
         enforced = "cgroup" in self._config.get("TaskPlugin", "")
-        return Capabilities(limits_enforced=enforced, gpu_fractions="none", shared_trust=True)
+        shared = self._isolation.accounts is None
+        return Capabilities(limits_enforced=enforced, gpu_fractions="none", shared_trust=shared)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._nodes
@@ -115,6 +128,10 @@ class SlurmDriver:
         spec = read_spec(directory)
         if spec is None:
             raise OSError(f"there is nothing to start in {directory}")
+        for name in (WORK, OUTPUT, TEMPORARY):
+            (directory / name).mkdir(exist_ok=True)
+        if self._isolation.accounts is not None:
+            self._isolation.prepare(directory, spec)
         write_private(directory / EXPORTS, exports(spec))
         text = script(directory.absolute(), self._files, self._options.python or sys.executable)
         return self._commands.submit(text, arguments(spec, self._options))
@@ -141,21 +158,21 @@ class SlurmDriver:
 
 
 def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:
-    """Put what nodes need onto the shared file system. The keeper's name is its content's: a newer Millpond changes
+    """Put what nodes need onto the shared file system. The folder's name is its content's: a newer Millpond changes
     nothing under a job that is about to begin."""
-    text = records.KEEPER.read_bytes()
-    keeper = state_dir / f"keeper-{hashlib.sha256(text).hexdigest()[:12]}.py"
-    _write(keeper, text)
     lines = init_script(options)
-    if lines is None:
-        return Files(keeper.absolute())
-    init = state_dir / f"init-{hashlib.sha256(lines.encode()).hexdigest()[:12]}.sh"
-    _write(init, lines.encode())
-    return Files(keeper.absolute(), init.absolute())
+    contents = {path.name: path.read_bytes() for path in (records.KEEPER, Path(confine.__file__))}
+    contents |= {"init.sh": lines.encode()} if lines is not None else {}
+    digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:12]
+    folder = state_dir.absolute() / f"keeper-{digest}"
+    for name, content in contents.items():
+        _write(folder / name, content)
+    return Files(folder / records.KEEPER.name, folder / "init.sh" if lines is not None else None)
 
 
 def _write(path: Path, content: bytes) -> None:
     if not path.exists():
+        path.parent.mkdir(exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         temporary.write_bytes(content)
         temporary.replace(path)
