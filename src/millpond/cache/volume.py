@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pwd
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -167,8 +168,10 @@ def explain(error: OSError, volume: CacheVolume) -> MillError:
     if error.errno == errno.EROFS:
         return VolumeProblem(f"{root} is mounted read-only.", hint="Mount it with write permission.")
     if error.errno in (errno.EACCES, errno.EPERM):
+        who = _account()
         return VolumeProblem(
-            f"The agent may not write to {root}.", hint="Give the directory to the account that the agent runs under."
+            f"The agent, which runs as {who}, may not write to {root}.",
+            hint=f"Give the directory, with all that is in it, to {who}.",
         )
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
         return VolumeProblem(
@@ -176,6 +179,13 @@ def explain(error: OSError, volume: CacheVolume) -> MillError:
             hint="Mount it again, or create it and add the volume anew.",
         )
     return VolumeProblem(f"{root} cannot be used: {error.strerror or error}.")
+
+
+def _account() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # in a container there may be no name for it
+        return f"user {os.geteuid()}"
 
 
 def write_durable(path: Path, text: str) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check, explain
-from millpond.errors import DiskFull, VolumeProblem
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check, explain, recognise
+from millpond.errors import DiskFull, MillError, VolumeProblem
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
+NOBODY = 65_534
 
 
 def a_volume(root: Path, volume_id: str = "v1") -> CacheVolume:
@@ -150,3 +153,43 @@ def test_a_volume_of_a_database_that_is_gone_is_taken_over_with_its_commits(tmp_
     adopt(new, "lake", others=["v3"])
     check(new)
     assert new.published() == [PLACE]
+
+
+def as_nobody(call: Callable[[], None]) -> str:
+    """What `call` is told in a process of another user; nothing when it succeeds."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        told = b"it did not end"
+        try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            call()
+            told = b""
+        except MillError as error:
+            told = error.message.encode()
+        finally:
+            os.write(writing, told)
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_directory_of_somebody_else_is_used_once_it_is_given_to_the_agent() -> None:
+    # Not below what pytest makes, which only its own user may enter.
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        root.chmod(0o755)
+        volume = an_adopted_volume(root / "volume")
+        assert as_nobody(lambda: check(volume)) == f"The agent, which runs as nobody, may not write to {volume.root}."
+        volume.root.chmod(0o700)
+        assert (
+            as_nobody(lambda: recognise(volume)) == f"The agent, which runs as nobody, may not write to {volume.root}."
+        )
+        for path in (volume.root, *volume.root.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        assert as_nobody(lambda: check(volume)) == ""
