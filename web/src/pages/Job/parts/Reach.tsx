@@ -1,0 +1,91 @@
+import { Button, Group, Loader, Modal, NumberInput, Stack, Text, Title } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconExternalLink, IconTerminal2 } from "@tabler/icons-react";
+import { lazy, Suspense, useState } from "react";
+import { useOpenPort } from "../../../api/ports";
+import { useMay } from "../../../api/session";
+import type { Job } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
+import { ErrorNotice } from "../../../components/ErrorNotice";
+import { shellQuote } from "../../../lib/names";
+
+const Terminal = lazy(() => import("./Terminal"));
+
+/** Ways into a running job, for members of its project: a terminal, and the ports it listens at. */
+export function Reach({ job }: { job: Job }) {
+  const may = useMay(job.project, "member");
+  const [shell, terminal] = useDisclosure(false);
+  const [asking, port] = useDisclosure(false);
+  if (!may || job.state !== "running") return null;
+  return (
+    <section aria-label="Into the job">
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          Into the job
+        </Title>
+        <Group gap="xs">
+          <Button
+            variant="default"
+            leftSection={<IconTerminal2 size={16} aria-hidden />}
+            onClick={terminal.toggle}
+          >
+            {shell ? "Close the terminal" : "Open a terminal"}
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<IconExternalLink size={16} aria-hidden />}
+            onClick={port.open}
+          >
+            Open a port
+          </Button>
+        </Group>
+      </Group>
+      {shell ? (
+        <Suspense fallback={<Loader size="sm" />}>
+          <Terminal job={job} />
+        </Suspense>
+      ) : (
+        <CommandLine command={`mill bash ${shellQuote(job.written)}`} />
+      )}
+      {asking && <OpenPort job={job} onClose={port.close} />}
+    </section>
+  );
+}
+
+function OpenPort({ job, onClose }: { job: Job; onClose: () => void }) {
+  const open = useOpenPort();
+  const [port, setPort] = useState<number | string>(8888);
+  const submit = () => {
+    // Opened by the click itself: browsers stop windows that come later.
+    const tab = window.open("about:blank", "_blank");
+    open.mutate(
+      { project: job.project, job: job.id, port: Number(port) },
+      {
+        onSuccess: ({ url }) => {
+          if (tab) {
+            tab.opener = null;
+            tab.location.href = url;
+          }
+          onClose();
+        },
+        onError: () => tab?.close(),
+      },
+    );
+  };
+  return (
+    <Modal opened onClose={onClose} title="Open a port" closeButtonProps={{ "aria-label": "Close" }}>
+      <Stack>
+        <Text size="sm">
+          What the job serves there, a notebook or a dashboard, opens in a tab of its own, at an address that
+          is this port's alone.
+        </Text>
+        <NumberInput label="Port" min={1} max={65535} value={port} onChange={setPort} data-autofocus />
+        {open.error && <ErrorNotice error={open.error} />}
+        <Button onClick={submit} loading={open.isPending} disabled={!port}>
+          Open
+        </Button>
+        <CommandLine command={`mill port-forward ${shellQuote(job.written)} ${port}`} />
+      </Stack>
+    </Modal>
+  );
+}
