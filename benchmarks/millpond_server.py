@@ -75,7 +75,7 @@ def running_mill(work: Path, seaweed: Seaweed | None, prefix: str = "millpond") 
         "PYTHONWARNINGS": "ignore",
     }
     log = work / "server.log"
-    command = [str(MILL), "up", "--data-dir", str(work / "server")]
+    command = [str(MILL), "up", "--port", "0", "--data-dir", str(work / "server")]
     if seaweed is not None:
         command += ["--lake", seaweed.url(prefix)]
     with log.open("wb") as out:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Integer, cast, func, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import usage
 from millpond.model.job import UsageSample
+
+# Of several samples that become one: the mean of what goes up and down, the greatest of what grows or must fit.
+_MEANS = ("cpu_percent", "gpu_percent")
 
 
 def add(tx: Connection, job_id: str, samples: Sequence[UsageSample]) -> None:
@@ -17,7 +20,20 @@ def add(tx: Connection, job_id: str, samples: Sequence[UsageSample]) -> None:
     insert_missing(tx, usage, [asdict(sample) | {"job_id": job_id} for sample in samples])
 
 
-def of_job(tx: Connection, job_id: str) -> Sequence[UsageSample]:
-    columns = [column for column in usage.c if column.name != "job_id"]
-    query = select(*columns).where(usage.c.job_id == job_id).order_by(usage.c.at)
-    return [UsageSample(**row._mapping) for row in tx.execute(query)]
+def of_job(tx: Connection, job_id: str, *, most: int) -> Sequence[UsageSample]:
+    """At most so many points over the whole time: each stands for as many samples, and for its last moment."""
+    part = func.ntile(most).over(order_by=usage.c.at).label("part")
+    parts = select(usage, part).where(usage.c.job_id == job_id).subquery()
+    columns = [
+        (func.avg if column.name in _MEANS else func.max)(parts.c[column.name]).label(column.name)
+        for column in usage.c
+        if column.name not in ("job_id", "network_shared")
+    ]
+    shared = func.max(cast(parts.c.network_shared, Integer)).label("network_shared")
+    query = select(*columns, shared).group_by(parts.c.part).order_by(parts.c.part)
+    found = (dict(row._mapping) for row in tx.execute(query))
+    return [UsageSample(**{**row, "network_shared": _is(row["network_shared"])}) for row in found]
+
+
+def _is(number: int | None) -> bool | None:
+    return None if number is None else bool(number)

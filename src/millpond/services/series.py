@@ -14,7 +14,7 @@ from millpond.services import logs, runs
 from millpond.services.deps import Deps
 from millpond.wire.agent import UsageBatch
 
-USAGE_POINTS = 1000
+USAGE_POINTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def add_usage(deps: Deps, actor: Actor, placement_id: str, batch: UsageBatch) ->
     deps.events.publish(f"run:{job.run_id}", project_id=job.project_id, data=data)
 
 
-def usage_series(deps: Deps, job: Job) -> list[UsageSample]:
+def usage_series(deps: Deps, job: Job) -> Sequence[UsageSample]:
+    """A long series is thinned by the database: a week of samples is not carried here to be thrown away."""
     with deps.db.read() as tx:
-        samples = usage.of_job(tx, job.id)
-    return thin(samples, USAGE_POINTS, lambda sample: sample.cpu_percent)
+        return usage.of_job(tx, job.id, most=USAGE_POINTS)

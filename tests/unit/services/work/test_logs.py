@@ -80,12 +80,32 @@ def test_usage_is_kept_and_thinned(world: World) -> None:
     job, desired = world.placed()
     for start in range(0, 2000, 1000):
         samples = [
-            UsageSample(at=world.clock.advance(2), cpu_percent=float(n), memory_bytes=n, read_bytes=n, write_bytes=n)
+            UsageSample(
+                at=world.clock.advance(2),
+                cpu_percent=float(n % 2),
+                memory_bytes=n,
+                read_bytes=n,
+                write_bytes=n,
+                received_bytes=n,
+                sent_bytes=n,
+                network_shared=True,
+            )
             for n in range(start, start + 1000)
         ]
         batch = UsageBatch(samples=samples)
         series.add_usage(world.deps, world.agent.actor, desired.id, batch)
         series.add_usage(world.deps, world.agent.actor, desired.id, batch)
     found = series.usage_series(world.deps, world.job(job.id))
-    assert len(found) <= 1000
-    assert (found[0].cpu_percent, found[-1].cpu_percent) == (0.0, 1999.0)
+    assert len(found) == series.USAGE_POINTS
+    assert {sample.cpu_percent for sample in found} == {0.5}
+    assert [sample.memory_bytes for sample in found] == list(range(3, 2000, 4))
+    assert (found[-1].at, found[-1].sent_bytes, found[-1].network_shared) == (world.clock.now(), 1999, True)
+    assert found[0].gpu_percent is None
+
+
+def test_a_short_series_of_usage_is_whole(world: World) -> None:
+    job, desired = world.placed()
+    sample = UsageSample(at=world.clock.now(), cpu_percent=7.5, memory_bytes=1, read_bytes=2, write_bytes=3)
+    series.add_usage(world.deps, world.agent.actor, desired.id, UsageBatch(samples=[sample]))
+    (found,) = series.usage_series(world.deps, world.job(job.id))
+    assert (found.cpu_percent, found.memory_bytes, found.network_shared) == (7.5, 1, None)
