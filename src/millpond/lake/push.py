@@ -1,6 +1,6 @@
 """Pushing a directory: hash, ask what is missing, fill packs, upload them, then the pages that name it all.
 
-One thread walks and packs; readers hash ahead of it in a bounded window; uploaders send a bounded number of packs.
+One thread walks, reads and packs (others read ahead of it where that pays); some send a bounded number of packs.
 Nothing is visible to anybody until the caller commits the root that comes back.
 """
 
@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millpond.errors import Conflict
-from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
-from millpond.lake.reading import Reading, read_chunks, read_whole
+from millpond.lake.read_ahead import BATCH_FILES, THREADS, Batch, ReadAhead, batches
+from millpond.lake.reading import Reading, read_chunks
 from millpond.lake.scan import Found, Warn, scan
 from millpond.lake.stand_ins import StandIns, stands_for
 from millpond.lake.statcache import StatCache
@@ -31,11 +30,8 @@ from millpond.lake.unchanged import Walk, unchanged_tree
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
-_READERS = min(4, (os.cpu_count() or 1) + 1)
-_BATCH_FILES = 128
-_BATCH_BYTES = 4 << 20
-_BATCHES_AHEAD = 2 * _READERS
 _ASK_PAGES = 500
+_TELL_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ def push_directory(
     options = options or PushOptions()
     meter = Meter(progress)
     with ExitStack() as stack:
-        readers = stack.enter_context(ThreadPoolExecutor(_READERS, "push-read"))
+        readers = stack.enter_context(ThreadPoolExecutor(THREADS, "push-read"))
         packer = stack.enter_context(Packer(uploader, meter, options.pack_target))
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
         push = _Push(root, packer, meter, readers, cache or None, options.stand_ins)
@@ -143,10 +139,6 @@ def _counting(root: Path, options: PushOptions, meter: Meter) -> Iterator[thread
             thread.join()
 
 
-_Batch = list[tuple[Found, Entry | None]]
-_Results = list[tuple[Found, Entry | Reading | None]]
-
-
 @dataclass
 class _Push:
     root: Path
@@ -164,13 +156,14 @@ class _Push:
         """Read what must be read, send its blobs, and build the pages, all in the order of paths."""
         builder = TreeBuilder(lambda page_id, data: self.pages.__setitem__(page_id, pack_page(data)))
         files = size = 0
-        for item, result in self._read_ahead(_batches(self._known(found))):
+        ahead = ReadAhead(os.fsencode(self.root), self.readers)
+        for item, result in ahead.results(self._expected(batches(self._known(found)))):
             entry = self._take(item, result)
             if entry is not None:
                 builder.add(entry)
                 files += entry.kind != Kind.DIRECTORY
                 size += entry.size
-                if files >= _BATCH_FILES or size >= _BATCH_BYTES:
+                if files >= BATCH_FILES or size >= _TELL_BYTES:
                     self.meter.add(files=files, bytes=size)
                     files = size = 0
         self.meter.add(files=files, bytes=size)
@@ -207,25 +200,11 @@ class _Push:
             else:
                 yield item, self.cache.lookup(item) if self.cache else None
 
-    def _read_ahead(self, batches: Iterator[_Batch]) -> Iterator[tuple[Found, Entry | Reading | None]]:
-        """Each thing with its entry or reading, in order, while readers work on the batches to come."""
-        root = os.fsencode(self.root)
-        ahead: deque[Future[_Results]] = deque()
-        for batch in batches:
+    def _expected(self, items: Iterator[Batch]) -> Iterator[Batch]:
+        """The same batches; whoever watches hears how much is known of by now."""
+        for batch in items:
             self.meter.expect(self.files_total, self.bytes_total)
-            ahead.append(self._reading(root, batch))
-            if len(ahead) >= _BATCHES_AHEAD:
-                yield from ahead.popleft().result()
-        while ahead:
-            yield from ahead.popleft().result()
-
-    def _reading(self, root: bytes, batch: _Batch) -> Future[_Results]:
-        """The batch in the hands of a reader; one of which everything is known needs none."""
-        if any(entry is None for _, entry in batch):
-            return self.readers.submit(_read_batch, root, batch)
-        done: Future[_Results] = Future()
-        done.set_result(list(batch))
-        return done
+            yield batch
 
     def _take(self, item: Found, result: Entry | Reading | None) -> Entry | None:
         """The entry of one thing, its blobs handed to the packer; None for what has vanished."""
@@ -275,31 +254,3 @@ class _Push:
             reading = None
         if reading is None or reading.entry != entry:
             raise Conflict(f"The file {to_text(entry.path)!r} was changed while it was being sent.", hint="Try again.")
-
-
-def _batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[_Batch]:
-    """Batches that take a reader some milliseconds, and little memory."""
-    batch: _Batch = []
-    size = 0
-    for item, entry in items:
-        batch.append((item, entry))
-        size += item.size if entry is None and item.size <= WHOLE_MOST else 0
-        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _read_batch(root: bytes, batch: _Batch) -> _Results:
-    """Read what is small. None stands for what is to be read in chunks, or has vanished."""
-    results: _Results = []
-    for item, entry in batch:
-        result: Entry | Reading | None = entry
-        if entry is None and item.size <= WHOLE_MOST:
-            try:
-                result = read_whole(root, item.path, item.status)
-            except FileNotFoundError:
-                result = None
-        results.append((item, result))
-    return results
