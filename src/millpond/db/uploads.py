@@ -122,18 +122,19 @@ def unread_of_others(tx: Connection, project_id: str, owner: str) -> Sequence[Pa
     return [_pack(row) for row in tx.execute(query.where(pack.c.owner != owner))]
 
 
+def is_any_in_use(tx: Connection, since: datetime) -> bool:
+    """Whether anything was asked of any upload after that moment."""
+    return tx.execute(select(upload.c.id).where(upload.c.used_at > since).limit(1)).first() is not None
+
+
 def to_verify(
     tx: Connection, *, limit: int, used_before: datetime, promised_before: datetime, wanted: Collection[str]
 ) -> Sequence[Pack]:
-    """Live packs that nobody has read yet, oldest first: of uploads at rest, of long ones, and those wanted now."""
-    at_rest = or_(
-        upload.c.used_at.is_(None),  # no upload is known
-        upload.c.used_at <= used_before,
-        pack.c.promised_at <= promised_before,
-        pack.c.id.in_(wanted),
-    )
+    """Live packs that nobody has read yet, oldest first; while an upload is in use, old ones and those wanted."""
     unread = and_(pack.c.state == PackState.LIVE.value, pack.c.verified_at.is_(None))
-    query = select(pack).outerjoin(upload, upload.c.id == pack.c.upload_id).where(unread, at_rest)
+    query = select(pack).where(unread)
+    if is_any_in_use(tx, used_before):
+        query = query.where(or_(pack.c.promised_at <= promised_before, pack.c.id.in_(wanted)))
     return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
 
 

@@ -28,8 +28,8 @@ _MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
 # Whose packs copies are: nobody's who has a URL.
 _SERVER = "server"
-# Reading packs back waits until the upload is at rest, so that nobody's upload is slowed by the check of its own packs.
-# One that goes on and on is checked beside it.
+# Reading packs back waits until all uploads are at rest: it takes processor and store from whoever uploads.
+# Packs that came long ago are checked beside that.
 AT_REST = timedelta(seconds=20)
 _GOES_ON = timedelta(minutes=10)
 
@@ -37,7 +37,7 @@ _GOES_ON = timedelta(minutes=10)
 def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()) -> int:
     """Check the oldest packs nobody has read yet; how many were looked at. One pack is in memory at a time.
 
-    Packs of uploads that were used within the last `at_rest` have time, unless somebody waits for them.
+    While an upload was used within the last `at_rest`, young packs have time, unless somebody waits for them.
     """
     now = deps.clock.now()
     wanted = frozenset(deps.check_soon)
@@ -49,15 +49,24 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
     waiting = [pack for pack in found if pack.id in wanted]
     waiting += [pack for pack in found if pack.id not in wanted and _is_due(deps, pack)]
     waiting = waiting[:limit]
+    looked_at = 0
     for pack in waiting:
         if pack.id in wanted:
             secure(deps, [pack])
+        elif pack.promised_at > now - _GOES_ON and _somebody_uploads(deps, at_rest):
+            break  # has begun meanwhile; those behind this one are younger still
         else:
             verify(deps, pack)
         deps.check_soon.discard(pack.id)
-    if len(waiting) == limit:
+        looked_at += 1
+    if looked_at == limit:
         deps.events.wake("verify")  # there may be more
-    return len(waiting)
+    return looked_at
+
+
+def _somebody_uploads(deps: Deps, at_rest: timedelta) -> bool:
+    with deps.db.read() as tx:
+        return uploads.is_any_in_use(tx, deps.clock.now() - at_rest)
 
 
 def _is_due(deps: Deps, pack: Pack) -> bool:

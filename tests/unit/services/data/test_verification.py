@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from millpond.services import verify
+from millpond.services import uploads, verify
 from millpond.services.deps import Deps
 from millpond.services.verification import verification
-from millpond.testing.builders_data import a_commit, a_dataset
+from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
 
 
@@ -28,3 +28,15 @@ def test_a_commit_rests_on_the_packs_of_those_before_it(deps: Deps) -> None:
     a_commit(deps, {"a": b"1"})
     second = a_commit(deps, {"a": b"1", "b": b"2"})
     assert verification(deps, a_dataset(deps), second).packs == 2
+
+
+def test_packs_are_not_read_while_somebody_uploads_unless_they_are_old(deps: Deps, clock: FakeClock) -> None:
+    a_commit(deps, {"a": b"1"})
+    assert verify.verify_some(deps, at_rest=verify.AT_REST) == 0, "its own upload was used just now"
+
+    clock.advance(verify.AT_REST.total_seconds())
+    uploads.create(deps, the_admin(deps), the_project(deps))
+    assert verify.verify_some(deps, at_rest=verify.AT_REST) == 0, "somebody else's, too"
+
+    clock.advance(verify.AT_REST.total_seconds())
+    assert verify.verify_some(deps, at_rest=verify.AT_REST) == 1
