@@ -11,6 +11,7 @@ from sqlalchemy import Connection, and_, bindparam, select
 
 from millpond.db.batches import batches
 from millpond.db.insert import insert_missing, insert_rows
+from millpond.db.lookup import rows_in
 from millpond.db.tables import blob, pack, page, page_pack
 from millpond.model.dataset import BlobPlace, PackState
 
@@ -57,8 +58,7 @@ def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: s
     """Those of these digests that `owner` may build on: in verified packs of the project, or in packs of its own."""
     found: set[bytes] = set()
     for batch in batches(digests):
-        query = select(blob.c.digest, blob.c.pack_id).where(blob.c.project_id == project_id, blob.c.digest.in_(batch))
-        rows = tx.execute(query).all()
+        rows = rows_in(tx, (blob.c.digest, blob.c.pack_id), {blob.c.project_id: project_id}, blob.c.digest, batch)
         usable = _usable(tx, {pack_id for _, pack_id in rows}, owner)
         found.update(digest for digest, pack_id in rows if pack_id in usable)
     return found
@@ -68,14 +68,14 @@ def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: 
     """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one."""
     found: dict[bytes, BlobPlace] = {}
     for batch in batches(digests):
-        query = select(*_PLACE_COLUMNS[1:]).where(blob.c.project_id == project_id, blob.c.digest.in_(batch))
-        rows = [BlobPlace._make(row) for row in tx.execute(query).all()]
-        usable = _usable(tx, {place.pack_id for place in rows}, owner)
-        for place in rows:
-            rank = usable.get(place.pack_id)
-            other = found.get(place.digest)
-            if rank is not None and (other is None or rank < usable[other.pack_id]):
-                found[place.digest] = place
+        rows = rows_in(tx, _PLACE_COLUMNS[1:], {blob.c.project_id: project_id}, blob.c.digest, batch)
+        usable = _usable(tx, {row[1] for row in rows}, owner)
+        there = [BlobPlace._make(row) for row in rows if row[1] in usable]
+        best = {place.digest: place for place in there}
+        if len(best) < len(there):  # some lie in several packs: the best one comes last, and stays
+            there.sort(key=lambda place: usable[place.pack_id], reverse=True)
+            best = {place.digest: place for place in there}
+        found.update(best)
     return found
 
 

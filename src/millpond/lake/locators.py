@@ -21,20 +21,22 @@ LOCATOR_MOST = 512 << 20
 
 def encode_locator(places: Iterable[BlobPlace]) -> bytes:
     """The canonical bytes; places of one digest are given once. The order given does not matter."""
-    rows = sorted({place.digest: place for place in places}.values(), key=lambda place: place.digest)
-    packs = sorted({place.pack_id for place in rows})
+    # A place is a tuple that begins with its digest.
+    rows = sorted({place.digest: place for place in places}.values())
+    digests, packs_of, offsets, stored, raw, encodings = zip(*rows, strict=True) if rows else ((),) * 6
+    packs = sorted(set(packs_of))
     number = {pack: index for index, pack in enumerate(packs)}
     numbers = f"<{len(rows)}I"
     return b"".join(
         (
             _HEAD.pack(_MAGIC, len(packs), len(rows)),
             *(bytes.fromhex(pack) for pack in packs),
-            *(place.digest for place in rows),
-            struct.pack(numbers, *(number[place.pack_id] for place in rows)),
-            struct.pack(numbers, *(place.offset for place in rows)),
-            struct.pack(numbers, *(place.stored for place in rows)),
-            struct.pack(numbers, *(place.raw for place in rows)),
-            bytes(place.encoding for place in rows),
+            *digests,
+            struct.pack(numbers, *map(number.__getitem__, packs_of)),
+            struct.pack(numbers, *offsets),
+            struct.pack(numbers, *stored),
+            struct.pack(numbers, *raw),
+            bytes(encodings),
         )
     )
 

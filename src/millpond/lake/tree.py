@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -31,6 +31,11 @@ def leaf_ends(count: int, last: bytes, path_bytes: int) -> bool:
     """Whether a leaf ends after its `count`-th entry, whose path is `last`, with so many bytes of paths."""
     natural = count >= _LEAF_LEAST and crc32(last) % _LEAF_SPREAD == 0
     return natural or count == LEAF_MOST_ENTRIES or path_bytes >= LEAF_MOST_PATH_BYTES
+
+
+def leaf_ends_within(paths: Sequence[bytes]) -> bool:
+    """Whether a leaf of these paths, which is not larger than a leaf may be, should have ended before its last one."""
+    return any(crc32(path) % _LEAF_SPREAD == 0 for path in paths[_LEAF_LEAST - 1 : -1])
 
 
 def index_ends(count: int, first: bytes) -> bool:

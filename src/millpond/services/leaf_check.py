@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -14,11 +15,11 @@ from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.external import Descriptor, decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
-from millpond.lake.pages import LeafPage
-from millpond.lake.tree import leaf_ends
+from millpond.lake.pages import LeafPage, Row
+from millpond.lake.tree import leaf_ends, leaf_ends_within
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
-from millpond.model.tree import Content, Entry
+from millpond.model.tree import Content
 from millpond.services import verify
 from millpond.services.blob_reading import read_blobs
 from millpond.services.deps import Deps
@@ -29,6 +30,9 @@ BLOCK = 4096
 DIRECTORY_ENTRY = 20
 # What a refused commit names at most; the client asks about everything else itself.
 NAMED = 1000
+# Where these stand in a row of a leaf. Entries as such cost as much to make as all checks of them together.
+_CONTENT: Final = 2
+_DIGEST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +48,17 @@ class CheckedLeaf:
 def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
     """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
     row = row_of(page_id, leaf)
-    named = [entry for entry in leaf.entries() if entry.content is not Content.NOTHING]
-    if is_job(owner) and any(entry.content is Content.EXTERNAL for entry in named):
+    named = [entry for entry in leaf.rows() if entry[_CONTENT] != Content.NOTHING]
+    if is_job(owner) and any(entry[_CONTENT] == Content.EXTERNAL for entry in named):
         # Its token reads the job's inputs and nothing else; behind a connection there may be more.
         raise BadFormat("What a job commits cannot lie outside the lake.")
-    places = _places(deps, project_id, owner, {entry.digest for entry in named})
-    missing = [entry.digest for entry in named if entry.digest not in places]
+    places = _places(deps, project_id, owner, {entry[_DIGEST] for entry in named})
+    missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     lists, descriptors = _sized(deps, project_id, named, places)
-    row = row_of(page_id, leaf, frozenset(descriptor.connection for descriptor in descriptors.values()))
+    if descriptors:
+        row = replace(row, external=frozenset(descriptor.connection for descriptor in descriptors.values()))
     chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
     missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
     if missing:
@@ -86,12 +91,11 @@ def row_of(page_id: str, leaf: LeafPage, external: frozenset[str] = frozenset())
 
 def check_boundaries(leaf: LeafPage, *, is_last: bool) -> None:
     """BadFormat unless the leaf ends where the format says: the same entries always make the same pages."""
-    path_bytes = 0
-    for number, path in enumerate(leaf.paths, start=1):
-        path_bytes += len(path)
-        ends = leaf_ends(number, path, path_bytes)
-        if ends != (number == len(leaf)) and not (is_last and number == len(leaf)):
-            raise BadFormat("A leaf page does not end where it should.")
+    if not leaf.paths:
+        return
+    ends = is_last or leaf_ends(len(leaf), leaf.paths[-1], sum(map(len, leaf.paths)))
+    if not ends or leaf_ends_within(leaf.paths):
+        raise BadFormat("A leaf page does not end where it should.")
 
 
 def _directories(leaf: LeafPage) -> dict[bytes, int]:
@@ -102,12 +106,10 @@ def _directories(leaf: LeafPage) -> dict[bytes, int]:
     taken: dict[bytes, int] = {b"": 0}
     for path in leaf.paths:
         parent, _, name = path.rpartition(b"/")
-        while True:
-            is_new = parent not in taken
-            taken[parent] = taken.get(parent, 0) + DIRECTORY_ENTRY + len(name)
-            if not is_new:
-                break
+        while parent not in taken:
+            taken[parent] = DIRECTORY_ENTRY + len(name)
             parent, _, name = parent.rpartition(b"/")
+        taken[parent] += DIRECTORY_ENTRY + len(name)
     return taken
 
 
@@ -121,15 +123,17 @@ def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -
 
 
 def _sized(
-    deps: Deps, project_id: str, named: Sequence[Entry], places: Mapping[bytes, BlobPlace]
+    deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]
 ) -> tuple[dict[bytes, ChunkList], dict[bytes, Descriptor]]:
     """The chunk lists of large files and the descriptors of external ones, by digest."""
-    kinds = {entry.digest: entry.content for entry in named if entry.content in (Content.CHUNKS, Content.EXTERNAL)}
+    kinds = {
+        entry[_DIGEST]: entry[_CONTENT] for entry in named if entry[_CONTENT] in (Content.CHUNKS, Content.EXTERNAL)
+    }
     lists: dict[bytes, ChunkList] = {}
     descriptors: dict[bytes, Descriptor] = {}
     try:
         for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]).items():
-            if kinds[digest] is Content.CHUNKS:
+            if kinds[digest] == Content.CHUNKS:
                 lists[digest] = decode_chunk_list(data)
             else:
                 descriptors[digest] = decode_descriptor(data)
@@ -139,18 +143,18 @@ def _sized(
 
 
 def _check_sizes(
-    named: Sequence[Entry],
+    named: Sequence[Row],
     places: Mapping[bytes, BlobPlace],
     lists: Mapping[bytes, ChunkList],
     descriptors: Mapping[bytes, Descriptor],
 ) -> None:
-    for entry in named:
-        if entry.content is Content.BLOB:
-            size = places[entry.digest].raw
+    for path, _, content, told, digest in named:
+        if content == Content.BLOB:
+            size = places[digest].raw
         else:
-            size = (lists if entry.content is Content.CHUNKS else descriptors)[entry.digest].size
-        if size != entry.size:
-            raise BadFormat(f"{to_text(entry.path)!r} is said to have {entry.size} bytes, its content has {size}.")
+            size = (lists if content == Content.CHUNKS else descriptors)[digest].size
+        if size != told:
+            raise BadFormat(f"{to_text(path)!r} is said to have {told} bytes, its content has {size}.")
 
 
 def _check_chunks(lists: Mapping[bytes, ChunkList], chunks: Mapping[bytes, BlobPlace]) -> None:

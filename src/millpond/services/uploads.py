@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from millpond.blobs.signing import LocalSigner
 from millpond.db import blobs, promised, uploads
+from millpond.db.batches import batches
 from millpond.errors import BadRequest, Forbidden, Incomplete, Unavailable
 from millpond.lake.digests import DIGEST_SIZE
 from millpond.lake.keys import ProjectKeys
@@ -29,6 +30,8 @@ from millpond.wire import data as wire
 
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
+# Packs whose blobs are noted in one transaction: each ends with a write to disk, and each keeps others waiting.
+_PACKS_AT_ONCE = 4
 _JOB = "placement:"
 _CRC32 = re.compile(r"[A-Za-z0-9+/]{5}[AQgw]==")
 
@@ -140,10 +143,11 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
     absent = [item.id for item, places in zip(new, found, strict=True) if places is None]
     if absent:
         raise Incomplete(f"{len(absent)} packs are not in the lake with the size told.", packs=absent)
-    for item, places in zip(new, found, strict=True):
+    for batch in batches(zip(new, found, strict=True), _PACKS_AT_ONCE):
         with deps.db.write() as tx:
-            if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
-                blobs.insert_places(tx, upload.project_id, places or ())
+            for item, places in batch:
+                if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
+                    blobs.insert_places(tx, upload.project_id, places or ())
             uploads.touch(tx, upload.id, deps.clock.now())
 
 

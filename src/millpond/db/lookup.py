@@ -1,0 +1,31 @@
+"""Many rows by their keys, the same on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Column, Connection
+
+
+def rows_in(
+    tx: Connection,
+    columns: Sequence[Column[Any]],
+    fixed: Mapping[Column[Any], Any],
+    key: Column[Any],
+    values: Sequence[Any],
+) -> Sequence[Sequence[Any]]:
+    """`columns` of those rows of their table where `fixed` is so and `key` is one of `values` (a batch of them).
+
+    Straight to the driver, which must take all values as they are: for tens of thousands of keys, writing the
+    statement takes SQLAlchemy longer than answering it takes the database.
+    """
+    if not values:
+        return ()
+    quote = tx.dialect.identifier_preparer.quote
+    mark = "?" if tx.dialect.paramstyle == "qmark" else "%s"
+    names = ", ".join(quote(column.name) for column in columns)
+    conditions = [f"{quote(column.name)} = {mark}" for column in fixed]
+    conditions.append(f"{quote(key.name)} IN ({', '.join([mark] * len(values))})")
+    statement = f"SELECT {names} FROM {quote(key.table.name)} WHERE {' AND '.join(conditions)}"
+    return tx.exec_driver_sql(statement, (*fixed.values(), *values)).all()
