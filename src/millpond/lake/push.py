@@ -151,10 +151,13 @@ class _Push:
     files_total: int = 0
     bytes_total: int = 0
     pages: dict[str, bytes] = field(default_factory=dict)
+    # Leaves that name content which was not read now, because it has not changed.
+    unread: set[str] = field(default_factory=set)
+    has_unread: bool = False
 
     def build(self, found: Iterator[Found]) -> Tree:
         """Read what must be read, send its blobs, and build the pages, all in the order of paths."""
-        builder = TreeBuilder(lambda page_id, data: self.pages.__setitem__(page_id, pack_page(data)))
+        builder = TreeBuilder(self._keep_page)
         files = size = 0
         ahead = ReadAhead(os.fsencode(self.root), self.readers)
         for item, result in ahead.results(self._expected(batches(self._known(found)))):
@@ -174,11 +177,19 @@ class _Push:
         """Send the pages that are missing, beside the last packs: nothing refers to them before the commit does."""
         slots = self._page_slots()
         for slot in slots:
-            page = decode_page(unpack_page(slot.id, self.pages[slot.id]))
-            if isinstance(page, LeafPage):
+            if slot.id in self.unread:
+                page = decode_page(unpack_page(slot.id, self.pages[slot.id]))
+                assert isinstance(page, LeafPage)
                 self._send_unread(page)
         self.packer.flush()
         return self.packer.put_all(slots, self.pages)
+
+    def _keep_page(self, page_id: str, data: bytes) -> None:
+        """A leaf comes right behind the last entry in it."""
+        self.pages[page_id] = pack_page(data)
+        if self.has_unread:
+            self.unread.add(page_id)
+            self.has_unread = False
 
     def _page_slots(self) -> list[Slot]:
         """Slots for the missing pages. The root is asked for first: where it is, all the others are."""
@@ -209,6 +220,7 @@ class _Push:
     def _take(self, item: Found, result: Entry | Reading | None) -> Entry | None:
         """The entry of one thing, its blobs handed to the packer; None for what has vanished."""
         if isinstance(result, Entry):
+            self.has_unread |= result.kind != Kind.DIRECTORY
             if self.cache and item.status:
                 self.cache.record(result, item.status)
             return result
