@@ -73,6 +73,8 @@ def running_mill(work: Path, seaweed: Seaweed | None, prefix: str = "millpond") 
         "MILL_HOME": str(work / "home"),
         "MILL_ADMIN_PASSWORD": "only for a benchmark",
         "PYTHONWARNINGS": "ignore",
+        # As it is installed: compiled once, also where development has switched that off.
+        "PYTHONDONTWRITEBYTECODE": "",
     }
     log = work / "server.log"
     command = [str(MILL), "up", "--port", "0", "--data-dir", str(work / "server")]
