@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,14 +64,14 @@ class DriverContract:
         """Makes prepared placements; what still runs at the end of a test is stopped, and nothing may be left."""
         made: list[Path] = []
 
-        def make(*command: str, valid_seconds: float = 600, grace_seconds: float = 5) -> Path:
+        def make(*command: str, **fields: Any) -> Path:
             placement = tmp_path / f"p-{secrets.token_hex(6)}"  # engines remember names
             work = placement / "work"
             work.mkdir(parents=True)
             env = {"MILL_PLACEMENT": placement.name} | ({} if self.image else {"PATH": os.environ["PATH"]})
-            Spec(placement=placement.name, job="job", project="p", command=command, env=env, directory=str(work),
-                 valid_seconds=valid_seconds, grace_seconds=grace_seconds,
-                 image=self.image).write(placement)  # fmt: skip
+            defaults = {"valid_seconds": 600, "grace_seconds": 5, "env": env, "image": self.image}
+            Spec(placement=placement.name, job="job", project="p", command=command, directory=str(work),
+                 **defaults | fields).write(placement)  # fmt: skip
             renew(placement, boot_time())
             made.append(placement)
             return placement
@@ -80,6 +81,8 @@ class DriverContract:
             if not isinstance(driver.status(placement), NotStarted):
                 driver.stop(placement)
                 finished(driver, placement)
+            driver.forget(placement)
+            driver.forget(placement)
             assert marked(placement.name) == []
 
     def run(self, driver: Driver, placement: Path) -> Exited:

@@ -75,7 +75,6 @@ class KubernetesDriver:
         self._options = options
         self._namespace = namespace
         self._machine = machine
-        self._user = _user(options.run_as)
         self._nodes: Mapping[str, ClusterNode] = MappingProxyType({})
         self._nodes_due = 0.0
         self._watched: dict[str, _Watched] = {}
@@ -125,8 +124,9 @@ class KubernetesDriver:
             spec,
             directory,
             self._options,
-            user=self._user,
-            gpu_resource=node.gpu_resource if node else self._options.gpu_resource[0],
+            # The keeper reads and writes what the agent does.
+            user=(os.geteuid(), os.getegid()),
+            gpu_resource=(node and node.gpu_resource) or self._options.gpu_resource[0],
             # A cluster whose nodes the agent may not list is one node to the server, and none to Kubernetes.
             node=spec.node if node and node.facts is not self._machine else None,
         )
@@ -285,10 +285,3 @@ def _ours() -> dict[str, str]:
 
 def _placement(found: Mapping[str, Any]) -> str:
     return str((found["metadata"].get("labels") or {}).get(PLACEMENT, ""))
-
-
-def _user(told: str | None) -> tuple[int, int]:
-    if told is None:
-        return os.geteuid(), os.getegid()
-    user, _, group = told.partition(":")
-    return int(user), int(group or user)

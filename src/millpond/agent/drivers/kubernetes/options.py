@@ -82,8 +82,6 @@ class KubernetesOptions(Options):
     gpu_resource: list[str] = ["nvidia.com/gpu", "amd.com/gpu"]
     service_account: str | None = None
     runtime_class: str | None = None
-    # UID[:GID] of jobs; without, the agent's own, whose files the placement's directory holds.
-    run_as: Annotated[str, Field(pattern=r"^\d+(:\d+)?$")] | None = None
     # The interpreter in images that runs the keeper, 3.9 or newer.
     python: str = "python3"
 
