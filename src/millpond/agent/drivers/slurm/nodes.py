@@ -17,10 +17,10 @@ def parse_nodes(lines: Iterable[str], partition: str | None = None) -> list[Node
     partitions: dict[str, list[str]] = {}
     facts: dict[str, list[str]] = {}
     for line in lines:
-        name, where, *rest = line.strip().split("|")
-        if len(rest) != 5:
+        fields = line.strip().split("|")
+        if len(fields) != 7:
             continue
-        where = where.rstrip("*")
+        name, where, rest = fields[0], fields[1].rstrip("*"), fields[2:]
         if partition is None or where in partition.split(","):
             partitions.setdefault(name, []).append(where)
             facts[name] = rest
