@@ -27,6 +27,7 @@ from millpond.agent.drivers import (
     Status,
     records,
 )
+from millpond.agent.gpus import gpu_use
 from millpond.agent.prepare import OUTPUT, prepare
 from millpond.agent.server import Server
 from millpond.agent.shipping import Shipper
@@ -82,7 +83,13 @@ class Placement:
         self.id = placement_id
         self.directory = directory
         self._world = world
-        self._shipper = Shipper(world.server, placement_id, directory, adopted=(directory / SPEC).exists())
+        self._shipper = Shipper(
+            world.server,
+            placement_id,
+            directory,
+            adopted=(directory / SPEC).exists(),
+            measured=lambda: gpu_use(self._desired.gpu_indices if self._desired else ()),
+        )
         self._desired: DesiredPlacement | None = None
         self._stop = False
         self._dropped = False

@@ -1,0 +1,44 @@
+"""What GPUs do at this moment, asked of NVIDIA's library where there is one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+log = logging.getLogger(__name__)
+
+
+def gpu_use(indices: Sequence[int], library: ModuleType | None = None) -> dict[str, float]:
+    """Mean load in per cent and memory in use, in all, of these GPUs; nothing where they cannot be asked.
+
+    A job that shares a GPU with others sees the GPU's numbers: the library tells no less.
+    """
+    nvml = library or (_library() if indices else None)
+    if nvml is None or not indices:
+        return {}
+    try:
+        handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in indices]
+        loads = [nvml.nvmlDeviceGetUtilizationRates(handle).gpu for handle in handles]
+        memory = sum(int(nvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles)
+    except nvml.NVMLError as error:
+        log.warning("GPUs cannot be asked: %s", error)
+        return {}
+    return {"gpu_percent": sum(loads) / len(loads), "gpu_memory_bytes": memory}
+
+
+@lru_cache(maxsize=1)
+def _library() -> ModuleType | None:
+    """Loaded and opened once, and only where there is a GPU: the bindings take megabytes that other agents save."""
+    if not Path("/proc/driver/nvidia").exists():
+        return None
+    import pynvml  # noqa: PLC0415
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        log.warning("GPUs cannot be asked: %s", error)
+        return None
+    return pynvml  # type: ignore[no-any-return]
