@@ -121,5 +121,7 @@ def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
     """What speaks against the second, in one sentence."""
     if next_best.evicts and not best.evicts:
         return f"{next_best.name}, the next best, would have to evict {next_best.evicts} first"
+    if _rank(best, usual)[:3] == _rank(next_best, usual)[:3]:
+        return f"{next_best.name} would do as well, and has no more room"
     mine, its = (format_seconds(_weight(one, usual)) for one in (best, next_best))
     return f"time to fill × price ÷ throughput: {mine} here, {its} on {next_best.name}, the next best"

@@ -122,7 +122,8 @@ def _reasons(
     refused: RefusalView | None,
 ) -> list[str]:
     if cached is not None:
-        return _present(cached, now)
+        unwell = [f"the volume cannot be used now: {volume.problem}"] if volume.problem is not None else []
+        return [*unwell, *_present(cached, now)]
     reasons = []
     if evicted is not None:
         by = f" by {evicted.by}" if evicted.by else ""
