@@ -127,6 +127,7 @@ def preparing(
         # A file that was named must be there: a mistaken name must not pass for a new key.
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret, seal=seal)
+        settings.logs_dir.mkdir(exist_ok=True)
         data_dir.keep_private(settings.data_dir, shared=("agent", volume.name))
         records.finish_pending(deps)
         doomed.take_back(deps)
