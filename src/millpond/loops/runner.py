@@ -19,12 +19,16 @@ _REST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`run_once` may be called at any time and again; `topic` is what services wake it by."""
+    """`run_once` may be called at any time and again; `topic` is what services wake it by.
+
+    After a round it rests for `spacing` seconds: what happens together is looked at together.
+    """
 
     name: str
     topic: str
     interval: float
     run_once: Callable[[datetime], object]
+    spacing: float = 0.0
 
 
 class LoopRunner:
@@ -66,4 +70,5 @@ class LoopRunner:
             except Exception:
                 logger.exception("loop_failed loop=%s", loop.name)
                 self._stopping.wait(_REST_SECONDS)
+            self._stopping.wait(loop.spacing)
             bell.wait(loop.interval)
