@@ -142,7 +142,8 @@ def test_the_cache_of_another_project_is_closed(site: Site) -> None:
     ended = site.run(
         "p1",
         f"cat {theirs}/data.txt && echo OPEN; ls {theirs} && echo OPEN; ls {theirs.parents[1]} && echo OPEN;"
-        f"ls {site.volume.commits}; ls {site.volume.root}/.millpond && echo OPEN; exit 3",
+        f"ls {site.volume.commits}; ls {site.volume.root}/.millpond && echo OPEN;"
+        f"unshare -Urm sh -c 'umount {site.volume.root}; cat {theirs}/data.txt' && echo OPEN; exit 3",
     )
     assert ended.exit_code == 3
     assert "OPEN" not in site.log("p1")
@@ -155,7 +156,8 @@ def test_an_input_cannot_be_changed_by_its_job(site: Site) -> None:
     attacks = [
         "echo x >> $F", "echo x > $F", "chmod 777 $F", "mv $F $F.moved", "mv $F $HOME/", "rm -f $F", "ln -f $F $HOME/l",
         "ln $F $D/other", "touch $F", "touch $D/new", "mkdir $D/new", "rmdir $D/below", "truncate -s 0 $F",
-        "chmod 777 $D", "mv $D $D.moved", "umount $D", "mount -o remount,rw $D", "cp /bin/sh $F",
+        "chmod 777 $D", "mv $D $D.moved", "umount $D", "mount -o remount,rw $D", "unshare -Urm umount $D",
+        "unshare -Urm mount -o remount,bind,rw $D", "cp /bin/sh $F",
     ]  # fmt: skip
     script = "D=$MILL_DATA_X; F=$D/data.txt; " + "; ".join(f"({one}) && echo 'OPEN {one}'" for one in attacks)
     site.run("p1", f"{script}; exec 9<$D/data.txt; echo x >&9; echo x > /proc/self/fd/9 && echo OPEN; exit 0")
