@@ -242,7 +242,8 @@ def _pin(mill: Session, written: str, on: str | None, *, pinned: bool) -> None:
 
 def _state(cached: CachedCommit) -> str:
     if cached.state is CachedState.FILLING and cached.bytes and not cached.waiting:
-        return f"filling {100 * cached.done_bytes // cached.bytes} %"
+        problem = f": {cached.problem}" if cached.problem else ""
+        return f"filling {100 * cached.done_bytes // cached.bytes} %{problem}"
     if cached.state is CachedState.FAILED:
         return f"failed: {cached.problem}"
     if cached.waiting:

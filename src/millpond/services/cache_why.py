@@ -147,6 +147,7 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
         how = "waits for room" if cached.waiting else f"is filled: {format_bytes(cached.done_bytes)} are there"
         left = f", {format_seconds(cached.seconds_left)} left" if cached.seconds_left is not None else ""
         reasons.append(f"asked for by {cached.requested_by}; it {how}{left}")
+        reasons += [f"it met a problem, and is tried again: {cached.problem}"] if cached.problem else []
     else:
         reasons.append(f"{cached.state.value}: {cached.problem or cached.reason}")
     for holder in cached.leased_by:
