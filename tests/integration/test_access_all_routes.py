@@ -58,10 +58,11 @@ EXISTING = {
     "policy": "policy0001",
     "compute": "local",
     "test": "test000001",
+    "port": "8888",
     "a": "lake",
     "b": "local",
 }
-MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT}
+MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT, "port": "1"}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
 SHARED = {
     "GET /volumes",

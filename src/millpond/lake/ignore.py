@@ -55,4 +55,5 @@ def spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
     # Imported where there are rules: most folders have none, and it takes as long as looking at thousands of files.
     from pathspec import GitIgnoreSpec  # noqa: PLC0415
 
-    return GitIgnoreSpec.from_lines(lines)
+    # With RE2 installed pathspec would use that, which knows no names that are not Unicode.
+    return GitIgnoreSpec.from_lines(lines, backend="simple")

@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
-
 # What a compute does about parts of a GPU: refuse them, count them, or keep jobs to theirs.
 GpuFractions: TypeAlias = Literal["none", "accounted", "enforced"]
 

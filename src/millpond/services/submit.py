@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.db import agents, jobs, placements, runs
-from millpond.decide.job_names import made_name
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
+from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
