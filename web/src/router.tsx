@@ -20,7 +20,7 @@ import { Shell } from "./components/Shell/Shell";
 import { basePath } from "./lib/base";
 import { flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
-import { JOB_STATES } from "./pages/Job/parts/states";
+import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { Login } from "./pages/Session/Login";
 
 type Raw = Record<string, unknown>;
@@ -135,7 +135,11 @@ const jobs = createRoute({
   path: "/jobs",
   validateSearch: (raw: Raw): JobFilter => ({
     state: oneOf(raw, "state", JOB_STATES),
+    kind: oneOf(raw, "kind", JOB_KINDS),
     project: text(raw, "project"),
+    user: text(raw, "user"),
+    compute: text(raw, "compute"),
+    text: text(raw, "text"),
     deleted: flag(raw, "deleted"),
     mine: flag(raw, "mine"),
   }),

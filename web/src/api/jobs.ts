@@ -4,7 +4,7 @@ import { appendChunk, emptyLog, type Log } from "../lib/log";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
 import { errorFrom, unreachable } from "./problem";
-import type { JobCreate, JobState } from "./shapes";
+import type { Job, JobCreate, JobKind, JobState } from "./shapes";
 
 export interface JobPlace {
   project: string;
@@ -16,6 +16,11 @@ export interface JobFilter {
   state?: JobState;
   deleted?: boolean;
   mine?: boolean;
+  user?: string;
+  compute?: string;
+  kind?: JobKind;
+  /** In the name, or the beginning of the id. */
+  text?: string;
 }
 
 const CHUNK_BYTES = 512 * 1024;
@@ -37,6 +42,13 @@ export const jobQuery = (place: JobPlace) =>
   queryOptions({
     queryKey: ["jobs", "one", place],
     queryFn: () => take(api.GET("/api/v1/projects/{project}/jobs/{job}", { params: { path: place } })),
+  });
+
+export const attemptsQuery = (place: JobPlace) =>
+  queryOptions({
+    queryKey: ["jobs", "attempts", place],
+    queryFn: () =>
+      take(api.GET("/api/v1/projects/{project}/jobs/{job}/attempts", { params: { path: place } })),
   });
 
 export const whyQuery = (place: JobPlace) =>
@@ -73,6 +85,24 @@ export function useDeleteJob() {
   return useJobAction((path) =>
     take(api.DELETE("/api/v1/projects/{project}/jobs/{job}", { params: { path } })),
   );
+}
+
+/** Stop or delete several; each is asked for on its own, so that one that fails keeps no other from its end. */
+export function useChangeJobs() {
+  return useMutation({
+    mutationFn: async ({ jobs, what }: { jobs: Job[]; what: "stop" | "delete" }) => {
+      const asked = jobs.map(({ project, id }) => {
+        const params = { path: { project, job: id } };
+        return what === "stop"
+          ? take(api.POST("/api/v1/projects/{project}/jobs/{job}/stop", { params }))
+          : take(api.DELETE("/api/v1/projects/{project}/jobs/{job}", { params }));
+      });
+      const answers = await Promise.allSettled(asked);
+      const failed = answers.find((answer) => answer.status === "rejected");
+      if (failed) throw failed.reason;
+    },
+    onSettled: refreshJobs,
+  });
 }
 
 export function useUndeleteJob() {

@@ -12,6 +12,7 @@ import { TextLink } from "../../components/TextLink";
 import { useTopic } from "../../hooks/useLive";
 import { MetricCharts } from "../Run/parts/MetricCharts";
 import { RunValues } from "../Run/parts/RunValues";
+import { Attempts } from "./parts/Attempts";
 import { JobActions } from "./parts/JobActions";
 import { JobFacts } from "./parts/JobFacts";
 import { LedgerBar } from "./parts/LedgerBar";
@@ -58,6 +59,7 @@ function JobRecord({ job }: { job: Job }) {
     <Stack gap="lg">
       <Reasons job={job} />
       <JobFacts job={job} />
+      <Attempts job={job} />
       <LedgerBar ledger={job.ledger} />
       <MetricCharts place={run} />
       <UsageCharts job={job} />
@@ -85,12 +87,22 @@ function Above({ project }: { project: string }) {
   );
 }
 
+function Progressing({ job }: { job: Job }) {
+  if (job.progress === null || job.state !== "running") return null;
+  return (
+    <Text span ml="xs" size="sm">
+      {Math.round(100 * job.progress)} %
+    </Text>
+  );
+}
+
 function By({ job }: { job: Job }) {
   return (
     <Group gap="xs" mt={4}>
       <Text>by {job.created_by}</Text>
       <div role="status" aria-live="polite">
         <Status state={job.state} size="lg" />
+        <Progressing job={job} />
       </div>
       {job.deleted_at && <Text c="dimmed">in the bin</Text>}
     </Group>

@@ -6,7 +6,7 @@ import { type Fact, Facts } from "../../../components/Facts";
 import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
 import { shellLine, shortId } from "../../../lib/names";
-import { formatBytes, formatGpus } from "../../../lib/quantity";
+import { formatBytes, formatGpus, formatSeconds } from "../../../lib/quantity";
 import { CommitLink, InputLinks } from "./InputLinks";
 
 export function JobFacts({ job }: { job: Job }) {
@@ -19,7 +19,7 @@ export function JobFacts({ job }: { job: Job }) {
           </Text>
           <CommandLine command={shellLine(job.command)} />
         </div>
-        <Facts facts={[...times(job), ...place(job), ...data(job)]} />
+        <Facts facts={[...times(job), ...place(job), ...limits(job), ...data(job)]} />
       </Stack>
     </Paper>
   );
@@ -53,6 +53,39 @@ function place(job: Job): Fact[] {
   ];
 }
 
+/** Only those somebody has set. */
+function limits(job: Job): Fact[] {
+  const facts: (Fact | false)[] = [
+    job.wanted_compute !== null && { name: "Only on", value: job.wanted_compute },
+    job.priority !== 0 && { name: "Priority", value: job.priority },
+    job.timeout_seconds > 0 && { name: "Time limit", value: formatSeconds(job.timeout_seconds) },
+    job.retries > 0 && {
+      name: "Retries",
+      value: `${job.retried} of ${job.retries} used, on ${job.retry_on.join(", ")}`,
+    },
+    job.after.length > 0 && { name: "After", value: <AfterLinks job={job} /> },
+  ];
+  return facts.filter((fact) => fact !== false);
+}
+
+function AfterLinks({ job }: { job: Job }) {
+  return job.after.map((other) => (
+    <div key={other.job}>
+      <JobLink project={job.project} job={other.job} name={other.name} />{" "}
+      {other.when === "any" ? "has ended" : "has succeeded"}
+      {other.state && ` (${other.state})`}
+    </div>
+  ));
+}
+
+function JobLink({ project, job, name }: { project: string; job: string; name: string }) {
+  return (
+    <TextLink to="/projects/$project/jobs/$job" params={{ project, job }} size="sm">
+      {name}
+    </TextLink>
+  );
+}
+
 /** How a part of a GPU is kept to where the job was placed. */
 function shareOf(job: Job): string {
   if (job.gpu_share === "accounted") return " (accounted, not enforced)";
@@ -70,6 +103,7 @@ function data(job: Job): Fact[] {
       name: "Code commit",
       value: <CommitLink project={job.project} dataset=".code" commit={job.code_commit} />,
     },
+    ...(job.environment_source ? [{ name: "Environment", value: <Environment job={job} /> }] : []),
     { name: "Inputs", value: <InputLinks inputs={job.inputs} /> },
     {
       name: "Outputs",
@@ -78,4 +112,19 @@ function data(job: Job): Fact[] {
     { name: "Run", value: run },
     { name: "Id", value: <span className="mono">{job.id}</span> },
   ];
+}
+
+/** The packages it runs with, and the job that built them. */
+function Environment({ job }: { job: Job }) {
+  return (
+    <>
+      <CommitLink project={job.project} dataset=".outputs" commit={job.environment_commit} />
+      {job.environment_job && (
+        <>
+          {" built by "}
+          <JobLink project={job.project} job={job.environment_job} name={job.environment_job} />
+        </>
+      )}
+    </>
+  );
 }

@@ -1,3 +1,4 @@
+import { fireEvent } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
 import { queries } from "../../../api/client";
 import { aJob } from "../../../testing/builders";
@@ -14,6 +15,36 @@ it("says a state by its word, and why a job waits", async () => {
   expect(page.getByText("local has no free GPU")).toBeTruthy();
   expect(page.getByText("0.5")).toBeTruthy();
   expect(page.getByRole("button", { name: "Stop train" })).toBeTruthy();
+});
+
+it("says how a job ended, how far it is, and which attempt this is", async () => {
+  signInAs();
+  const jobs = [
+    aJob({ id: "a", state: "failed", ending: "oom", problem: "killed for using more than its memory" }),
+    aJob({ id: "b", state: "running", progress: 0.4 }),
+    aJob({ id: "c", state: "failed", ending: "exit", exit_code: 3 }),
+    aJob({ id: "d", state: "running", attempt: 2 }),
+  ];
+  const page = await showPage(<JobTable jobs={jobs} label="Jobs" />);
+  for (const words of ["out of memory", "40 %", "exit status 3", "attempt 2"]) {
+    expect(page.getByText(words)).toBeTruthy();
+  }
+});
+
+it("acts upon several at once", async () => {
+  signInAs();
+  const jobs = [
+    aJob({ id: "a", written: "one" }),
+    aJob({ id: "b", written: "two", state: "failed" }),
+    aJob({ id: "c", written: "three" }),
+  ];
+  const page = await showPage(<JobTable jobs={jobs} label="Jobs" />);
+  expect(page.queryByText("2 jobs chosen")).toBeNull();
+  fireEvent.click(page.getByRole("checkbox", { name: "Choose one" }));
+  fireEvent.click(page.getByRole("checkbox", { name: "Choose two" }));
+  expect(page.getByText("2 jobs chosen")).toBeTruthy();
+  expect(page.getByRole("button", { name: "Stop 1" })).toBeTruthy();
+  expect(page.getByRole("button", { name: "Delete 2" })).toBeTruthy();
 });
 
 it("offers to restore what is in the bin, and nothing to viewers", async () => {

@@ -3,6 +3,7 @@ import type { Ledger } from "../../../api/shapes";
 import { formatSeconds } from "../../../lib/quantity";
 
 const PARTS = [
+  ["earlier", "Earlier attempts", "pink.5"],
   ["queue", "Queue", "gray.6"],
   ["fill", "Fill", "cyan.7"],
   ["environment", "Environment", "violet.6"],
@@ -14,7 +15,7 @@ const PARTS = [
 export function LedgerBar({ ledger }: { ledger: Ledger }) {
   const parts = PARTS.flatMap(([key, word, color]) => {
     const seconds = ledger[key];
-    return seconds === null ? [] : [{ key, word, color, seconds }];
+    return seconds === null || seconds === undefined ? [] : [{ key, word, color, seconds }];
   });
   const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
   if (whole === 0) return null;

@@ -22,6 +22,7 @@ import { ErrorNotice } from "../../../components/ErrorNotice";
 import { shortId } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
 import { commandLineOf, type Draft, requestOf } from "./draft";
+import { Limits } from "./Limits";
 
 interface Props {
   draft: Draft;
@@ -75,6 +76,7 @@ export function NewJob({ draft, onClose }: Props) {
             description="The container it runs in; without, as the compute does by itself"
             {...form.getInputProps("image")}
           />
+          <Limits form={form} />
           <Code draft={draft} form={form} />
           {submit.error && <ErrorNotice error={submit.error} />}
           <Button type="submit" loading={submit.isPending}>

@@ -1,4 +1,6 @@
-import type { JobState } from "../../../api/shapes";
+import type { Attempt, Job, JobKind, JobState } from "../../../api/shapes";
+
+export const JOB_KINDS: JobKind[] = ["training", "interactive", "step", "service", "environment"];
 
 export const JOB_STATES: JobState[] = [
   "queued",
@@ -10,6 +12,24 @@ export const JOB_STATES: JobState[] = [
   "failed",
   "cancelled",
 ];
+
+const ENDINGS: Record<string, string> = {
+  oom: "out of memory",
+  timeout: "time limit",
+  stopped: "stopped",
+  lost: "lost with its machine",
+  expired: "out of touch for too long",
+  terminated: "its place was taken away",
+  problem: "could not be run",
+};
+
+/** How an attempt ended, in a few words; null after success and while it has not. */
+export function endingWords({ ending, exit_code, signal }: Job | Attempt): string | null {
+  if (ending === "exit") return `exit status ${exit_code}`;
+  if (ending === "signal") return `signal ${signal}`;
+  return ending ? (ENDINGS[ending] ?? ending) : null;
+}
+
 /** As `JobState.is_finished` of the server. */
 export function isFinished(state: JobState): boolean {
   return state === "succeeded" || state === "failed" || state === "cancelled";

@@ -1,0 +1,69 @@
+import { Accordion, Group, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+import { computesQuery } from "../../../api/computes";
+import type { Draft } from "./draft";
+
+type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "values">;
+
+/** What most jobs do without: where it may run, how long, how often it is tried, and what it comes after. */
+export function Limits({ form }: { form: Form }) {
+  const computes = useQuery(computesQuery).data?.items.map((compute) => compute.name) ?? [];
+  return (
+    <Accordion variant="contained">
+      <Accordion.Item value="limits">
+        <Accordion.Control>Limits, retries and order</Accordion.Control>
+        <Accordion.Panel>
+          <Stack>
+            <Group grow align="flex-start">
+              <Select
+                label="Compute"
+                placeholder="any"
+                data={computes}
+                clearable
+                {...form.getInputProps("compute")}
+              />
+              <NumberInput
+                label="Priority"
+                placeholder="0"
+                min={-100}
+                max={100}
+                allowDecimal={false}
+                {...form.getInputProps("priority")}
+              />
+              <NumberInput
+                label="Time limit (minutes)"
+                placeholder="none"
+                min={0}
+                {...form.getInputProps("timeoutMinutes")}
+              />
+            </Group>
+            <Group grow align="flex-start">
+              <NumberInput
+                label="Retries"
+                placeholder="0"
+                min={0}
+                max={100}
+                allowDecimal={false}
+                {...form.getInputProps("retries")}
+              />
+              <TagsInput
+                label="Retry on"
+                placeholder={form.values.retryOn.length ? undefined : "exit, signal"}
+                data={["exit", "signal", "oom", "timeout", "any"]}
+                disabled={Number(form.values.retries) === 0}
+                {...form.getInputProps("retryOn")}
+              />
+            </Group>
+            <TagsInput
+              label="After"
+              description="Jobs that must have succeeded before it begins; with :any, ended however"
+              acceptValueOnBlur
+              {...form.getInputProps("after")}
+            />
+          </Stack>
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
+  );
+}
