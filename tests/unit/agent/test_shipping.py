@@ -94,6 +94,43 @@ def test_a_failing_server_is_tried_until_it_is_mended(tmp_path: Path) -> None:
     assert asyncio.run(main()) == b"abc"
 
 
+def test_what_was_written_while_the_server_was_away_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For however long: the keeper has meanwhile let go of the middle of the log."""
+    tried = asyncio.Event()
+
+    async def wait(self: Backoff) -> None:
+        tried.set()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(Backoff, "wait", wait)
+    lines = b"".join(b"%07d\n" % number for number in range(20_000))
+
+    async def main() -> FakeServer:
+        server = FakeServer()
+        server.away = True
+        connection = server.connection()
+        shipper = Shipper(connection, "p1", tmp_path, adopted=False)
+        (tmp_path / "log").write_bytes(lines[:8_000])
+        running = asyncio.create_task(shipper.run())
+        await asyncio.wait_for(tried.wait(), 30)
+        (tmp_path / "log").write_bytes(lines[:40_000] + bytes(60_000) + lines[100_000:])
+        (tmp_path / "log.gap").write_text(f"{40_000:019d} {100_000:019d}\n")
+        (tmp_path / "usage.jsonl").write_text(SAMPLE)
+        server.away = False
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await asyncio.wait_for(shipper.finish(), 30)
+        await connection.close()
+        return server
+
+    server = asyncio.run(main())
+    # Behind the hole it goes on with the next whole line.
+    assert server.logs["p1"] == lines[:40_000] + bytes(60_008) + lines[100_008:]
+    assert len(server.usage["p1"]) == 1
+
+
 def test_pauses_grow_to_a_limit_and_begin_anew() -> None:
     backoff = Backoff(first=1.0, longest=4.0)
     pauses = [backoff.next() for _ in range(5)]
