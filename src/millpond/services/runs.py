@@ -92,14 +92,16 @@ def take_batch(deps: Deps, actor: Actor, project: Project, run_id: str, batch: R
     now = deps.clock.now()
     points = [_point(point) for point in batch.metrics]
     with deps.db.write() as tx:
-        find(tx, actor, project, run_id)
+        job_id = find(tx, actor, project, run_id).job_id
+        # The job before its run, in the order in which they end.
+        job = jobs.lock(tx, job_id) if job_id is not None and batch.progress is not None else None
         run = runs.lock(tx, run_id)
         if run is None or not runs.take_sequence(tx, run_id, batch.writer, batch.sequence):
             return
         metrics.add(tx, run_id, points)
         after = _reported(run, batch, now)
         runs.save(tx, after)
-        moved = _note_progress(tx, after, batch.progress)
+        moved = _note_progress(tx, job, batch.progress)
     _publish(deps, after, "batch")
     if moved is not None:
         job_changes.publish(deps, moved)
@@ -129,9 +131,8 @@ def mark_lost(deps: Deps, now: datetime) -> int:
     return len(lost)
 
 
-def _note_progress(tx: Connection, run: Run, progress: float | None) -> Job | None:
-    """The run's job, if it is now further (or less far) than it was said to be."""
-    job = jobs.lock(tx, run.job_id) if run.job_id is not None and progress is not None else None
+def _note_progress(tx: Connection, job: Job | None, progress: float | None) -> Job | None:
+    """The run's job, which this transaction has locked, if it is now further (or less far) than it was said to be."""
     if job is None or job.state.is_finished or job.progress == progress:
         return None
     after = replace(job, progress=progress)

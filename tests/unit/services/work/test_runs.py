@@ -112,6 +112,16 @@ def test_a_jobs_run_is_never_lost_and_ends_with_its_job(world: World) -> None:
     assert world.run(job.run_id).state is RunState.RUNNING
 
 
+def test_a_job_says_how_far_it_is(world: World) -> None:
+    job, _ = world.placed()
+    told = len(world.told("jobs"))
+    batch(world, job.run_id, 0, progress=0.4)
+    batch(world, job.run_id, 1, progress=0.4)
+    assert world.job(job.id).progress == 0.4
+    assert len(world.told("jobs")) == told + 1
+    batch(world, create(world).run.id, 0, progress=0.5)  # a script has no job to show it
+
+
 def test_a_jobs_token_reaches_its_own_run_and_no_other(world: World) -> None:
     job, desired = world.placed()
     actor = tokens.actor_of(world.deps, desired.token)
