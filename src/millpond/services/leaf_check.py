@@ -19,7 +19,7 @@ from millpond.lake.pages import LeafPage, Row
 from millpond.lake.tree import leaf_ends, leaf_ends_within
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
-from millpond.model.tree import Content
+from millpond.model.tree import Content, Kind
 from millpond.services import verify
 from millpond.services.blob_reading import read_blobs
 from millpond.services.deps import Deps
@@ -84,7 +84,9 @@ def row_of(page_id: str, leaf: LeafPage, external: frozenset[str] = frozenset())
         first_path=leaf.paths[0] if leaf.paths else b"",
         last_path=leaf.paths[-1] if leaf.paths else b"",
         external=external,
-        inodes=len(leaf) + len(directories),
+        # A symbolic link counts twice: beside a base, what a commit takes is all its inodes but those of files, and
+        # links are made anew whatever else it shares.
+        inodes=len(leaf) + len(directories) + leaf.kinds.count(Kind.SYMLINK),
         directory_bytes=directory_bytes,
     )
 
