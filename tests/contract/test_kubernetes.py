@@ -24,6 +24,9 @@ from millpond.testing.kube import IMAGE, Kube
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
 
+# The first test starts the cluster.
+pytestmark = pytest.mark.timeout(600)
+
 MACHINE = NodeFacts(name="cluster", cpus=2, memory_bytes=4 * 10**9)
 DEPLOY = Path(__file__).parents[2] / "deploy" / "kubernetes"
 
@@ -132,9 +135,10 @@ def test_the_agent_of_deploy_may_do_what_it_needs_and_no_more(kube: Kube, tmp_pa
 
 
 def test_without_a_word_about_nodes_the_cluster_is_one(kube: Kube, tmp_path: Path) -> None:
-    kube.kubectl("create", "namespace", "small")
+    namespace = f"small-{secrets.token_hex(4)}"
+    kube.kubectl("create", "namespace", namespace)
     account = tmp_path / "kubeconfig"
-    account.write_text(_as_account(kube, "small", "default"))
+    account.write_text(_as_account(kube, namespace, "default"))
     with closing(a_driver(kube, tmp_path, kubeconfig=str(account))) as driver:
         driver.look()
         assert list(driver.nodes()) == [MACHINE]

@@ -14,7 +14,7 @@ import pytest
 from millpond.agent.keeper import boot_id
 from millpond.agent.prepare import environment, prepare
 from millpond.agent.spec import read_spec
-from millpond.testing.agents import a_placement
+from millpond.testing.agents import a_fill, a_placement, an_input
 from millpond.wire.agent import DesiredPlacement
 
 
@@ -36,6 +36,43 @@ def test_millpond_says_where_everything_is() -> None:
 def test_a_share_of_a_gpu_is_told() -> None:
     assert env_of(a_placement(gpu_hundredths=25, gpu_indices=[1]))["MILL_GPU_FRACTION"] == "0.25"
     assert "MILL_GPU_FRACTION" not in env_of(a_placement(gpu_hundredths=100, gpu_indices=[1]))
+
+
+def test_a_share_of_a_gpus_memory_is_told_where_that_is_known() -> None:
+    half = a_placement(gpu_hundredths=50, gpu_indices=[0])
+    said = environment(half, Path("/p"), server="", inputs={}, environ={}, gpu_memory_bytes=40 * 1024**3)
+    assert (said["MILL_GPU_FRACTION"], said["MILL_GPU_MEMORY_MB"]) == ("0.50", "20480")
+    assert "MILL_GPU_MEMORY_MB" not in env_of(half)
+
+
+def test_in_a_container_the_image_has_a_base_of_its_own() -> None:
+    desired = a_placement(gpu_hundredths=100, gpu_indices=[3])
+    environ = {"PATH": "/usr/bin", "HOME": "/home/maria", "https_proxy": "http://proxy"}
+    said = environment(desired, Path("/p"), server="", inputs={}, environ=environ, container=True)
+    assert said["https_proxy"] == "http://proxy"
+    assert not {"PATH", "HOME", "CUDA_VISIBLE_DEVICES"} & said.keys(), "its one GPU is number 0 there"
+    none = environment(a_placement(), Path("/p"), server="", inputs={}, environ=environ, container=True)
+    assert none["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def test_in_a_container_inputs_are_named_after_their_datasets(tmp_path: Path) -> None:
+    fill = a_fill()
+    desired = a_placement(
+        inputs=[
+            an_input(fill),
+            an_input(fill, env="MILL_DATA_DIGITS_2"),
+            an_input(a_fill(dataset="x"), env="MILL_DATA_X"),
+        ]
+    )
+    paths = {item.env: Path(f"/volume/{item.env}") for item in desired.inputs}
+    prepare(tmp_path / "p1", desired, server="", code=None, inputs=paths, renewed=0.0, image="python:3.12")
+    spec = read_spec(tmp_path / "p1")
+    assert spec is not None and spec.image == "python:3.12"
+    assert {mount.target for mount in spec.inputs} == {"/data/x", "/data/digits", "/data/digits_2"}
+    assert spec.env["MILL_DATA_X"] == "/data/x"
+    prepare(tmp_path / "p2", desired, server="", code=None, inputs=paths, renewed=0.0)
+    plain = read_spec(tmp_path / "p2")
+    assert plain is not None and plain.env["MILL_DATA_X"] == "/volume/MILL_DATA_X"
 
 
 @pytest.mark.parametrize(

@@ -158,3 +158,22 @@ def test_what_is_not_in_the_table_is_refused_with_the_story() -> None:
 
 def test_nothing_leaves_a_finished_state() -> None:
     assert not [move for move in TRANSITIONS if move[0].is_finished]
+
+
+def test_what_an_engine_waits_for_is_the_newest_reason_until_it_runs() -> None:
+    def waiting(words: str | None) -> Report:
+        return Report(PlacementState.PREPARING, waiting=words)
+
+    job = job_life.observe(a_placed_job(), waiting("0/3 nodes: insufficient cpu"), NOON)
+    assert job.state is JobState.PREPARING
+    assert job.reasons[-1] == "Waiting: 0/3 nodes: insufficient cpu"
+    assert job_life.observe(job, waiting("0/3 nodes: insufficient cpu"), NOON) == job
+    job = job_life.observe(job, waiting("Its image cannot be pulled"), NOON)
+    assert [reason for reason in job.reasons if reason.startswith("Waiting")] == ["Waiting: Its image cannot be pulled"]
+    job = job_life.observe(job, Report(PlacementState.RUNNING, started_at=NOON), NOON)
+    assert not [reason for reason in job.reasons if reason.startswith("Waiting")]
+
+
+def test_how_a_part_of_a_gpu_is_kept_to_is_known_once_it_is_placed() -> None:
+    placed = job_life.place(a_job(), "p1", compute="c", node="n", reasons=(), now=NOON, gpu_share="accounted")
+    assert placed.gpu_share == "accounted"

@@ -57,11 +57,11 @@ class _Found:
 
 @dataclass(slots=True)
 class _Watched:
-    """A placement that has not ended. `handed`: its Job was made, whether or not a look has seen it."""
+    """A placement that is not forgotten. `handed_at`: when its Job was last made or seen, by the monotonic clock."""
 
     directory: Path
     spec: Spec
-    handed: bool = False
+    handed_at: float | None = None
     found: _Found | None = None
     # Since when all its pods are over, or gone, without a word of the keeper.
     silent_since: float | None = None
@@ -131,7 +131,7 @@ class KubernetesDriver:
             node=spec.node if node and node.facts is not self._machine else None,
         )
         self._api.create(self._jobs(spec), body)
-        watched.handed = True
+        watched.handed_at = time.monotonic()
 
     def status(self, directory: Path) -> Status:
         watched = self._watch(directory)
@@ -191,7 +191,10 @@ class KubernetesDriver:
         for one in placements:
             name = one.spec.placement
             mine = tuple(sorted(pods[name], key=lambda pod: str(pod["metadata"]["creationTimestamp"])))
-            one.handed = name in jobs or bool(mine)
+            if name in jobs or mine:
+                one.handed_at = at
+            elif one.handed_at is not None and one.handed_at < at:
+                one.handed_at = None  # somebody deleted it
             one.found = _Found(at, mine, self._events(namespace, one, mine))
             self._give_up_in_vain(one)
 
@@ -199,7 +202,7 @@ class KubernetesDriver:
         self, namespace: str, one: _Watched, pods: Sequence[Mapping[str, Any]]
     ) -> tuple[Mapping[str, Any], ...]:
         pod = pods[-1] if pods else None
-        if not one.handed or records.owner(one.directory) or not explain.is_slow(pod, datetime.now(UTC)):
+        if one.handed_at is None or records.owner(one.directory) or not explain.is_slow(pod, datetime.now(UTC)):
             return ()
         about = pod["metadata"]["name"] if pod else job_name(one.spec.placement)
         return tuple(
@@ -217,7 +220,7 @@ class KubernetesDriver:
     # What it means
 
     def _unclaimed(self, one: _Watched) -> Status:
-        if not one.handed:
+        if one.handed_at is None:
             return NotStarted()
         found = one.found or _Found(0.0)
         return Pending(explain.why_pending(found.pods[-1] if found.pods else None, found.events))
