@@ -59,16 +59,19 @@ def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
 
 def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now: datetime) -> Again | Final:
     """What becomes of a job whose attempt ended so; `said` tells people how."""
+    begin = said.removesuffix(".")
     if ending.is_loss:
         wait = _doubled(LOSS_SECONDS, job.losses) if job.losses else 0
-        return Again(_later(now, wait), counted=False, reason=f"{said}{_when(wait)}")
+        return Again(_later(now, wait), counted=False, reason=f"{begin}{_when(wait)}")
     if not job.retries or not _is_wanted(job, ending, exit_code):
         return Final(said)
     if job.retried >= job.retries:
-        return Final(f"{said}, and all {job.retries} retries are used up" if job.retries > 1 else f"{said}, as before")
+        return Final(
+            f"{begin}, and all {job.retries} retries are used up" if job.retries > 1 else f"{begin}, as before"
+        )
     wait = _doubled(job.backoff_seconds, job.retried + 1)
     return Again(
-        _later(now, wait), counted=True, reason=f"{said}{_when(wait)} (retry {job.retried + 1} of {job.retries})"
+        _later(now, wait), counted=True, reason=f"{begin}{_when(wait)} (retry {job.retried + 1} of {job.retries})"
     )
 
 
