@@ -91,7 +91,7 @@ def test_a_jobs_whole_life(server: RunningServer, agent: PlayedAgent, maria: htt
     assert maria.get(f"{JOBS}/train").json()["state"] == "running"
 
     log = agent.client.put(f"/placements/{placement}/log?offset=0", content=b"epoch 1\n")
-    assert log.json() == {"offset": 8}
+    assert log.json()["offset"] == 8
     usage = {"at": now.isoformat(), "cpu_percent": 99.5, "memory_bytes": 1, "read_bytes": 2, "write_bytes": 3}
     assert agent.client.post(f"/placements/{placement}/usage", json={"samples": [usage]}).status_code == 204
     read = maria.get(f"{JOBS}/train/log")
