@@ -69,6 +69,30 @@ class TestPodmanDriver(DriverContract):
         assert (status.exit_code, status.reason) == (127, Reason.NOT_STARTED)
         assert status.problem == "The command 'no-such-command-anywhere' was not found in the image."
 
+    # What the keeper does by itself, whatever its command: on processes it is tried every time.
+
+    @pytest.mark.long
+    def test_usage_is_sampled(self, driver: Driver, place: Place) -> None:
+        super().test_usage_is_sampled(driver, place)
+
+    @pytest.mark.long
+    def test_renewed_it_runs_on(self, driver: Driver, place: Place) -> None:
+        super().test_renewed_it_runs_on(driver, place)
+
+    @pytest.mark.long
+    def test_a_renewal_that_came_too_late_starts_nothing(self, driver: Driver, place: Place) -> None:
+        super().test_a_renewal_that_came_too_late_starts_nothing(driver, place)
+
+    @pytest.mark.long
+    def test_success(self, driver: Driver, place: Place) -> None:
+        super().test_success(driver, place)
+
+    @pytest.mark.long
+    def test_while_it_runs_it_is_running(self, driver: Driver, place: Place) -> None:
+        super().test_while_it_runs_it_is_running(driver, place)
+
+    # What is a container's own.
+
     def test_an_image_without_python(self, driver: Driver, place: Place) -> None:
         placement = ask_for(place("sh", "-c", "echo $MILL_PLACEMENT; exit 4"), image=WITHOUT_PYTHON)
         assert self.run(driver, placement).exit_code == 4
