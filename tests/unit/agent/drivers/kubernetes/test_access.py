@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
 
+import certifi
 import httpx
 import pytest
 
@@ -37,6 +39,17 @@ def test_outside_by_a_kubeconfig(tmp_path: Path) -> None:
     assert (found.url, found.namespace, found.token()) == ("http://127.0.0.1:1", "jobs", "t")
     by_variable = find_access(None, None, environ={"KUBECONFIG": str(tmp_path / "config")})
     assert by_variable.url == found.url
+
+
+def test_inside_by_the_account_of_the_agents_pod(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("mounted\n")
+    (tmp_path / "namespace").write_text("millpond")
+    shutil.copyfile(certifi.where(), tmp_path / "ca.crt")
+    environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "6443"}
+    found = find_access(None, None, environ=environ, account=tmp_path)
+    assert (found.url, found.namespace, found.token()) == ("https://[fd00::1]:6443", "millpond", "mounted")
+    named = find_access(a_config(tmp_path / "config", {"token": "t"}), None, environ=environ, account=tmp_path)
+    assert named.url == "http://127.0.0.1:1", "what was named counts more"
 
 
 def test_a_credential_plugin_is_asked(tmp_path: Path) -> None:
