@@ -63,6 +63,8 @@ def job(view: JobView) -> wire.Job:
         environment_source=value.environment_source,
         environment_job=value.environment_job,
         environment_commit=value.environment_commit,
+        ports=list(value.ports),
+        idle_seconds=value.idle_seconds,
     )
 
 

@@ -62,12 +62,14 @@ async def exec_in_job(socket: WebSocket, project: str, job: str) -> None:
         command, tty = query.getlist("command"), query.get("tty") == "1"
         return job_streams.exec_target(deps_of(socket), actor, project, job, command, tty=tty, **size)
 
-    await _lead(socket, project, target)
+    await _lead(socket, (project, job), target)
 
 
 @router.websocket("/projects/{project}/jobs/{job}/ports/{port}")
 async def port_of_job(socket: WebSocket, project: str, job: str, port: int) -> None:
-    await _lead(socket, project, lambda actor: job_streams.port_target(deps_of(socket), actor, project, job, port))
+    await _lead(
+        socket, (project, job), lambda actor: job_streams.port_target(deps_of(socket), actor, project, job, port)
+    )
 
 
 @router.websocket("/agents/tunnels/{tunnel}")
@@ -91,7 +93,7 @@ async def agent_comes(socket: WebSocket, tunnel: str) -> None:
 _SIZE = {"columns": 80, "rows": 24}
 
 
-async def _lead(socket: WebSocket, project: str, target: Callable[[Actor], Target]) -> None:
+async def _lead(socket: WebSocket, place: tuple[str, str], target: Callable[[Actor], Target]) -> None:
     """From the client's handshake to the end of the stream."""
     await socket.accept()
     tunnel: Tunnel | None = None
@@ -101,11 +103,11 @@ async def _lead(socket: WebSocket, project: str, target: Callable[[Actor], Targe
         found = await run_in_threadpool(target, actor)
         tunnel = deps.tunnels.open(found.agent_id, found.wanted)
         deps.events.wake("agents")
-        await _until_over(socket, project, WebSocketEnd(socket), tunnel)
+        await _until_over(socket, place, WebSocketEnd(socket), tunnel)
     except MillError as error:
         await _refuse(socket, error)
     except Exception:
-        logger.exception("stream_failed project=%s", project)
+        logger.exception("stream_failed project=%s job=%s", *place)
         await _refuse(socket, MillError("Something went wrong in the server."))
     finally:
         if tunnel is not None:
@@ -113,13 +115,13 @@ async def _lead(socket: WebSocket, project: str, target: Callable[[Actor], Targe
     await _close(socket)
 
 
-async def _until_over(socket: WebSocket, project: str, client: WebSocketEnd, tunnel: Tunnel) -> None:
+async def _until_over(socket: WebSocket, place: tuple[str, str], client: WebSocketEnd, tunnel: Tunnel) -> None:
     passing = asyncio.ensure_future(relay(client, await tunnel.agent()))
     try:
         while not passing.done():
             await asyncio.wait({passing}, timeout=LOOK_AGAIN_SECONDS)
             if not passing.done():
-                await run_in_threadpool(_check_again, socket, project)
+                await run_in_threadpool(_check_again, socket, *place)
     finally:
         passing.cancel()
         await asyncio.gather(passing, return_exceptions=True)
@@ -132,8 +134,8 @@ def _person(socket: WebSocket) -> Actor:
     return actor
 
 
-def _check_again(socket: WebSocket, project: str) -> None:
-    job_streams.may_still(deps_of(socket), _person(socket), project)
+def _check_again(socket: WebSocket, project: str, job: str) -> None:
+    job_streams.still_used(deps_of(socket), _person(socket), project, job)
 
 
 async def _refuse(socket: WebSocket, error: MillError) -> None:

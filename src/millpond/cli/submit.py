@@ -102,6 +102,15 @@ def submit(
             metavar="URL@REV", help="The code of a Git repository instead; @REV is this folder's own at that revision."
         ),
     ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="For people to work in: mill bash, and --port in a browser.")
+    ] = False,
+    port: Annotated[
+        list[int] | None, typer.Option("--port", help="A port it serves, to open from the page. Repeatable.")
+    ] = None,
+    idle: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stop it when nobody used it for so long, like 2h.")
+    ] = None,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not send the working directory.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log and wait for its end.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end.")] = False,
@@ -134,6 +143,9 @@ def submit(
         retry_on=[word for text in retry_on or [] for word in text.split(",")],
         backoff_seconds=ceil(parse_seconds(backoff)),
         after=after or [],
+        interactive=interactive or port is not None or idle is not None,
+        ports=port or [],
+        idle_seconds=0 if idle is None else _whole_seconds(idle, "--idle"),
     )
     if git is not None and no_code:
         raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
@@ -146,6 +158,9 @@ def submit(
         request = request.model_copy(update={"code_commit": commit.id, "tags": tags})
     job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) is submitted. See: mill logs -f {job.id}   mill why {job.id}")
+    if request.interactive:
+        ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.ports)]
+        mill.out.note(f"Once it runs: {'   '.join(ways)}")
     _attend(mill, job, follow=follow, wait=wait)
 
 

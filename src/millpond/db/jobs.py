@@ -148,6 +148,16 @@ def commit_sizes(tx: Connection, commits: Collection[str]) -> Mapping[str, int]:
     return {row.id: row.bytes for row in rows}
 
 
+def note_use(tx: Connection, job_id: str, now: datetime) -> None:
+    tx.execute(job.update().where(job.c.id == job_id).values(used_at=now))
+
+
+def with_idle_time(tx: Connection) -> Sequence[Job]:
+    """Jobs that run, and are stopped when nobody uses them."""
+    query = _jobs().where(job.c.state == JobState.RUNNING.value, job.c.idle_seconds > 0)
+    return [_job(row) for row in tx.execute(query)]
+
+
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Job]:
     """What has lain in the bin since before that moment and has ended."""
     query = _jobs().where(job.c.deleted_at < moment, job.c.ended_at.is_not(None))
@@ -222,6 +232,7 @@ def _job(row: Row[Any]) -> Job:
             "state": JobState(row.state),
             "reasons": tuple(row.reasons),
             "retry_on": tuple(row.retry_on),
+            "ports": tuple(row.ports),
             "after": tuple(Dependency(**item) for item in row.after),
             "ending": Ending(row.ending) if row.ending else None,
         }

@@ -150,6 +150,10 @@ class Job:
     environment_at: datetime | None = None
     # How its part of a GPU is kept to where it was placed; None for whole ones.
     gpu_share: GpuFractions | None = None
+    # Ports that people open in a browser; after how long without anybody it is stopped (0: never); its last use.
+    ports: tuple[int, ...] = ()
+    idle_seconds: int = 0
+    used_at: datetime | None = None
 
 
 class PlacementState(Enum):

@@ -9,7 +9,7 @@ from millpond.db import agents, placements
 from millpond.errors import BadRequest, NotReady
 from millpond.model.job import Agent, Job, Placement, PlacementState
 from millpond.model.people import Actor, Role
-from millpond.services import access, audit, jobs
+from millpond.services import access, audit, idle, jobs
 from millpond.services.deps import Deps
 from millpond.services.tunnels import exec_wanted, port_wanted
 from millpond.wire.agent import DesiredTunnel
@@ -33,6 +33,7 @@ def exec_target(
         raise BadRequest("There is no command to run.", hint="mill exec JOB -- COMMAND")
     found, placement, agent = _running(deps, actor, project, job)
     _check_can(agent, "exec", "run commands beside a job")
+    idle.note_use(deps, found)
     _note(deps, actor, found, "job.exec", command=list(command)[:20])
     size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
     return Target(agent.id, exec_wanted(placement.id, command, tty=tty, **size))
@@ -44,15 +45,17 @@ def port_target(deps: Deps, actor: Actor, project: str, job: str, port: int, *, 
         raise BadRequest(f"There is no port {port}.")
     found, placement, agent = _running(deps, actor, project, job)
     _check_can(agent, "ports", "lead to the ports of jobs")
+    idle.note_use(deps, found)
     if note:
         _note(deps, actor, found, "job.port", port=port)
     return Target(agent.id, port_wanted(placement.id, port))
 
 
-def may_still(deps: Deps, actor: Actor, project: str) -> None:
-    """Raises once the actor may not any more. The actor must have been looked up anew."""
+def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
+    """A stream is still open: note it as use. Raises once the actor, looked up anew, may not any more."""
     with deps.db.read() as tx:
-        access.find_project(tx, actor, project, Role.MEMBER)
+        found = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), job)
+    idle.note_use(deps, found)
 
 
 def _running(deps: Deps, actor: Actor, project: str, text: str) -> tuple[Job, Placement, Agent]:

@@ -35,7 +35,8 @@ _TRIES = 5
 
 def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
     """The queued job. Its data is on its way when this returns, and the scheduler has been woken."""
-    return enqueue(deps, actor, project, request, JobKind.TRAINING)
+    kind = JobKind.INTERACTIVE if request.interactive else JobKind.TRAINING
+    return enqueue(deps, actor, project, request, kind)
 
 
 def enqueue(deps: Deps, actor: Actor, project: Project, request: JobCreate, kind: JobKind) -> Job:
@@ -72,6 +73,11 @@ def _check(request: JobCreate) -> None:
                 hint=f"Names that begin with {_RESERVED} are reserved: choose another one.",
                 fields=["env"],
             )
+    if (request.ports or request.idle_seconds) and not request.interactive:
+        raise Invalid(
+            "Ports and an idle time are for interactive jobs.", hint="Submit it as interactive.",
+            fields=["ports", "idle_seconds"],
+        )  # fmt: skip
     if request.experiment is not None and not 1 <= len(request.experiment) <= MAX_EXPERIMENT:
         raise Invalid(f"An experiment's name has 1 to {MAX_EXPERIMENT} characters.", fields=["experiment"])
 
@@ -219,6 +225,8 @@ def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind,
         retry_on=checked_kinds(request.retry_on) if request.retries else (),
         backoff_seconds=request.backoff_seconds,
         environment_source=request.environment,
+        ports=tuple(dict.fromkeys(request.ports)),
+        idle_seconds=request.idle_seconds,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -101,6 +101,9 @@ class Job(Response):
     environment_source: str | None
     environment_job: str | None
     environment_commit: str | None
+    # Ports that people open in a browser, and after how long without anybody it is stopped (0: never).
+    ports: list[int] = []
+    idle_seconds: int = 0
 
 
 class Attempt(Response):
@@ -155,6 +158,10 @@ class JobCreate(Request):
     after: list[str] = Field(default=[], max_length=100)
     environment: str | None = None
     tags: dict[str, str] = {}
+    # For people to work in: a terminal, ports that open in a browser; stopped when nobody did for so long (0: never).
+    interactive: bool = False
+    ports: list[Annotated[int, Field(ge=1, le=65_535)]] = Field(default=[], max_length=20)
+    idle_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
 
 
 class Why(Response):

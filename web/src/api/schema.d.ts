@@ -3915,6 +3915,11 @@ export interface components {
             gpu_share?: ("none" | "accounted" | "enforced") | null;
             /** Id */
             id: string;
+            /**
+             * Idle Seconds
+             * @default 0
+             */
+            idle_seconds: number;
             /** Image */
             image: string | null;
             /** Inputs */
@@ -3937,6 +3942,11 @@ export interface components {
             output_commit: string | null;
             /** Placed At */
             placed_at: string | null;
+            /**
+             * Ports
+             * @default []
+             */
+            ports: number[];
             /** Priority */
             priority: number;
             /** Problem */
@@ -4020,6 +4030,11 @@ export interface components {
              * @default 0
              */
             gpu_hundredths: number;
+            /**
+             * Idle Seconds
+             * @default 0
+             */
+            idle_seconds: number;
             /** Image */
             image?: string | null;
             /**
@@ -4028,12 +4043,22 @@ export interface components {
              */
             inputs: string[];
             /**
+             * Interactive
+             * @default false
+             */
+            interactive: boolean;
+            /**
              * Memory Bytes
              * @default 0
              */
             memory_bytes: number;
             /** Name */
             name?: string | null;
+            /**
+             * Ports
+             * @default []
+             */
+            ports: number[];
             /**
              * Priority
              * @default 0

@@ -6,6 +6,7 @@ everything else            the job's
 
 from __future__ import annotations
 
+import asyncio
 import re
 from logging import getLogger
 
@@ -29,6 +30,7 @@ logger = getLogger(__name__)
 _HOST = re.compile(r"\d{1,5}-[a-z0-9]+\..+")
 OPEN = "/.mill/open/"
 _POLICY_VIOLATION = 1008
+LOOK_AGAIN_SECONDS = 30.0
 
 
 def label(job_id: str, port: int) -> str:
@@ -113,9 +115,16 @@ class JobPorts:
         except MillError:
             await socket.close(_POLICY_VIOLATION)
             return
+        passing = asyncio.ensure_future(sockets.exchange(pipe, Names(self._outside(socket.scope), opened.port), socket))
         try:
-            await sockets.exchange(pipe, Names(self._outside(socket.scope), opened.port), socket)
+            while not passing.done():
+                await asyncio.wait({passing}, timeout=LOOK_AGAIN_SECONDS)
+                # Notebooks keep one open all day: it counts as use, and ends with the person's role.
+                await run_in_threadpool(job_ports.target, self._deps, opened)
+        except MillError:
+            passing.cancel()
         finally:
+            await asyncio.gather(passing, return_exceptions=True)
             pipe.close()
 
     def _opened(self, scope: Scope, *, needs_origin: bool = False) -> Opened:

@@ -120,6 +120,10 @@ job = Table(
     # Whether its part of a GPU must be kept to; and how it is, where it was placed.
     Column("gpu_enforced", Boolean, nullable=False, server_default=text("false")),
     Column("gpu_share", String(20), nullable=True),
+    # Ports that people open in a browser; after how long without anybody it is stopped (0: never); its last use.
+    Column("ports", JSON, nullable=False, server_default=text("'[]'")),
+    Column("idle_seconds", BigInteger, nullable=False, server_default=text("0")),
+    time_column("used_at", nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -40,6 +40,9 @@ def add_to_job() -> None:
     op.create_index("ix_job_state_queued_at", "job", ["state", "queued_at", "id"])
     op.add_column("job", sa.Column("gpu_enforced", sa.Boolean(), nullable=False, server_default=sa.text("false")))
     op.add_column("job", sa.Column("gpu_share", sa.String(length=20), nullable=True))
+    op.add_column("job", sa.Column("ports", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
+    op.add_column("job", sa.Column("idle_seconds", sa.BigInteger(), nullable=False, server_default=sa.text("0")))
+    op.add_column("job", sa.Column("used_at", sa.DateTime(timezone=True), nullable=True))
 
 
 def add_to_placement() -> None:
