@@ -63,7 +63,7 @@ class Site:
             volume_id="v", ready=True, account=account,
         )  # fmt: skip
         desired = a_placement(
-            name, command=["/bin/sh", "-c", script], account=account, memory_bytes=memory_bytes, inputs=[data], env=env
+            name, command=("/bin/sh", "-c", script), account=account, memory_bytes=memory_bytes, inputs=[data], env=env
         )
         inputs = {"MILL_DATA_X": self.commit(account)}
         prepare(directory, desired, server="http://mill", code=None, inputs=inputs, renewed=boot_time())

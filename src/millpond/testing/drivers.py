@@ -67,9 +67,16 @@ class DriverContract:
         def make(*command: str, **fields: Any) -> Path:
             placement = tmp_path / f"p-{secrets.token_hex(6)}"  # engines remember names
             work = placement / "work"
-            work.mkdir(parents=True)
+            for name in ("work", "output", "tmp"):
+                (placement / name).mkdir(parents=True)
             env = {"MILL_PLACEMENT": placement.name} | ({} if self.image else {"PATH": os.environ["PATH"]})
-            defaults = {"valid_seconds": 600, "grace_seconds": 5, "env": env, "image": self.image}
+            defaults: dict[str, Any] = {
+                "valid_seconds": 600,
+                "grace_seconds": 5,
+                "env": env,
+                "image": self.image,
+                "account": 1,
+            }
             Spec(placement=placement.name, job="job", project="p", command=command, directory=str(work),
                  **defaults | fields).write(placement)  # fmt: skip
             renew(placement, boot_time())
