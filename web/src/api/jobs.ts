@@ -1,9 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { apiAddress } from "../lib/base";
-import { appendChunk, emptyLog, type Log } from "../lib/log";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
-import { errorFrom, unreachable } from "./problem";
 import type { Job, JobCreate, JobKind, JobState } from "./shapes";
 
 export interface JobPlace {
@@ -22,8 +19,6 @@ export interface JobFilter {
   /** In the name, or the beginning of the id. */
   text?: string;
 }
-
-const CHUNK_BYTES = 512 * 1024;
 
 export function refreshJobs(): Promise<unknown> {
   return Promise.all(["jobs", "runs", "home"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
@@ -109,36 +104,4 @@ export function useUndeleteJob() {
   return useJobAction((path) =>
     take(api.POST("/api/v1/projects/{project}/jobs/{job}/undelete", { params: { path } })),
   );
-}
-
-export function logAddress({ project, job }: JobPlace, query: { offset: number; limit?: number }): string {
-  return apiAddress(`/projects/${encodeURIComponent(project)}/jobs/${encodeURIComponent(job)}/log`, query);
-}
-
-/** The log from `from` on (negative: from the end). Asking again goes on where the last answer ended. */
-export const logQuery = (place: JobPlace, from: number) =>
-  queryOptions({
-    queryKey: ["log", place, from],
-    queryFn: async ({ client, queryKey, signal }) => {
-      let log = client.getQueryData<Log>(queryKey);
-      for (;;) {
-        const chunk = await readChunk(
-          logAddress(place, { offset: log?.next ?? from, limit: CHUNK_BYTES }),
-          signal,
-        );
-        log = appendChunk(log ?? emptyLog(chunk.start), chunk);
-        if (chunk.bytes.length < CHUNK_BYTES) return log;
-      }
-    },
-    structuralSharing: false,
-  });
-
-async function readChunk(address: string, signal: AbortSignal) {
-  const response = await fetch(address, { signal, credentials: "same-origin" }).catch(() => {
-    throw unreachable();
-  });
-  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const next = Number(response.headers.get("X-Mill-Offset") ?? bytes.length);
-  return { bytes, start: next - bytes.length, complete: response.headers.get("X-Mill-Complete") === "1" };
 }

@@ -1,68 +1,207 @@
-import { Button, Group, Switch, Text } from "@mantine/core";
-import { IconDownload } from "@tabler/icons-react";
+import { ActionIcon, Button, Group, Select, Switch, Text, Tooltip } from "@mantine/core";
+import { IconArrowBarToDown, IconArrowBarToUp, IconDownload, IconTextWrap } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { logAddress, logQuery } from "../../../api/jobs";
+import { useEffect, useMemo, useState } from "react";
+import {
+  AROUND_BYTES,
+  type LogPlace,
+  logAttemptsQuery,
+  logFileAddress,
+  logQuery,
+  readEarlier,
+  readLater,
+  TAIL_BYTES,
+} from "../../../api/logs";
 import type { Job } from "../../../api/shapes";
 import { Loaded } from "../../../components/Loaded";
 import { useTopic } from "../../../hooks/useLive";
-import { type Log, shownLines } from "../../../lib/log";
-import { formatBytes, plural } from "../../../lib/quantity";
+import { indexOf, type Log, shownLines } from "../../../lib/log";
+import { formatBytes } from "../../../lib/quantity";
 import { LogLines } from "./LogLines";
+import { LogSearchBox } from "./LogSearchBox";
 import { isFinished } from "./states";
+import { type Searching, useLogSearch } from "./useLogSearch";
 
-/** Of a long log, the page first reads this much from its end. */
-const TAIL_BYTES = 1_000_000;
-
+/** A job's log by ranges: what is in sight is read, however long the whole is. */
 export function LogView({ job }: { job: Job }) {
+  const [attempt, setAttempt] = useState<number | undefined>(undefined);
+  const place = useMemo(
+    () => ({ project: job.project, job: job.id, attempt }),
+    [job.project, job.id, attempt],
+  );
+  return <AttemptLog key={attempt} job={job} place={place} attempt={attempt} setAttempt={setAttempt} />;
+}
+
+interface Props {
+  job: Job;
+  place: LogPlace;
+  attempt: number | undefined;
+  setAttempt: (attempt: number | undefined) => void;
+}
+
+function AttemptLog({ job, place, attempt, setAttempt }: Props) {
+  const isRunning = !isFinished(job.state) && attempt === undefined;
   const [from, setFrom] = useState(-TAIL_BYTES);
   const [follow, setFollow] = useState(true);
-  const place = { project: job.project, job: job.id };
-  const isRunning = !isFinished(job.state);
+  const [wrap, setWrap] = useState(false);
+  const searching = useLogSearch(place);
   useTopic(isRunning ? `log:${job.id}` : null);
-  const result = useQuery(logQuery(place, from));
+  const result = useQuery(logQuery(place, from, follow));
+  const log = result.data;
+  const { hit } = searching;
+
+  // A hit outside the window: read around it. It is gone to once that is here.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new hit moves the window
+  useEffect(() => {
+    if (!hit) return;
+    setFollow(false);
+    if (log && indexOf(shownLines(log), hit.line_offset, log.next) < 0) {
+      setFrom(Math.max(0, hit.line_offset - AROUND_BYTES));
+    }
+  }, [hit]);
+
+  const jump = (offset: number) => {
+    setFollow(offset < 0);
+    setFrom(offset);
+  };
   return (
-    <Loaded result={result}>
-      {(log) => (
-        <>
-          <Group justify="space-between" mb="xs">
-            <Group gap="sm">
-              <Text size="sm" c="dimmed">
-                {plural(shownLines(log).length, "line")}
-              </Text>
-              {log.start > 0 && <FromStart log={log} read={() => setFrom(0)} />}
-            </Group>
-            <Group>
-              {isRunning && (
-                <Switch
-                  label="Follow"
-                  checked={follow}
-                  onChange={(event) => setFollow(event.currentTarget.checked)}
-                />
-              )}
-              <Button
-                component="a"
-                href={logAddress(place, { offset: 0 })}
-                download={`${job.written}.log`}
-                variant="default"
-                size="xs"
-                leftSection={<IconDownload size={14} aria-hidden />}
-              >
-                Download
-              </Button>
-            </Group>
-          </Group>
-          <LogLines lines={shownLines(log)} follow={follow} onScrolledUp={() => setFollow(false)} />
-        </>
-      )}
-    </Loaded>
+    <>
+      <Group justify="space-between" mb="xs" gap="xs">
+        <Group gap="sm">
+          <LogSearchBox searching={searching} />
+          <AttemptSelect job={job} attempt={attempt} onChange={setAttempt} />
+        </Group>
+        <Group gap="xs">
+          {log && <Position log={log} />}
+          {isRunning && (
+            <Switch
+              label="Follow"
+              checked={follow}
+              onChange={(event) => (event.currentTarget.checked ? jump(-TAIL_BYTES) : setFollow(false))}
+            />
+          )}
+          <Tool label="To the beginning" icon={IconArrowBarToUp} onClick={() => jump(0)} />
+          <Tool label="To the end" icon={IconArrowBarToDown} onClick={() => jump(-TAIL_BYTES)} />
+          <Tool label="Wrap long lines" icon={IconTextWrap} pressed={wrap} onClick={() => setWrap(!wrap)} />
+          <Button
+            component="a"
+            href={logFileAddress(place)}
+            download={`${job.written}.log`}
+            variant="default"
+            size="xs"
+            leftSection={<IconDownload size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+        </Group>
+      </Group>
+      <Loaded result={result}>
+        {(shown) => (
+          <Window
+            log={shown}
+            searching={searching}
+            wrap={wrap}
+            from={from}
+            place={place}
+            follow={follow}
+            setFollow={setFollow}
+          />
+        )}
+      </Loaded>
+    </>
   );
 }
 
-function FromStart({ log, read }: { log: Log; read: () => void }) {
+interface WindowProps {
+  log: Log;
+  searching: Searching;
+  wrap: boolean;
+  from: number;
+  place: LogPlace;
+  follow: boolean;
+  setFollow: (follow: boolean) => void;
+}
+
+function Window({ log, searching, wrap, from, place, follow, setFollow }: WindowProps) {
+  const lines = shownLines(log);
+  const { hit } = searching;
+  const index = hit ? indexOf(lines, hit.line_offset, log.next) : -1;
+  const isStart = from === 0 && !hit;
+  const target =
+    index >= 0 ? { index, key: `${from} ${hit?.offset}` } : isStart ? { index: 0, key: "start" } : null;
   return (
-    <Button variant="subtle" size="compact-sm" onClick={read}>
-      Show the first {formatBytes(log.start)} too
-    </Button>
+    <LogLines
+      lines={lines}
+      wrap={wrap}
+      follow={follow}
+      target={target}
+      isHit={(line) => searching.isHit(line.offset)}
+      onScrolledUp={() => setFollow(false)}
+      onEarlier={() => readEarlier(place, from)}
+      onLater={() => readLater(place, from)}
+    />
+  );
+}
+
+/** Which part of the log is at hand. */
+function Position({ log }: { log: Log }) {
+  const isWhole = log.start === 0 && log.next >= log.size;
+  return (
+    <Text size="sm" c="dimmed">
+      {isWhole
+        ? formatBytes(log.size)
+        : `${formatBytes(log.start)} to ${formatBytes(log.next)} of ${formatBytes(log.size)}`}
+    </Text>
+  );
+}
+
+function AttemptSelect({
+  job,
+  attempt,
+  onChange,
+}: {
+  job: Job;
+  attempt?: number;
+  onChange: Props["setAttempt"];
+}) {
+  const { data } = useQuery({
+    ...logAttemptsQuery({ project: job.project, job: job.id }),
+    enabled: job.started_at !== null,
+  });
+  const attempts = data?.items ?? [];
+  if (attempts.length < 2) return null;
+  const newest = attempts.at(-1)?.attempt;
+  return (
+    <Select
+      size="xs"
+      w={140}
+      aria-label="Attempt"
+      data={attempts.map((one) => ({ value: String(one.attempt), label: `Attempt ${one.attempt}` }))}
+      value={String(attempt ?? newest)}
+      allowDeselect={false}
+      onChange={(value) => onChange(value === String(newest) ? undefined : Number(value))}
+    />
+  );
+}
+
+interface ToolProps {
+  label: string;
+  icon: typeof IconDownload;
+  pressed?: boolean;
+  onClick: () => void;
+}
+
+function Tool({ label, icon: Icon, pressed, onClick }: ToolProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant={pressed ? "filled" : "default"}
+        aria-label={label}
+        aria-pressed={pressed}
+        onClick={onClick}
+      >
+        <Icon size={16} aria-hidden />
+      </ActionIcon>
+    </Tooltip>
   );
 }

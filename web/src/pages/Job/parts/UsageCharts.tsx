@@ -12,7 +12,7 @@ const percent = (value: number) => `${Math.round(value * 10) / 10} %`;
 const bytes = (value: number) => formatBytes(Math.round(value));
 const rate = (value: number) => `${formatBytes(Math.round(value))}/s`;
 
-/** CPU, memory, block I/O and, where there is one, the GPU. */
+/** CPU, memory, block I/O, network and, where there is one, the GPU. */
 export function UsageCharts({ job }: { job: Job }) {
   const result = useQuery({
     ...usageQuery({ project: job.project, job: job.id }),
@@ -30,6 +30,7 @@ export function UsageCharts({ job }: { job: Job }) {
         <Chart title="CPU" data={charts.cpu} format={percent} />
         <Chart title="Memory" data={charts.memory} format={bytes} />
         <Chart title="Block IO" data={charts.io} format={rate} />
+        {charts.network && <Chart title={charts.networkTitle} data={charts.network} format={rate} />}
         {charts.gpu && <Chart title="GPU" data={charts.gpu} format={percent} />}
         {charts.gpuMemory && <Chart title="GPU Memory" data={charts.gpuMemory} format={bytes} />}
       </SimpleGrid>
@@ -41,27 +42,22 @@ function chartsOf(samples: Usage[]) {
   const x = samples.map((sample) => Date.parse(sample.at) / 1000);
   const over = (lines: ChartData["lines"]): ChartData => ({ x, time: true, lines });
   const values = (read: (sample: Usage) => number | null | undefined) => samples.map((s) => read(s) ?? null);
+  const counted = (label: string, read: (sample: Usage) => number) => ({
+    label,
+    values: perSecond(x, samples.map(read)),
+  });
+  const hasNetwork = samples.some((sample) => sample.received_bytes != null);
   const hasGpu = samples.some((sample) => sample.gpu_percent != null);
   const hasGpuMemory = samples.some((sample) => sample.gpu_memory_bytes != null);
   return {
     cpu: over([{ label: "CPU", values: values((s) => s.cpu_percent) }]),
     memory: over([{ label: "Memory", values: values((s) => s.memory_bytes) }]),
-    io: over([
-      {
-        label: "read",
-        values: perSecond(
-          x,
-          samples.map((s) => s.read_bytes),
-        ),
-      },
-      {
-        label: "write",
-        values: perSecond(
-          x,
-          samples.map((s) => s.write_bytes),
-        ),
-      },
-    ]),
+    io: over([counted("read", (s) => s.read_bytes), counted("write", (s) => s.write_bytes)]),
+    network: hasNetwork
+      ? over([counted("received", (s) => s.received_bytes ?? 0), counted("sent", (s) => s.sent_bytes ?? 0)])
+      : null,
+    // Nobody can tell whose bytes they were where a job shares the machine's network.
+    networkTitle: samples.some((sample) => sample.network_shared) ? "Network of the machine" : "Network",
     gpu: hasGpu ? over([{ label: "GPU", values: values((s) => s.gpu_percent) }]) : null,
     gpuMemory: hasGpuMemory
       ? over([{ label: "GPU memory", values: values((s) => s.gpu_memory_bytes) }])
