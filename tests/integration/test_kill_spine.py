@@ -30,11 +30,13 @@ LINES = [str(number) for number in range(1, 9)]
 # $0: the file outside; $1: how many files the commit has.
 SCRIPT = """
 echo start >> "$0"
-for i in 1 2 3 4 5 6 7 8; do echo $i; echo $i >> "$0"; sleep 0.15; done
+for i in 1 2 3 4 5 6 7 8; do echo $i; seq ${i}000 ${i}999; echo $i >> "$0"; sleep 0.15; done
 [ $(find "$MILL_DATA_SPINE" -type f | wc -l) = $1 ] || exit 9
 cp "$0" "$MILL_OUTPUT/lines"
 echo end >> "$0"
 """
+# What it writes to its log, byte for byte: much at once, and then nothing for a moment.
+LOG = "".join(f"{line}\n" + "".join(f"{line}{number:03d}\n" for number in range(1000)) for line in LINES)
 ROOM_FOR_A_JOB = 120.0
 
 
@@ -126,7 +128,7 @@ class Spine:
                 assert ended["state"] == "succeeded", ended
                 assert file.read_text().split() == ["start", *LINES, "end"], "started once, and went through"
                 log = client.get(f"/projects/default/jobs/{job}/log")
-                assert log.text.split() == LINES
+                assert log.text == LOG, "the log is whole, and nothing is there twice"
                 assert log.headers["X-Mill-Complete"] == "1"
                 path = f"/projects/default/datasets/.outputs/commits/{ended['output_commit']}/file"
                 assert client.get(path, params={"path": "lines"}).text.split() == ["start", *LINES]
