@@ -27,7 +27,7 @@ export function EditVolume({ volume, onClose }: { volume: Volume; onClose: () =>
           <Group grow align="flex-start">
             <NumberInput
               label="Idle time (hours)"
-              description="Unused for so long, a commit goes"
+              description="Unused, a commit stays"
               min={0}
               {...form.getInputProps("idleHours")}
             />
