@@ -30,7 +30,7 @@ class Kept:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(
-        self, *command: str, directory: str | None = None, grace: float = 5, log_bytes: int = 0
+        self, *command: str, directory: str | None = None, grace: float = 5, log_bytes: int = 0, timeout: float = 0
     ) -> subprocess.Popen[bytes]:
         if read_spec(self.directory) is None:
             env = {"PATH": os.environ["PATH"], "MILL_PLACEMENT": self.directory.name}
@@ -43,6 +43,7 @@ class Kept:
                 directory=directory or str(self.directory),
                 valid_seconds=600,
                 grace_seconds=grace,
+                timeout_seconds=timeout,
                 log_bytes=log_bytes,
             )
             spec.write(self.directory)
@@ -103,6 +104,12 @@ def test_told_to_end_it_ends_the_command_first(kept: Kept) -> None:
     process.send_signal(signal.SIGTERM)
     found = kept.exit()
     assert (found["signal"], found["reason"]) == (signal.SIGTERM, "terminated")
+
+
+def test_a_command_that_runs_longer_than_it_may_is_ended(kept: Kept) -> None:
+    kept.start("sleep", "600", timeout=0.2)
+    found = kept.exit()
+    assert (found["signal"], found["reason"]) == (signal.SIGTERM, "timeout")
 
 
 def test_a_stopped_command_hears_of_its_end(kept: Kept) -> None:

@@ -105,9 +105,10 @@ function Beside({ job }: { job: Job }) {
   return words ? <Text size="xs">{words}</Text> : null;
 }
 
-/** A job that waits or failed says why in a line below. */
+/** A job that waits, failed or was cancelled says why in a line below. */
 function State({ job }: { job: Job }) {
-  const why = job.problem ?? (["queued", "preempted"].includes(job.state) ? job.reasons.at(-1) : null);
+  const why =
+    job.problem ?? (["queued", "preempted", "cancelled"].includes(job.state) ? job.reasons.at(-1) : null);
   return (
     <>
       <Group gap={6} wrap="nowrap">

@@ -5,7 +5,9 @@ import { isFinished } from "./states";
 
 /** Why a job is in its state: always while it waits, and whenever something went wrong. */
 export function Reasons({ job }: { job: Job }) {
-  const reasons = isFinished(job.state) ? job.reasons.slice(-1) : job.reasons;
+  const reasons = (isFinished(job.state) ? job.reasons.slice(-1) : job.reasons).filter(
+    (reason) => reason !== job.problem,
+  );
   if (job.state === "succeeded" || (reasons.length === 0 && !job.problem)) return null;
   const failed = job.state === "failed";
   return (
