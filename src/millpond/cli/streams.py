@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import select
 import shutil
-import signal
 import socket
 import sys
-import termios
 import threading
-import tty
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -73,7 +70,7 @@ def _run(mill: Session, job: str, arguments: list[str], *, on_terminal: bool) ->
     with open_exec(mill.api, mill.project, job, arguments, terminal=terminal) as stream:
         for message in stream.messages():
             if isinstance(message, dict) and "opened" in message:
-                with _raw_terminal(stream) if on_terminal else _nothing():
+                with _raw(stream) if on_terminal else _nothing():
                     return _talk(stream)
     raise Unavailable("The job ended before the command could begin.")
 
@@ -104,24 +101,11 @@ def _send_input(stream: Stream) -> None:
                 return
 
 
-@contextmanager
-def _raw_terminal(stream: Stream) -> Iterator[None]:
-    """Every key goes to the job, and the job hears when the window changes its size."""
+def _raw(stream: Stream) -> AbstractContextManager[None]:
+    # Imported here: there are no such terminals on Windows, where `exec` and `port-forward` work all the same.
+    from millpond.cli.raw_terminal import raw_terminal  # noqa: PLC0415
 
-    def resized(_number: int, _frame: object) -> None:
-        size = shutil.get_terminal_size()
-        with suppress(Unavailable):
-            stream.send(f'{{"resize": [{size.columns}, {size.lines}]}}')
-
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    old = signal.signal(signal.SIGWINCH, resized)
-    tty.setraw(descriptor)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGWINCH, old)
+    return raw_terminal(stream)
 
 
 @contextmanager
