@@ -54,7 +54,7 @@ def port_forward(
     ports: Annotated[str, typer.Argument(metavar="[LOCAL:]PORT", help="The port here, and that of the job.")],
     host: Annotated[str, typer.Option("--host", help="Where to listen on this machine.")] = "127.0.0.1",
 ) -> None:
-    """Lead a port of this machine to one that a running job listens at, until Ctrl-C."""
+    """Lead a port here to one of a running job, until Ctrl-C."""
     local, remote = _parse_ports(ports)
     with socket.create_server((host, local)) as listening:
         chosen = listening.getsockname()[1]
