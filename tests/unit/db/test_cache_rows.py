@@ -57,7 +57,7 @@ def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
 
 def test_limits_refusals_shares_and_differences_are_replaced(deps: Deps) -> None:
     volume, project = a_volume(deps, an_agent(deps)), the_project(deps)
-    now = deps.clock.now()
+    commit, now = a_commit(deps, {"a": b"1"}), deps.clock.now()
     with deps.db.write() as tx:
         for limit in (5, 7):
             shares.set_limit(tx, volume.id, project.id, limit)
@@ -69,10 +69,12 @@ def test_limits_refusals_shares_and_differences_are_replaced(deps: Deps) -> None
         assert shares.of_volume(tx, volume.id) == [Share(frozenset({"a", "b"}), 2, 2)]
         for reason in ("full", "fuller"):
             evictions.note_refusal(
-                tx, volume_id=volume.id, commit_id="c" * 64, project_id=project.id, by="m", reason=reason, now=now
+                tx, volume_id=volume.id, commit_id=commit.id, project_id=project.id, by="m", reason=reason, now=now
             )
-        (refusal,) = evictions.refusals(tx, "c" * 64)
-        assert refusal.reason == "fuller"
+        (refusal,) = evictions.refusals(tx, commit.id)
+        assert (refusal.reason, refusal.dataset) == ("fuller", "default/xray")
+        assert evictions.newest_refusals(tx, among=set(), limit=9) == []
+        assert evictions.newest_refusals(tx, among=None, limit=9, volume_id=volume.id) == [refusal]
         compared = Difference(project.id, "a" * 64, "b" * 64, 1, 2, 3, 4)
         differences.insert(tx, compared, now)
         differences.insert(tx, compared, now)
