@@ -24,6 +24,8 @@ interface Props {
 export function LogLines({ lines, wrap, follow, target, isHit, onScrolledUp, onEarlier, onLater }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const isReading = useRef(false);
+  // More is read where a person scrolls to, and not where a jump happens to pass.
+  const byHand = useRef(false);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
@@ -42,12 +44,13 @@ export function LogLines({ lines, wrap, follow, target, isHit, onScrolledUp, onE
   const wanted = target?.index ?? -1;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a target is gone to once
   useEffect(() => {
+    byHand.current = false;
     if (wanted >= 0) virtual.scrollToIndex(wanted, { align: "center" });
   }, [target?.key]);
 
   async function readMore() {
     const range = virtual.range;
-    if (isReading.current || !range || lines.length === 0) return;
+    if (!byHand.current || isReading.current || !range || lines.length === 0) return;
     isReading.current = true;
     try {
       if (range.startIndex < EDGE_LINES && !follow) {
@@ -74,8 +77,17 @@ export function LogLines({ lines, wrap, follow, target, isHit, onScrolledUp, onE
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
       tabIndex={0}
       onScroll={() => void readMore()}
-      onWheel={(event) => event.deltaY < 0 && onScrolledUp()}
-      onKeyDown={(event) => ["PageUp", "ArrowUp", "Home"].includes(event.key) && onScrolledUp()}
+      onPointerDown={() => {
+        byHand.current = true;
+      }}
+      onWheel={(event) => {
+        byHand.current = true;
+        if (event.deltaY < 0) onScrolledUp();
+      }}
+      onKeyDown={(event) => {
+        byHand.current = true;
+        if (["PageUp", "ArrowUp", "Home"].includes(event.key)) onScrolledUp();
+      }}
     >
       <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
         {virtual.getVirtualItems().map((item) => {

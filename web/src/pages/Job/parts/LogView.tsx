@@ -44,6 +44,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
   const [from, setFrom] = useState(-TAIL_BYTES);
   const [follow, setFollow] = useState(true);
   const [wrap, setWrap] = useState(false);
+  const [goal, setGoal] = useState<"hit" | "start" | null>(null);
   const searching = useLogSearch(place);
   useTopic(isRunning ? `log:${job.id}` : null);
   const result = useQuery(logQuery(place, from, follow));
@@ -55,13 +56,15 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
   useEffect(() => {
     if (!hit) return;
     setFollow(false);
+    setGoal("hit");
     if (log && indexOf(shownLines(log), hit.line_offset, log.next) < 0) {
       setFrom(Math.max(0, hit.line_offset - AROUND_BYTES));
     }
-  }, [hit]);
+  }, [hit?.offset, searching.moves]);
 
   const jump = (offset: number) => {
     setFollow(offset < 0);
+    setGoal(offset === 0 ? "start" : null);
     setFrom(offset);
   };
   return (
@@ -100,6 +103,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
           <Window
             log={shown}
             searching={searching}
+            goal={goal}
             wrap={wrap}
             from={from}
             place={place}
@@ -115,6 +119,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
 interface WindowProps {
   log: Log;
   searching: Searching;
+  goal: "hit" | "start" | null;
   wrap: boolean;
   from: number;
   place: LogPlace;
@@ -122,13 +127,12 @@ interface WindowProps {
   setFollow: (follow: boolean) => void;
 }
 
-function Window({ log, searching, wrap, from, place, follow, setFollow }: WindowProps) {
+function Window({ log, searching, goal, wrap, from, place, follow, setFollow }: WindowProps) {
   const lines = shownLines(log);
   const { hit } = searching;
-  const index = hit ? indexOf(lines, hit.line_offset, log.next) : -1;
-  const isStart = from === 0 && !hit;
-  const target =
-    index >= 0 ? { index, key: `${from} ${hit?.offset}` } : isStart ? { index: 0, key: "start" } : null;
+  const index = hit && goal === "hit" ? indexOf(lines, hit.line_offset, log.next) : goal === "start" ? 0 : -1;
+  // Another key is another jump, though it may be to the same line.
+  const target = index >= 0 ? { index, key: `${goal} ${from} ${hit?.offset} ${searching.moves}` } : null;
   return (
     <LogLines
       lines={lines}

@@ -5,6 +5,8 @@ export interface Searching {
   /** The hit that was gone to last, and its number among all. */
   readonly hit: LogHit | null;
   readonly current: number;
+  /** Grows whenever somebody goes to a hit, also to the one that is current already. */
+  readonly moves: number;
   readonly count: number;
   readonly complete: boolean;
   readonly isGoing: boolean;
@@ -22,6 +24,7 @@ const NONE: LogHits = { hits: [], complete: true };
 export function useLogSearch(place: LogPlace): Searching {
   const [found, setFound] = useState(NONE);
   const [current, setCurrent] = useState(0);
+  const [moves, setMoves] = useState(0);
   const [isGoing, setIsGoing] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const running = useRef<AbortController | null>(null);
@@ -47,13 +50,16 @@ export function useLogSearch(place: LogPlace): Searching {
   return {
     hit: found.hits[current] ?? null,
     current,
+    moves,
     count: found.hits.length,
     complete: found.complete,
     isGoing,
     problem,
     isHit: (offset) => offsets.has(offset),
     start,
-    go: (by) =>
-      setCurrent((now) => (found.hits.length ? (now + by + found.hits.length) % found.hits.length : 0)),
+    go: (by) => {
+      setMoves((now) => now + 1);
+      setCurrent((now) => (found.hits.length ? (now + by + found.hits.length) % found.hits.length : 0));
+    },
   };
 }
