@@ -52,6 +52,8 @@ export function aJob(part: Partial<Job> = {}): Job {
     environment_source: null,
     environment_job: null,
     environment_commit: null,
+    ports: [],
+    idle_seconds: 0,
     ledger: { earlier: null, queue: 1, fill: 2, environment: 0.5, run: 30, save: null, total: 33.5 },
     ...part,
   };

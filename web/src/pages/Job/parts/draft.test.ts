@@ -32,6 +32,9 @@ it("sends whole bytes and hundredths of GPUs", () => {
     backoff_seconds: 5,
     after: [],
     environment: null,
+    interactive: false,
+    ports: [],
+    idle_seconds: 0,
     tags: {},
   });
   expect(requestOf(emptyDraft("default"))).toMatchObject({

@@ -104,6 +104,9 @@ export function requestOf(draft: Draft): JobCreate {
     backoff_seconds: 5,
     after: draft.after,
     environment: draft.environment,
+    interactive: false,
+    ports: [],
+    idle_seconds: 0,
     tags: {},
   };
 }
