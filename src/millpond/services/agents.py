@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements
+from millpond.db.batches import batches
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
@@ -31,6 +32,9 @@ from millpond.services.tokens import NEW_CREDENTIAL
 from millpond.wire.agent import Desired, NodeFacts, Observed, PlacementSeen
 
 logger = getLogger(__name__)
+
+# Reports that are written together.
+_AT_ONCE = 50
 
 
 def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
@@ -130,7 +134,7 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
     with deps.db.read() as tx:
         living = {placement.id: placement for placement in placements.living_of_agent(tx, agent.id)}
         known = jobs.by_ids(tx, [placement.job_id for placement in living.values()])
-    changed: list[Job] = []
+    news: list[tuple[Placement, PlacementSeen]] = []
     for report in seen:
         placement = living.get(report.id)
         job = known.get(placement.job_id) if placement else None
@@ -138,11 +142,17 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
             continue
         if report.state == "finished":
             logs.make_durable(deps, job, placement.id)
+        news.append((placement, report))
+    # Many at once: a transaction for each would be most of what five hundred short jobs cost. Always in one order, so
+    # that two servers do not wait for each other.
+    news.sort(key=lambda one: one[0].job_id)
+    changed: list[Job] = []
+    for batch in batches(news, _AT_ONCE):
         with deps.db.write() as tx:
-            after = _observe_placement(tx, placement, report, now)
-        if after is not None:
-            changed.append(after)
-            logger.info("job_changed job=%s state=%s", after.id, after.state.value)
+            after = [_observe_placement(tx, placement, report, now) for placement, report in batch]
+        changed += [job for job in after if job is not None]
+    for job in changed:
+        logger.info("job_changed job=%s state=%s", job.id, job.state.value)
     job_changes.announce(deps, changed)
 
 

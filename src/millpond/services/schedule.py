@@ -7,10 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 from logging import getLogger
 
+from sqlalchemy import Connection
+
 from millpond.db import jobs
+from millpond.db.batches import batches
+from millpond.db.caches import CachedView
 from millpond.decide import job_life
-from millpond.decide.placement import Plan, plan_starts
-from millpond.errors import NotFound
+from millpond.decide.placement import Plan, Start, plan_starts
+from millpond.errors import MillError, NotFound
 from millpond.model.job import Job, JobState
 from millpond.services import caches, differences, environments, job_changes, job_data, placements, snapshot, waiting
 from millpond.services.deps import Deps
@@ -19,6 +23,9 @@ from millpond.services.geography import rule_of
 from millpond.services.snapshot import World, commits_of
 
 logger = getLogger(__name__)
+
+# Starts that are written together.
+_AT_ONCE = 50
 
 
 def run_once(deps: Deps, now: datetime) -> None:
@@ -53,24 +60,39 @@ def _apply(
     """Start what the plan says; for jobs whose data cannot be brought near: why, by job and agent."""
     refused: dict[tuple[str, str], str] = {}
     changed = [_fail(deps, job_id, problem, now) for job_id, problem in packages.failed.items()]
-    for chosen in plan.starts:
-        agent = world.agents[chosen.agent_id]
-        differences.prepare(deps, commits_of(world.jobs[chosen.job_id]))
-        try:
-            with deps.db.write() as tx:
-                build = packages.builds.get((chosen.job_id, agent.id))
-                job, found = placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), build, now)
-        except job_data.WAITS as error:
-            refused[chosen.job_id, agent.id] = job_data.why_waiting(error)
-            continue
-        except NotFound as error:
-            changed.append(_fail(deps, chosen.job_id, f"Its data is gone: {error.message}", now))
-            continue
-        caches.announce(deps, found)
-        changed.append(job)
-        logger.info("job_placed job=%s node=%s started=%s", chosen.job_id, chosen.node, job is not None)
+    for batch in batches(plan.starts, _AT_ONCE):
+        for chosen in batch:
+            differences.prepare(deps, commits_of(world.jobs[chosen.job_id]))
+        gone: dict[str, str] = {}
+        # Together: a transaction for each would be most of what five hundred short jobs cost.
+        with deps.db.write() as tx:
+            started = [_start(deps, tx, world, chosen, packages, now) for chosen in batch]
+        for chosen, outcome in started:
+            if isinstance(outcome, NotFound):
+                gone[chosen.job_id] = f"Its data is gone: {outcome.message}"
+            elif isinstance(outcome, MillError):
+                refused[chosen.job_id, chosen.agent_id] = job_data.why_waiting(outcome)
+            else:
+                job, found = outcome
+                caches.announce(deps, found)
+                changed.append(job)
+                logger.info("job_placed job=%s node=%s started=%s", chosen.job_id, chosen.node, job is not None)
+        changed += [_fail(deps, job_id, problem, now) for job_id, problem in gone.items()]
     job_changes.announce(deps, [job for job in changed if job is not None])
     return refused
+
+
+def _start(
+    deps: Deps, tx: Connection, world: World, chosen: Start, packages: Environments, now: datetime
+) -> tuple[Start, tuple[Job | None, Sequence[CachedView]] | MillError]:
+    """What came of one start among others: the error that keeps this one back, and nothing of it is left."""
+    agent = world.agents[chosen.agent_id]
+    build = packages.builds.get((chosen.job_id, agent.id))
+    try:
+        with tx.begin_nested():
+            return chosen, placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), build, now)
+    except (*job_data.WAITS, NotFound) as error:
+        return chosen, error
 
 
 def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
