@@ -18,6 +18,7 @@ import { JobFacts } from "./parts/JobFacts";
 import { LedgerBar } from "./parts/LedgerBar";
 import { LogView } from "./parts/LogView";
 import { RunAgainButton } from "./parts/NewJobButton";
+import { Reach } from "./parts/Reach";
 import { Reasons } from "./parts/Reasons";
 import { isFinished } from "./parts/states";
 import { UsageCharts } from "./parts/UsageCharts";
@@ -59,6 +60,7 @@ function JobRecord({ job }: { job: Job }) {
     <Stack gap="lg">
       <Reasons job={job} />
       <JobFacts job={job} />
+      <Reach job={job} />
       <Attempts job={job} />
       <LedgerBar ledger={job.ledger} />
       <MetricCharts place={run} />

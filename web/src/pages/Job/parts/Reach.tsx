@@ -54,7 +54,7 @@ export function Reach({ job }: { job: Job }) {
 
 function OpenPort({ job, onClose }: { job: Job; onClose: () => void }) {
   const open = useOpenPort();
-  const [port, setPort] = useState<number | string>(8888);
+  const [port, setPort] = useState<number | string>(job.ports?.[0] ?? 8888);
   const submit = () => {
     // Opened by the click itself: browsers stop windows that come later.
     const tab = window.open("about:blank", "_blank");
