@@ -225,7 +225,9 @@ def fill_up(path: Path) -> None:
                 file.write(bytes(block))
 
 
-def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_said_and_loses_nothing(
+    tmp_path: Path, open_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     disk, folder = tmp_path / "disk", tmp_path / "xray"
     folder.mkdir()
     (folder / "small.bin").write_bytes(os.urandom(1_000_000))
@@ -233,7 +235,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path, capfd: pytest.Cap
         mill = Mill(up, capfd, tmp_path)
         mill.ok("data", "init", cwd=folder)
         mill.ok("data", "sync", cwd=folder)
-        mill.ok("submit", "before", "--no-code", "--", "sh", "-c", WAIT_AND_WRITE, str(tmp_path / "go"))
+        mill.ok("submit", "before", "--no-code", "--", "sh", "-c", WAIT_AND_WRITE, str(open_path / "go"))
         wait_until(lambda: mill.ok("get", "before", "--json").json["state"] == "running", what="the job to run")
 
         (folder / "large.bin").write_bytes(os.urandom(30_000_000))
@@ -250,7 +252,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path, capfd: pytest.Cap
 
         resize("120m")
         mill.ok("project", "create", "after")
-        (tmp_path / "go").touch()
+        (open_path / "go").touch()
         mill.ok("data", "sync", cwd=folder)
         mill.ok("data", "clone", "xray", "copy")
         assert (tmp_path / "copy/large.bin").read_bytes() == (folder / "large.bin").read_bytes()

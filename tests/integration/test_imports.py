@@ -19,6 +19,7 @@ from millpond.client.sync import compare, sync
 from millpond.client.transfer import ApiDownloader
 from millpond.client.verify import Depth, verify_folder, verify_lake
 from millpond.client.working_copy import load_working_copy
+from millpond.db import volumes
 from millpond.errors import BadFormat, ChangedOutside, NotFound
 from millpond.lake.digests import digest_of
 from millpond.lake.external import Descriptor, encode_descriptor
@@ -190,6 +191,8 @@ def test_agents_and_jobs_read_what_they_may(there: Importing, tmp_path: Path) ->
     now = there.server.deps.clock.now()
     agent = add_agent(db, now=now)
     volume = add_volume(db, now=now)
+    with db.write() as tx:
+        volumes.change(tx, volume.id, filler_id=agent.agent.id)
     client = there.server.client(agent.token)
     path = f"/projects/default/datasets/filled/commits/{commit.id}/urls"
     assert client.post(path, json={"external": ["0.txt"]}).status_code in (403, 404)

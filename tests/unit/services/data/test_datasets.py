@@ -9,7 +9,7 @@ from millpond.errors import BadName, BadRequest, InUse, NameTaken, NotFound
 from millpond.model.job import JobInput
 from millpond.model.names import CODE_DATASET
 from millpond.model.people import Role
-from millpond.services import cache_requests, caches, datasets, evict, projects
+from millpond.services import cache_requests, caches, datasets, projects
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,
@@ -137,7 +137,7 @@ def test_deleting_names_who_uses_it_and_clears_its_caches_afterwards(deps: Deps)
     (gone,) = carry_out(deps, agent)
     assert (gone.want, gone.commit_id) == ("absent", commit.id)
     evictions = cache_requests.evictions(deps, the_admin(deps), limit=9, cursor=None)
-    assert [item.reason for item in evictions.items] == [evict.DELETED]
+    assert [item.reason for item in evictions.items] == ["its dataset was deleted"]
 
 
 def test_a_queued_job_keeps_its_dataset(deps: Deps) -> None:
