@@ -43,8 +43,8 @@ fix: $(VENV)/.made ## format, and mend what can be mended
 
 test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(PYTHON) dev/build_web.py --test
-	@# Three at once on two cores: tests wait for processes to start and to end.
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not long'
+	@# Four at once on two cores: tests wait for processes to start and to end.
+	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'not long'
 
 azurite: ## Azure's emulator (361 MB from npm), with which test-long tries the contract of stores
 	@test -x dev/azurite/node_modules/.bin/azurite-blob || (cd dev/azurite && npm ci --ignore-scripts --no-audit --no-fund)

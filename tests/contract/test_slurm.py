@@ -160,6 +160,7 @@ class TestSlurmDriver(DriverContract):
         assert isinstance(status, Exited)
         assert status.reason == Reason.TERMINATED and "cancelled in Slurm" in (status.problem or "")
 
+    @pytest.mark.long
     def test_while_slurm_is_away_nothing_is_concluded(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
         runs, ends, waits = (
             place("sh", "-c", "touch here; exec sleep 600"),

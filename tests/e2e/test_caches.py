@@ -19,6 +19,7 @@ def more(page: Page, dataset: str, item: str) -> None:
     page.get_by_role("menuitem", name=item).click()
 
 
+@pytest.mark.long
 def test_a_cached_commit_is_held_verified_and_explained(screen: Screen, digits: str, mill: Mill) -> None:
     page = screen.page
     mill("cache", "add", digits)

@@ -25,6 +25,7 @@ def test_the_hub_counts_and_finds_datasets(screen: Screen, digits: str) -> None:
     expect(page).to_have_url(re.compile("search=no"))
 
 
+@pytest.mark.long
 def test_a_dataset_is_made_deleted_brought_back_and_purged(screen: Screen) -> None:
     page = screen.page
     screen.open("/datasets")

@@ -30,6 +30,7 @@ def choose_action(page: Page, ref: str, action: str) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
+@pytest.mark.long
 def test_a_branch_is_made_changed_compared_merged_and_undone(
     screen: Screen, mill: Mill, letters: str, tmp_path: Path
 ) -> None:

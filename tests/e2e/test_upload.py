@@ -51,6 +51,7 @@ def choose(page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Upload 153 files").click()
 
 
+@pytest.mark.long
 def test_an_upload_goes_on_after_a_reload_and_sends_nothing_twice(
     screen: Screen, mill: Mill, folder: Path, tmp_path: Path
 ) -> None:

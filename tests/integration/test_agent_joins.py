@@ -98,6 +98,7 @@ def test_a_token_lets_one_agent_in_once_and_its_credential_stays(lab: Lab) -> No
     assert "mill_" not in listed.text
 
 
+@pytest.mark.long
 def test_several_agents_of_one_machine_get_names_of_their_own(lab: Lab) -> None:
     nobody, (first, second, third) = lab.server.client(), (lab.token(f"token{n}") for n in range(3))
     with lab.agent("--token-file", str(first), state="a"), lab.agent("--token-file", str(second), state="b"):
@@ -110,6 +111,7 @@ def test_several_agents_of_one_machine_get_names_of_their_own(lab: Lab) -> None:
     assert elsewhere["code"] == "bad_request" and f"is for the site '{SITE}'" in elsewhere["detail"]
 
 
+@pytest.mark.long
 def test_a_revoked_credential_ends_the_agent_with_words(lab: Lab) -> None:
     with lab.agent("--token-file", str(lab.token()), "--node", "gone") as agent:
         lab.wait_for("gone")

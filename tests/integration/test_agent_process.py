@@ -89,6 +89,7 @@ def test_a_signal_ends_the_agent_and_not_its_jobs(site: Site, open_path: Path) -
             os.kill(pid, 0)
 
 
+@pytest.mark.long
 def test_a_second_agent_on_the_same_directory_is_refused(site: Site) -> None:
     with site.agent() as first:
         wait_until((site.root / "state/agent.json").exists)

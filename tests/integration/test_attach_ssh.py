@@ -91,6 +91,7 @@ def test_a_machine_is_attached_and_stays(lab: Lab) -> None:
     assert all(secret not in path.read_text("utf-8", "replace") for path in lab.home.rglob("*.log"))
 
 
+@pytest.mark.long
 def test_what_is_wrong_is_told_apart(lab: Lab) -> None:
     code, kind, words = error(lab.attach(*lab.key(), port=1))
     assert (code, kind) == (6, "unavailable") and "cannot be reached over SSH" in words

@@ -194,6 +194,7 @@ def build_on(api: Api, how: str, folder: Path) -> None:
         sync(api, require_working_copy(folder / "hers"))
 
 
+@pytest.mark.long
 def test_a_bad_pack_leaves_large_commits_of_others_readable(
     server: RunningServer, mallory: Attacker, tmp_path: Path
 ) -> None:

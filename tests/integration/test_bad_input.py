@@ -177,6 +177,7 @@ def test_what_others_depend_on_is_named_before_it_goes(mill: Mill, xray: Path) -
     mill("wait", "reader")
 
 
+@pytest.mark.long
 def test_volumes_that_vanish_or_are_others(mill: Mill, xray: Path, tmp_path: Path) -> None:
     """What an agent sees of a volume's directory in every case, and that it is well again by itself: see its tests."""
     gone, swapped, other = (tmp_path / name for name in ("gone", "swapped", "other"))

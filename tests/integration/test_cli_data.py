@@ -120,6 +120,7 @@ def test_what_is_wrong_is_said(mill: Mill, tmp_path: Path) -> None:
     assert mill("data", "sync", cwd=folder).code == 5, "another dataset of the same name"
 
 
+@pytest.mark.long
 def test_sync_is_killed_at_any_moment_and_simply_run_again(mill: Mill, server: MillUp, tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "killed", 300)
     for number in range(8):

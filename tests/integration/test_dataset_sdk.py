@@ -216,6 +216,7 @@ def _make(target: Path, started: Path) -> str:
     return (target / "by").read_text()
 
 
+@pytest.mark.long
 def test_of_many_processes_one_makes_a_folder(tmp_path: Path) -> None:
     target, started = tmp_path / "a/folder", tmp_path / "started"
     with multiprocessing.get_context("spawn").Pool(3) as pool:

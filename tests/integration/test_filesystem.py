@@ -149,6 +149,7 @@ def _read_part(task: tuple[object, int]) -> bytes:
     return files.cat_file(f"{ROOT}/parts/{number:02}.txt")  # type: ignore[attr-defined,no-any-return]
 
 
+@pytest.mark.long
 def test_is_read_by_worker_processes(files) -> None:  # type: ignore[no-untyped-def]
     """As a DataLoader does: the file system is pickled to each worker."""
     assert pickle.loads(pickle.dumps(files)).cat_file(f"{ROOT}/parts/00.txt") == b"part 0"

@@ -81,6 +81,7 @@ def test_times_are_shown_with_their_offset(mill: Mill) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00", moment)
 
 
+@pytest.mark.long
 def test_doctor_names_what_the_server_lacks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with mill_up(tmp_path / "data", "--no-agent") as up:
         mill = Mill(up, capfd, tmp_path)
@@ -141,6 +142,7 @@ def test_a_password_cannot_be_reset_where_there_is_no_server(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [], "asking makes no database"
 
 
+@pytest.mark.long
 def test_a_first_start_needs_no_home_that_can_be_written(tmp_path: Path) -> None:
     """Under systemd or in a container there may be none; the server is more important than a signed-in shell."""
     (tmp_path / "home").write_text("in the way")

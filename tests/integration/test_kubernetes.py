@@ -91,6 +91,7 @@ def cluster(tmp_path: Path, kube: Kube, capsys: pytest.CaptureFixture[str]) -> I
         yield Cluster(tmp_path, server, kube, mill)
 
 
+@pytest.mark.long
 def test_a_job_in_a_pod_reads_its_data_and_outlives_its_agent(cluster: Cluster) -> None:
     with cluster.agent("--token-file", str(cluster.root / "token"), "--site", "lab") as agent:
         wait_until(lambda: _nodes(cluster), within=180, what="the nodes of the cluster")

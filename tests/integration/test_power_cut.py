@@ -60,6 +60,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         disk.unmount()
 
 
+@pytest.mark.long
 def test_what_was_committed_survives_a_power_cut(disk: Disk, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "sub").mkdir(parents=True)

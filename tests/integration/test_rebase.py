@@ -103,6 +103,7 @@ def test_somebody_who_is_quicker_is_taken_in_too(
     assert agrees(server, mine)
 
 
+@pytest.mark.long
 def test_many_rebase_at_once(server: DataServer, tmp_path: Path) -> None:
     first, _ = two_copies(server, tmp_path, "crowd")
     copies = [clone(server.api, "default", "crowd", "main", tmp_path / f"copy-{n}").copy for n in range(3)]

@@ -43,6 +43,7 @@ def stop_in_the_middle(agents: CacheSite, commit: Commit, how: Callable[[subproc
     return name
 
 
+@pytest.mark.long
 def test_a_stopped_agent_is_replaced_and_changes_nothing_when_it_wakes_up(agents: CacheSite) -> None:
     files = many(1)
     commit = a_commit(agents.server.deps, files)

@@ -80,6 +80,7 @@ def test_kill_and_start_again(tmp_path: Path) -> None:
         wait_until(lambda: [a.pid for a in agents_of(data_dir)] == [c.pid for c in child()] != [], what="one agent")
 
 
+@pytest.mark.long
 def test_next_free_port_is_used_and_printed(tmp_path: Path) -> None:
     data_dir, log = tmp_path / "data", tmp_path / "log"
     try:
