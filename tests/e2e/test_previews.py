@@ -50,6 +50,7 @@ def looked_at(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> str:
     return "/projects/default/datasets/looked-at?tab=files&file="
 
 
+@pytest.mark.long
 def test_documents_run_apart_and_directories_come_as_zip(screen: Screen, looked_at: str, tmp_path: Path) -> None:
     page = screen.page
     screen.open(f"{looked_at}report.html")

@@ -62,7 +62,7 @@ def clock() -> Shifted:
     return Shifted()
 
 
-@pytest.fixture(params=["directory", "rclone"])
+@pytest.fixture(params=["directory", pytest.param("rclone", marks=pytest.mark.long)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     if request.param == "directory":
         return LocalStore(tmp_path / "lake", LocalSigner(SECRET))

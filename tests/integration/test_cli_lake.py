@@ -71,6 +71,7 @@ def test_stats(mill: Mill) -> None:
     assert "(all)" in mill.ok("lake", "stats").out
 
 
+@pytest.mark.long
 def test_everything_back_into_an_empty_data_directory(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lake = (tmp_path / "lake").as_uri()
     with mill_up(tmp_path / "lost", "--no-agent", "--lake", lake) as server:

@@ -118,6 +118,7 @@ def shallow(root: Path) -> list[Thing]:
         os.rename(root.with_name(f"{root.name}-deep"), root / os.fsdecode(deep))  # noqa: PTH104
 
 
+@pytest.mark.long
 def test_what_is_no_file_is_skipped_with_a_warning_and_ignored_is_left_out(up: MillUp, tmp_path: Path) -> None:
     folder, copy = tmp_path / "special", tmp_path / "copy"
     write_things(

@@ -76,7 +76,7 @@ def test_at_every_step_of_a_sync(lake: Lake, stride: int) -> None:
         lake.check_nothing_came_twice(arrived)
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [pytest.param(13, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.timeout(900)
 def test_at_every_step_of_a_put_onto_what_somebody_else_sent(lake: Lake, stride: int) -> None:
     """Packs of others are read and checked for it."""
@@ -95,7 +95,7 @@ def test_at_every_step_of_a_put_onto_what_somebody_else_sent(lake: Lake, stride:
         lake.check(made=1)
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [pytest.param(13, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.timeout(900)
 def test_at_every_step_of_a_collection(lake: Lake, stride: int) -> None:
     lake.sync_new(0)

@@ -34,7 +34,7 @@ from tests.unit.services.data.reading_all import read_all
 BIG = random.Random(3).randbytes(2_500_000)
 
 
-@pytest.fixture(params=["directory", "seaweed"])
+@pytest.fixture(params=["directory", pytest.param("seaweed", marks=pytest.mark.long)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     if request.param == "directory":
         return LocalStore(tmp_path / "lake", LocalSigner(SECRET))
