@@ -19,7 +19,7 @@ export default function Terminal({ job }: { job: Job }) {
   }, [job.project, job.id, attempt]);
   return (
     <Stack gap="xs">
-      <Box ref={place} h={420} bg="black" p={6} data-testid="terminal" />
+      <Box ref={place} h={420} bg="black" p={6} style={{ overflow: "hidden" }} data-testid="terminal" />
       {ending && (
         <Alert color={ending.exit === 0 ? "gray" : "orange"} role="status">
           <Group justify="space-between">
