@@ -79,6 +79,8 @@ def serving(server: MillUp) -> Iterator[Serving]:
         log = wait_until(lambda: admin.get(f"{place}/log").text.strip(), what="the job to listen")
         wait_until(lambda: admin.get(place).json()["state"] == "running", what="the server to hear of it")
         yield Serving(admin, job, *map(int, log.split()))
+        admin.post(f"{place}/stop")
+        wait_until(lambda: admin.get(place).json()["ended_at"], what="the job's end")
 
 
 def at(url: str, **headers: str) -> httpx.Client:

@@ -59,6 +59,7 @@ def job(mill: Mill) -> Iterator[str]:
     wait_until(lambda: mill.ok("get", made["id"], "--json").json["state"] == "running", what="the server to hear of it")
     yield made["id"]
     mill.ok("stop", made["id"])
+    wait_until(lambda: mill.ok("get", made["id"], "--json").json["ended_at"], what="the job's end")
 
 
 def port_of(mill: Mill, job: str) -> int:
