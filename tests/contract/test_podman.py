@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from millpond.agent.drivers import Driver, Reason
+from millpond.agent.drivers import Driver, Exited, Reason
 from millpond.agent.drivers.choose import Machine
 from millpond.agent.drivers.podman import PodmanDriver, PodmanOptions
 from millpond.agent.drivers.podman.commands import Podman
@@ -97,6 +98,19 @@ class TestPodmanDriver(DriverContract):
         placement = ask_for(place("sh", "-c", "echo $MILL_PLACEMENT; exit 4"), image=WITHOUT_PYTHON)
         assert self.run(driver, placement).exit_code == 4
         assert (placement / "log").read_text() == f"{placement.name}\n"
+
+    def test_a_command_beside_it_runs_in_its_container(self, driver: PodmanDriver, place: Place) -> None:
+        placement = ask_for(place("sh", "-c", "echo here > /tmp/mark; exec sleep 600"), image=WITHOUT_PYTHON)
+        driver.start(placement)
+        beside = [*driver.enter(placement, ["sh", "-c", "cat /tmp/mark; echo $MILL_PLACEMENT; exit 3"], tty=False)]
+
+        def seen() -> tuple[int, str]:
+            done = subprocess.run(beside, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout
+
+        wait_until(lambda: seen() == (3, f"here\n{placement.name}\n"), what="the command beside the job")
+        driver.stop(placement)
+        wait_until(lambda: isinstance(driver.status(placement), Exited), what="its end")
 
     def test_a_job_without_an_image_is_a_process(self, driver: Driver, place: Place) -> None:
         placement = place("readlink", "/proc/self/ns/mnt")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -93,13 +93,18 @@ class Tunnels:
 
 async def relay(one: Socket, other: Socket) -> None:
     """Pass messages on, one at a time in each direction, until either end is gone."""
-    passing = [asyncio.ensure_future(_pass_on(one, other)), asyncio.ensure_future(_pass_on(other, one))]
+    await until_one_ends(_pass_on(one, other), _pass_on(other, one))
+
+
+async def until_one_ends(*works: Coroutine[object, object, None]) -> None:
+    """Run them beside each other; the first that ends, however, ends the others."""
+    running = [asyncio.ensure_future(work) for work in works]
     try:
-        await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in passing:
+        for task in running:
             task.cancel()
-        await asyncio.gather(*passing, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _pass_on(source: Socket, target: Socket) -> None:

@@ -29,6 +29,10 @@ class Pipe:
         self._socket = socket
         self.rested_at = 0.0
 
+    @property
+    def placement_id(self) -> str:
+        return self._tunnel.wanted.placement_id
+
     async def read(self) -> bytes:
         """What comes next; nothing at the end."""
         while (message := await self._socket.receive()) is not None:
@@ -73,7 +77,7 @@ class Pipes:
 
     def rest(self, opened: Opened, pipe: Pipe) -> None:
         pipe.rested_at = time.monotonic()
-        key = (opened, pipe._tunnel.wanted.placement_id)
+        key = (opened, pipe.placement_id)
         self._resting[key].append(pipe)
         asyncio.get_running_loop().call_later(REST_SECONDS, self._let_go, key, pipe)
 

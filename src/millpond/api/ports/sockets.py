@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -13,6 +12,7 @@ from websockets.uri import parse_uri
 
 from millpond.api.ports.headers import Names, inwards
 from millpond.api.ports.pipe import Pipe
+from millpond.services.tunnels import until_one_ends
 
 # The handshake's own headers are made anew.
 _HANDSHAKE = frozenset(
@@ -102,13 +102,9 @@ async def exchange(pipe: Pipe, names: Names, socket: WebSocket) -> None:
         await socket.close(_REFUSED)
         return
     await socket.accept(chosen)
-    passing = [asyncio.ensure_future(_inwards(socket, job)), asyncio.ensure_future(_outwards(job, socket))]
     try:
-        await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        await until_one_ends(_inwards(socket, job), _outwards(job, socket))
     finally:
-        for task in passing:
-            task.cancel()
-        await asyncio.gather(*passing, return_exceptions=True)
         with suppress(WebSocketDisconnect, RuntimeError):
             await socket.close()
 
