@@ -155,6 +155,8 @@ class _Fetch:
         count = options.processes if options.processes is not None else processes_for(crew_for)
         workers = max(_WORKERS, orders_at_once(count))
         self._pool, self._readers = ThreadPoolExecutor(workers, "fetch"), ThreadPoolExecutor(_WORKERS, "fetch-plan")
+        # What failed remembers where, and with that everything it had read: let go of, or it stays until a collection.
+        stack.callback(self._writing.clear)
         for pool in (self._pool, self._readers):
             stack.callback(pool.shutdown, cancel_futures=True)
         # A crew is ended before the pools are: their threads wait for its answers.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import stat
+import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -162,6 +164,28 @@ def test_a_full_disk_is_told_and_leaves_nothing_published(lake: DirectLake, tree
         with pytest.raises(DiskFull):
             fill(begin_attempt(volume, PLACE, 5), tree, lake)
         assert volume.published() == []
+
+
+def test_nothing_of_a_failed_fill_stays_in_memory(lake: DirectLake, tmp_path: Path) -> None:
+    """An agent tries again and again: what had been read must not wait for a collection of garbage."""
+    write_things(tmp_path / "source", [Thing(b"large", os.urandom(60_000_000))])
+    tree = push_directory(tmp_path / "source", lake).tree.root
+    lake.accept(tree)
+    root = tmp_path / "small"
+    root.mkdir()
+    source = DirectLake(lake.store)
+    left = weakref.ref(source)
+    gc.disable()
+    try:
+        with small_file_system(root):
+            volume = CacheVolume(root=root, id="v2")
+            adopt(volume, "lake")
+            with suppress(DiskFull):
+                fill(begin_attempt(volume, PLACE, 5), tree, source)
+        del source
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_a_read_only_volume_is_told(lake: DirectLake, tree: str, tmp_path: Path) -> None:
