@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -36,6 +37,8 @@ class JobSocket:
             if name.lower() not in _HANDSHAKE and name.lower() != b"host"
         ]
         self._message: tuple[Opcode, bytearray] | None = None
+        # What came together with the answer to the handshake.
+        self._early: list[str | bytes] = []
 
     async def shake_hands(self) -> str | None:
         """The subprotocol that the job chose. ConnectionError where it refuses."""
@@ -45,18 +48,21 @@ class JobSocket:
         self._protocol.send_request(request)
         await self._flush()
         while True:
-            for event in await self._hear():
-                if isinstance(event, Response):
-                    if self._protocol.handshake_exc is not None:
-                        raise ConnectionError(f"the job answered {event.status_code}")
-                    return self._protocol.subprotocol
+            events = await self._hear()
+            if events and isinstance(events[0], Response):
+                if self._protocol.handshake_exc is not None:
+                    raise ConnectionError(f"the job answered {events[0].status_code}")
+                self._early = self._messages(events[1:])
+                return self._protocol.subprotocol
             if self._protocol.close_expected() or self._protocol.handshake_exc is not None:
                 raise ConnectionError("the job refused the connection")
 
     async def receive(self) -> list[str | bytes] | None:
         """Messages that came; None once it is over."""
-        events = await self._hear()
-        found = [message for event in events if isinstance(event, Frame) for message in self._take(event)]
+        if self._early:
+            found, self._early = self._early, []
+            return found
+        found = self._messages(await self._hear())
         if not found and (self._protocol.close_expected() or self._protocol.eof_sent):
             return None
         return found
@@ -67,6 +73,9 @@ class JobSocket:
         else:
             self._protocol.send_binary(message)
         await self._flush()
+
+    def _messages(self, events: Sequence[object]) -> list[str | bytes]:
+        return [message for event in events if isinstance(event, Frame) for message in self._take(event)]
 
     def _take(self, frame: Frame) -> list[str | bytes]:
         if frame.opcode in (Opcode.TEXT, Opcode.BINARY):
