@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from millpond.agent.drivers import Driver
+from millpond.agent.drivers import Driver, Exited, Running
 from millpond.agent.drivers.process import ProcessDriver
-from millpond.testing.drivers import DriverContract
+from millpond.agent.keeper import read_process
+from millpond.testing.drivers import DriverContract, Place, finished
+from millpond.testing.waiting import wait_until
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
 pytestmark = pytest.mark.xdist_group("keepers")
+
+
+def is_gone(pid: int) -> bool:
+    process = read_process(pid)
+    return process is None or not process.is_alive
 
 
 class TestProcessDriver(DriverContract):
     @pytest.fixture
     def driver(self) -> Driver:
         return ProcessDriver()
+
+    def test_a_killed_nursery_takes_no_job_along_and_is_made_again(self, driver: Driver, place: Place) -> None:
+        before, after = place("sh", "-c", "touch begun; sleep 600"), place("true")
+        driver.start(before)
+        self.wait_for_file(before, "begun")
+        nursery = read_process(self.keeper(before))
+        assert nursery is not None
+        os.kill(nursery.parent, signal.SIGKILL)
+        wait_until(lambda: is_gone(nursery.parent), what="the end of the nursery")
+        assert self.run(driver, after).exit_code == 0
+        assert isinstance(driver.status(before), Running)
+
+    def test_jobs_outlive_the_agent_that_started_them_and_its_nursery_does_not(self, place: Place) -> None:
+        placement = place("sh", "-c", "touch begun; while [ ! -e go ]; do sleep 0.1; done; exit 3")
+        first = ProcessDriver()
+        first.start(placement)
+        self.wait_for_file(placement, "begun")
+        keeper = read_process(self.keeper(placement))
+        assert keeper is not None
+        del first  # its end of the nursery's input is closed, as it is however an agent ends
+        wait_until(lambda: is_gone(keeper.parent), what="the end of the nursery")
+        (placement / "work" / "go").touch()
+        status = finished(ProcessDriver(), placement)
+        assert isinstance(status, Exited) and status.exit_code == 3

@@ -413,7 +413,7 @@ class Confinement:
         return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
 
 
-def prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int | bytes) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
@@ -473,15 +473,16 @@ def _why_not(error: BaseException, spec: dict[str, Any]) -> dict[str, Any]:
     return {"exit_code": 126, "problem": f"The command {command!r} could not be started: {error}."}
 
 
-def reap(command: int, status: int | None = None) -> int | None:
-    """Wait for whoever has ended, without blocking; the wait status of `command` once known."""
+def reap(command: int, status: int | None = None) -> tuple[int | None, bool]:
+    """Wait for whoever has ended, without blocking; the wait status of `command` once known, and whether anybody is
+    left: being the subreaper, a keeper without children has no descendants either."""
     while True:
         try:
             pid, ended = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return status
+            return status, False
         if pid == 0:
-            return status
+            return status, True
         if pid == command:
             status = ended
 
@@ -493,7 +494,7 @@ def watch(command: int, spec: dict[str, Any], log: int) -> tuple[int | None, str
     usage = Usage("usage.jsonl", command, network_shared=not spec.get("image"))
     log_limit = LogLimit(log, spec.get("log_bytes", 0))
     while True:
-        status = reap(command)
+        status, _ = reap(command)
         if status is not None:
             return status, None
         if os.path.exists("stop"):
@@ -522,8 +523,8 @@ def end_tree(command: int, status: int | None, grace: float, client: bool = Fals
     deadline = time.monotonic() + grace
     told: set[tuple[int, int]] = set()
     while True:
-        status = reap(command, status)
-        living = [process for process in descendants(os.getpid()) if process.is_alive]
+        status, any_left = reap(command, status)
+        living = [process for process in descendants(os.getpid()) if process.is_alive] if any_left else []
         if not living and status is not None:
             return status
         if time.monotonic() < deadline:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
-from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import entering, keeper
 from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, records
+from millpond.agent.drivers.process.keepers import Keepers
 from millpond.agent.drivers.process.reaching import listening_at
 from millpond.agent.isolation import Isolation, cgroups, groups_of
 from millpond.agent.spec import read_spec
@@ -29,8 +27,7 @@ class ProcessDriver:
     def __init__(self, nodes: Sequence[NodeFacts] = (), isolation: Isolation | None = None) -> None:
         self._nodes = nodes
         self._isolation = isolation or Isolation()
-        # Keepers started by this agent, kept only to be waited for: an ended one must not stay a zombie.
-        self._children: deque[int] = deque()
+        self._keepers = Keepers()
         # Whose placement it is never changes; asked ten times a second, it is worth remembering.
         self._owners: dict[Path, dict[str, Any]] = {}
 
@@ -58,17 +55,15 @@ class ProcessDriver:
         )
 
     def start(self, directory: Path) -> None:
-        self._reap()
         if (directory / "claim").exists():
             return
         spec = read_spec(directory)
         if spec is None:
             raise OSError(f"{directory} holds nothing to start")
         self._isolation.prepare(directory, spec)
-        self._children.append(_spawn_keeper(directory))
+        self._keepers.start(directory)
 
     def status(self, directory: Path) -> Status:
-        self._reap()
         owner = self._owners.get(directory) or records.owner(directory)
         if owner is None:
             return NotStarted()
@@ -108,35 +103,6 @@ class ProcessDriver:
         below = keeper.descendants(owner["pid"]) if owner and keeper.is_running(owner) else []
         found = {process.pid for process in (*below, *keeper.marked(directory.name))}
         return found | cgroups.processes(groups_of(directory))
-
-    def _reap(self) -> None:
-        """Each is looked at by one thread at a time: several may start and ask at once."""
-        for _ in range(len(self._children)):
-            with suppress(IndexError):
-                child = self._children.popleft()
-                if os.waitpid(child, os.WNOHANG) == (0, 0):
-                    self._children.append(child)
-
-
-def _spawn_keeper(directory: Path) -> int:
-    """Start the keeper in a session of its own, so that no signal meant for the agent reaches it; its pid."""
-    output = os.open(directory / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        return os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", str(records.KEEPER), str(directory.absolute())],
-            {},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, output, 1),
-                (os.POSIX_SPAWN_DUP2, output, 2),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=(signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD),
-        )
-    finally:
-        os.close(output)
 
 
 def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:
