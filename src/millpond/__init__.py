@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from millpond.client.cached import Cached as Cached
     from millpond.client.cached import cache as cache
     from millpond.client.dataset import Dataset as Dataset
+    from millpond.client.submitting import submit as submit
     from millpond.client.tracking import Run as Run
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import finish as finish
@@ -43,13 +44,14 @@ __all__ = [
     "progress",
     "set_tag",
     "set_tags",
+    "submit",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """The SDK is loaded when it is first used: the command line and the server import this package too."""
     if name in __all__:
-        module = {"Dataset": "dataset", "Cached": "cached"}.get(name, "tracking")
+        module = {"Dataset": "dataset", "Cached": "cached", "submit": "submitting"}.get(name, "tracking")
         return getattr(importlib.import_module(f"millpond.client.{module}"), name)
     raise AttributeError(f"module 'millpond' has no attribute {name!r}")
 

@@ -10,7 +10,8 @@ import pytest
 from millpond.agent.drivers import Driver, Exited, Running
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.keeper import read_process
-from millpond.testing.drivers import DriverContract, Place, finished
+from millpond.testing.drivers import Place, finished
+from millpond.testing.gangs import GangContract
 from millpond.testing.waiting import wait_until
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
@@ -22,7 +23,7 @@ def is_gone(pid: int) -> bool:
     return process is None or not process.is_alive
 
 
-class TestProcessDriver(DriverContract):
+class TestProcessDriver(GangContract):
     @pytest.fixture
     def driver(self) -> Driver:
         return ProcessDriver()

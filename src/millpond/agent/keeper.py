@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # How often `stop` and `renewal` are looked at. The end of the command is noticed at once.
 LOOK_SECONDS = 0.25
+# How often a keeper looks whether all ranks of its job have come.
+GATHER_SECONDS = 0.1
 FIRST_SAMPLE_SECONDS = 0.5
 SAMPLE_SECONDS = 2.0
 # How often a keeper on another machine than the agent's tells what its clock shows.
@@ -179,11 +181,14 @@ def read_json(name: str) -> Any:
     return None if text is None else json.loads(text)
 
 
-def claim(name: str) -> bool:
-    """Take the placement for this process; False when it has an owner. The file appears whole or not at all."""
+def claim(name: str, place: dict[str, Any] | None = None) -> bool:
+    """Take the placement for this process; False when it has an owner. The file appears whole or not at all.
+
+    `place` is told with it: where a rank of a distributed job is.
+    """
     temporary = f"{name}.{os.getpid()}.new"
     with open(temporary, "w") as file:
-        json.dump(identity(os.getpid()), file)
+        json.dump({**identity(os.getpid()), **(place or {})}, file)
     try:
         os.link(temporary, name)
     except FileExistsError:
@@ -234,13 +239,14 @@ class Validity:
         return known
 
 
-def may_start(spec: dict[str, Any]) -> bool:
-    """Wait until it is known how long the command may run; False when it must not begin."""
+def may_start(spec: dict[str, Any], gang: Gang) -> bool:
+    """Wait until it is known how long the command may run, and all ranks have come; False when it must not begin."""
     validity = Validity("renewal", spec["valid_seconds"])
     while not os.path.exists("stop") and not validity.is_over():
-        if validity.hear():
-            return True
-        if signal.sigtimedwait({signal.SIGTERM}, LOOK_SECONDS) is not None:
+        begins = gang.may_begin() if validity.hear() else None
+        if begins is not None:
+            return begins
+        if signal.sigtimedwait({signal.SIGTERM}, GATHER_SECONDS) is not None:
             return False
     return False
 
@@ -413,13 +419,42 @@ class Confinement:
         return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
 
 
+class Gang:
+    """What is to do for a rank of a distributed job, done by the file beside this one; nothing for a plain one."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.told = spec.get("gang")
+        self.place: dict[str, Any] | None = None
+        if self.told is not None:
+            sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+            self.gang = importlib.import_module("gang")
+            self.place = self.gang.place(self.told, spec["placement"])
+
+    def may_begin(self) -> bool | None:
+        return True if self.told is None else self.gang.may_begin(self.told["size"])
+
+    def environment(self) -> dict[str, str]:
+        """Only once all have come."""
+        if self.told is None:
+            return {}
+        said: dict[str, str] = self.gang.environment(self.told["rank"], self.gang.all_places(self.told["size"]))
+        return said
+
+    def another_failed(self) -> bool:
+        return self.told is not None and self.gang.another_failed()
+
+    def tell(self, failed: bool) -> None:
+        if self.told is not None and failed:
+            self.gang.tell_failed(self.told["rank"])
+
+
 def prctl(option: int, value: int | bytes) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def start(spec: dict[str, Any], log: int, confinement: Confinement) -> tuple[int, dict[str, Any] | None]:
+def start(spec: dict[str, Any], log: int, confinement: Confinement, gang: Gang) -> tuple[int, dict[str, Any] | None]:
     """Start the command in a session of its own; its pid, and why it failed when it could not be started."""
-    environment = environment_of(spec)
+    environment = {**environment_of(spec), **gang.environment()}
     reader, writer = os.pipe()  # closed by a successful exec, written to by a failed one
     pid = os.fork()
     if pid == 0:
@@ -487,7 +522,7 @@ def reap(command: int, status: int | None = None) -> tuple[int | None, bool]:
             status = ended
 
 
-def watch(command: int, spec: dict[str, Any], log: int) -> tuple[int | None, str | None]:
+def watch(command: int, spec: dict[str, Any], log: int, gang: Gang) -> tuple[int | None, str | None]:
     """Wait until the command has ended (its wait status) or must end (the reason)."""
     validity = Validity("renewal", spec["valid_seconds"])
     limit = boot_time() + spec["timeout_seconds"] if spec.get("timeout_seconds") else None
@@ -503,6 +538,8 @@ def watch(command: int, spec: dict[str, Any], log: int) -> tuple[int | None, str
             return None, "expired"
         if limit is not None and boot_time() > limit:
             return None, "timeout"
+        if gang.another_failed():
+            return None, "another_rank"
         usage.sample_when_due()
         log_limit.let_go()
         caught = signal.sigtimedwait(_SIGNALS, LOOK_SECONDS)
@@ -554,13 +591,14 @@ def keep(directory: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not claim("claim"):
-        return
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
     # A driver may have the command run by an engine's client: `launch.json` says how.
     spec = {**read_json("spec.json"), **(read_json("launch.json") or {})}
+    gang = Gang(spec)
+    if not claim("claim", gang.place):
+        return
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    record = run(spec, log)
+    record = run(spec, log, gang)
     write_end(log, json.dumps(record))
 
 
@@ -577,22 +615,24 @@ def write_end(log: int, record: str) -> None:
             time.sleep(FULL_SECONDS)
 
 
-def run(spec: dict[str, Any], log: int) -> dict[str, Any]:
+def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     """Start, watch and end the command; what `exit.json` says of it: at most one of exit code and signal, why the
     keeper ended it (if it did), and a sentence for people when it could not be started."""
     record: dict[str, Any] = {"exit_code": None, "signal": None, "reason": None, "problem": None, "started_at": None}
-    if not may_start(spec):
+    if not may_start(spec, gang):
         return {**record, "reason": "not_started", "exited_at": time.time()}
     started_at = time.time()
     confinement = Confinement()
-    command, failure = start(spec, log, confinement)
+    command, failure = start(spec, log, confinement, gang)
     if failure:
+        gang.tell(failed=True)
         os.write(log, f"{failure['problem']}\n".encode())
         return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
     running = {"keeper": identity(os.getpid()), "command": identity(command), "started_at": started_at}
     write_whole("keeper.json", json.dumps(running))
-    status, reason = watch(command, spec, log)
+    status, reason = watch(command, spec, log, gang)
     exited_at = time.time()
+    gang.tell(failed=reason == "terminated" or status not in (None, 0))
     grace = spec["grace_seconds"]
     patience = grace if reason else min(grace, LEFTOVER_SECONDS)
     status = end_tree(command, status, patience, client=spec.get("client", False))

@@ -31,7 +31,7 @@ from millpond.agent.gpus import gpu_use
 from millpond.agent.prepare import OUTPUT, prepare
 from millpond.agent.server import Server
 from millpond.agent.shipping import Shipper
-from millpond.agent.spec import SPEC, Spec, answer_clock, read_spec, renew, write_private
+from millpond.agent.spec import RANKS, SPEC, Spec, answer_clock, read_spec, renew, write_private
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.cache.volume import CommitPlace
@@ -83,13 +83,8 @@ class Placement:
         self.id = placement_id
         self.directory = directory
         self._world = world
-        self._shipper = Shipper(
-            world.server,
-            placement_id,
-            directory,
-            adopted=(directory / SPEC).exists(),
-            measured=lambda: gpu_use(self._desired.gpu_indices if self._desired else ()),
-        )
+        self._adopted = (directory / SPEC).exists()
+        self._shipper: Shipper | None = None
         self._desired: DesiredPlacement | None = None
         self._stop = False
         self._dropped = False
@@ -114,7 +109,7 @@ class Placement:
         self._news.set()
 
     def seen(self) -> PlacementSeen:
-        return self._seen.model_copy(update={"log_bytes": self._shipper.log_bytes})
+        return self._seen.model_copy(update={"log_bytes": self._shipper.log_bytes if self._shipper else 0})
 
     @property
     def is_over(self) -> bool:
@@ -150,10 +145,11 @@ class Placement:
         if not (self.directory / SPEC).exists() and not await self._prepare():
             self._report("finished")
             return
-        status = await self._run()
+        shipper = self._shipper = self._shipper or self._new_shipper()
+        status = await self._run(shipper)
         outcome = await self._save()
         if not self._dropped:
-            await self._shipper.finish()
+            await shipper.finish()
         self._report("finished", problem=_problem(status) or outcome.problem, output_commit=outcome.output_commit)
 
     async def _prepare(self) -> bool:
@@ -195,9 +191,20 @@ class Placement:
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
         )
 
-    async def _run(self) -> Exited | Lost:
+    def _new_shipper(self) -> Shipper:
+        spec = read_spec(self.directory)
+        ranks = range(len(spec.ranks)) if spec else ()
+        return Shipper(
+            self._world.server,
+            self.id,
+            [self.directory / RANKS / str(rank) for rank in ranks] or [self.directory],
+            adopted=self._adopted,
+            measured=lambda: gpu_use(_gpus(self._desired) if self._desired else ()),
+        )
+
+    async def _run(self, shipper: Shipper) -> Exited | Lost:
         """Start it unless somebody has, and watch until nothing of it is left, shipping what it says."""
-        shipping = asyncio.create_task(self._shipper.run(), name=f"ship {self.id}")
+        shipping = asyncio.create_task(shipper.run(), name=f"ship {self.id}")
         try:
             return await self._watch()
         finally:
@@ -264,12 +271,18 @@ class Placement:
 
     def _tell(self, status: Status) -> None:
         """Report what is new about a placement that goes on."""
+        self._see_ranks()
         if isinstance(status, Pending):
             self._wait_for(status.why)
-        if isinstance(status, Running) and status.started_at is None:
+        if not isinstance(status, Running) or status.started_at is None:
             answer_clock(self.directory)
         elif isinstance(status, Running) and self._seen.state != "running":
             self._report("running", started_at=status.started_at, waiting=None)
+
+    def _see_ranks(self) -> None:
+        ranks = records.ranks_seen(self.directory)
+        if ranks != self._seen.ranks:
+            self._report(self._seen.state, ranks=ranks)
 
     def _wait_for(self, what: str) -> None:
         if self._seen.waiting != what:
@@ -285,10 +298,11 @@ class Placement:
 
     def _take(self, status: Exited | Lost) -> None:
         """Remember how the command ended; told with whatever is reported next."""
-        update: dict[str, object] = {"started_at": status.started_at}
+        update: dict[str, object] = {"started_at": status.started_at, "ranks": records.ranks_seen(self.directory)}
         if isinstance(status, Exited):
             update |= {"exit_code": status.exit_code, "signal": status.signal, "exited_at": status.exited_at}
             update["reason"] = status.reason.value if status.reason else None
+            update["failed_rank"] = status.rank
         else:
             update["reason"] = "lost"
         self._seen = self._seen.model_copy(update=update)
@@ -314,6 +328,11 @@ class Placement:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), within)
         self._news.clear()
+
+
+def _gpus(desired: DesiredPlacement) -> list[int]:
+    """All it was given, on whichever rank."""
+    return sorted({*desired.gpu_indices, *(index for rank in desired.ranks for index in rank.gpu_indices)})
 
 
 def _problem(status: Exited | Lost) -> str | None:

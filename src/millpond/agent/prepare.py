@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from millpond.agent.spec import Mount, Spec, renew
+from millpond.model.job import RankPlace
 from millpond.wire.agent import DesiredPlacement
 
 WORK = "work"
@@ -82,6 +83,7 @@ def prepare(
         memory_bytes=desired.memory_bytes,
         gpu_hundredths=desired.gpu_hundredths,
         gpu_indices=tuple(desired.gpu_indices),
+        ranks=tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks),
         image=image,
         inputs=tuple(mounts.values()),
         account=desired.account,

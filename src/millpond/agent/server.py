@@ -53,11 +53,13 @@ class Server:
                 hint="Use the same version of Millpond for server and agent.",
             ) from error
 
-    async def put_log(self, placement: str, taken: Taken, *, durable: bool) -> LogAnswer:
+    async def put_log(self, placement: str, taken: Taken, *, rank: int = 0, durable: bool) -> LogAnswer:
         """Send bytes of a log; how far the server has it now. `durable`: whatever happens to that server."""
         params: dict[str, int] = {"offset": taken.offset}
         if taken.left_out_from is not None:
             params["left_out_from"] = taken.left_out_from
+        if rank:
+            params["rank"] = rank
         if durable:
             params["durable"] = 1
         response = await self._send("PUT", f"/placements/{placement}/log", params=params, body=taken.data)

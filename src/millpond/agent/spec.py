@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from millpond.agent.keeper import boot_id, boot_time
+from millpond.model.job import RankPlace
 
 SPEC = "spec.json"
 RENEWAL = "renewal"
 CLOCK = "clock"
+RANKS = "ranks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,10 @@ class Spec:
     # None: the job sees the machine as it is, and its inputs where they lie.
     image: str | None = None
     inputs: tuple[Mount, ...] = ()
+    # Of a distributed job: where each process is to run; CPUs, memory and GPUs are those of each.
+    ranks: tuple[RankPlace, ...] = ()
+    # For the keeper of one of them: its `rank`, the `size` of the whole, its `node`, its `address` if that is known.
+    gang: Mapping[str, Any] | None = None
     # The number of its project, from which its account is made, and those of the projects that its inputs belong to.
     account: int = 0
     accounts: tuple[int, ...] = ()
@@ -71,15 +77,30 @@ def read_spec(placement: Path) -> Spec | None:
         "gpu_indices": tuple(fields["gpu_indices"]),
         "inputs": tuple(Mount(**mount) for mount in fields["inputs"]),
         "accounts": tuple(fields["accounts"]),
+        "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in fields.get("ranks", ())),
         "secret_env": tuple(fields.get("secret_env", ())),
     }
     return Spec(**{**fields, **read})
 
 
-def renew(placement: Path, moment: float) -> None:
-    """Let the validity of the placement count from `moment`, seconds by this machine's boot-time clock.
+def rank_directories(placement: Path) -> list[Path]:
+    """Those of the keepers of a distributed job, in order; none for a plain one, or before it is laid out."""
+    try:
+        names = [name for name in os.listdir(placement / RANKS) if name.isdecimal()]
+    except FileNotFoundError:
+        return []
+    return [placement / RANKS / str(rank) for rank in sorted(map(int, names))]
 
-    A keeper on another machine has told what its own clock shows; that was before it is read here, so the moment by
+
+def renew(placement: Path, moment: float) -> None:
+    """Let the validity of the placement count from `moment`, seconds by this machine's boot-time clock, for each of
+    its keepers."""
+    for directory in (placement, *rank_directories(placement)):
+        _renew(directory, moment)
+
+
+def _renew(placement: Path, moment: float) -> None:
+    """A keeper on another machine has told what its own clock shows; that was before it is read here, so the moment by
     its clock is never later than the true one.
     """
     shown, boot = _read_clock(placement / CLOCK) or (None, boot_id())
@@ -89,10 +110,11 @@ def renew(placement: Path, moment: float) -> None:
 
 
 def answer_clock(placement: Path) -> None:
-    """Tell a keeper that has just begun on another machine how long its placement is valid, by its own clock."""
-    clock, renewal = _read_clock(placement / CLOCK), _read_clock(placement / RENEWAL)
-    if clock and renewal and renewal[1] == boot_id() != clock[1]:
-        renew(placement, renewal[0])
+    """Tell keepers that have just begun on another machine how long their placement is valid, by their own clock."""
+    for directory in (placement, *rank_directories(placement)):
+        clock, renewal = _read_clock(directory / CLOCK), _read_clock(directory / RENEWAL)
+        if clock and renewal and renewal[1] == boot_id() != clock[1]:
+            _renew(directory, renewal[0])
 
 
 def _read_clock(path: Path) -> tuple[float, str] | None:

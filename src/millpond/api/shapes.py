@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from millpond.model.job import Dependency, Job, UsageSample
 from millpond.services.jobs import AttemptView, JobView
 from millpond.services.runs import RunView
@@ -22,6 +24,7 @@ def job(view: JobView) -> wire.Job:
         reasons=list(value.reasons),
         command=list(value.command),
         env=dict(value.env),
+        processes=value.processes,
         cpu=value.resources.cpu,
         memory_bytes=value.resources.memory_bytes,
         gpu_hundredths=value.resources.gpu_hundredths,
@@ -46,6 +49,7 @@ def job(view: JobView) -> wire.Job:
         exit_code=value.exit_code,
         signal=value.signal,
         ending=value.ending,
+        failed_rank=value.failed_rank,
         problem=value.problem,
         ledger=wire.Ledger.model_validate(view.ledger),
         wanted_compute=value.wanted_compute,
@@ -93,6 +97,7 @@ def attempt(view: AttemptView) -> wire.Attempt:
         signal=value.signal,
         ending=value.ending,
         problem=value.problem,
+        ranks=[wire.Rank.model_validate(asdict(one) | {"state": one.state.value}) for one in value.ranks],
     )
 
 

@@ -22,7 +22,11 @@ _LATE_SECONDS = 20.0
 
 
 def follow_job(mill: Session, job: Job) -> Job:
-    """Write the job's log as it grows and say its states, until it has ended and its log is whole."""
+    """Write the job's log as it grows and say its states, until it has ended and its log is whole.
+
+    Of a distributed job that is the log of rank 0; at the end that of the rank which failed comes behind it.
+    """
+    rank = 0 if job.processes else None
     offset, attempt, seen, late = 0, 0, "", 0.0
     place = (mill.api, job.project, job.id)
     while True:
@@ -30,10 +34,10 @@ def follow_job(mill: Session, job: Job) -> Job:
         if found.state.value != seen:
             say_state(mill, found)
         seen = found.state.value
-        piece = read_log(*place, offset)
+        piece = read_log(*place, offset, rank=rank)
         if piece.attempt != attempt:
             # It was placed, or is tried again: what it writes now begins anew, behind the rest of what it wrote before.
-            for content in read_all(*place, offset, attempt) if attempt else ():
+            for content in read_all(*place, offset, attempt, rank) if attempt else ():
                 _write(mill, content)
             attempt, offset = piece.attempt, 0
             continue
@@ -41,10 +45,19 @@ def follow_job(mill: Session, job: Job) -> Job:
         _write(mill, piece.content)
         if found.state.is_finished and not piece.content:
             if piece.complete or late >= _LATE_SECONDS:
+                _show_failed(mill, found)
                 return found
             late += POLL_SECONDS
         if not piece.content:
             time.sleep(POLL_SECONDS)
+
+
+def _show_failed(mill: Session, job: Job) -> None:
+    if not job.failed_rank:
+        return
+    mill.out.note(f"Rank {job.failed_rank} failed first. It wrote:")
+    for content in read_all(mill.api, job.project, job.id, rank=job.failed_rank):
+        _write(mill, content)
 
 
 def _write(mill: Session, content: bytes) -> None:

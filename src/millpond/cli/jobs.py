@@ -23,7 +23,7 @@ from millpond.client.jobs import (
 )
 from millpond.model.job import Ending, JobKind, JobState
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
-from millpond.wire.work import Attempt, Job
+from millpond.wire.work import Attempt, Job, Rank
 
 app = typer.Typer()
 
@@ -182,6 +182,7 @@ def show_job(mill: Session, job: Job) -> None:
             ("exit code", job.exit_code),
             ("signal", job.signal),
             ("ending", job.ending),
+            ("processes", _processes(mill, job)),
             ("progress", None if job.progress is None else f"{job.progress:.0%}"),
             ("attempts", job.attempt if job.attempt > 1 else None),
             ("tried again", job.not_before),
@@ -238,6 +239,22 @@ def _show_changed(mill: Session, jobs: list[Job]) -> None:
         mill.out.json([job.model_dump(mode="json") for job in jobs])
 
 
+def _processes(mill: Session, job: Job) -> list[str]:
+    """How each process of a distributed job stands; as JSON, `mill attempts` tells that."""
+    if not job.processes or mill.out.as_json:
+        return []
+    attempts = list_attempts(mill.api, job.project, job.id)
+    ranks = attempts[-1].ranks if attempts else []
+    return [_rank(one, failed=one.rank == job.failed_rank) for one in ranks] or [f"{job.processes}, together"]
+
+
+def _rank(one: Rank, *, failed: bool) -> str:
+    how: str = one.state
+    if one.state == "ended" and (one.signal or one.exit_code is not None):
+        how = f"signal {one.signal}" if one.signal else f"exit {one.exit_code}"
+    return f"rank {one.rank}: {how}{f' on {one.node}' if one.node else ''}{', failed first' if failed else ''}"
+
+
 def _limits(job: Job) -> list[str]:
     limits = [f"{format_seconds(job.timeout_seconds)} at most"] if job.timeout_seconds else []
     limits += [f"priority {job.priority}"] if job.priority else []
@@ -248,7 +265,8 @@ def _limits(job: Job) -> list[str]:
 def _wants(job: Job) -> list[str]:
     wants = [f"{job.cpu} CPUs"] if job.cpu else []
     wants += [f"{format_bytes(job.memory_bytes)} of memory"] if job.memory_bytes else []
-    return wants + ([_gpus(job)] if job.gpu_hundredths else [])
+    wants += [_gpus(job)] if job.gpu_hundredths else []
+    return [*wants, f"for each of {job.processes} processes"] if wants and job.processes else wants
 
 
 def _gpus(job: Job) -> str:

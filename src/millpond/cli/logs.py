@@ -40,31 +40,45 @@ def logs(
     ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="--grep takes A for a.")] = False,
     context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=20, help="Lines around each.")] = 0,
     attempt: Annotated[int | None, typer.Option(min=1, help="Of this attempt; without it, of the newest.")] = None,
+    rank: Annotated[
+        int | None, typer.Option(min=0, help="Of this process of a distributed job; else the one that failed, or 0.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")] = None,
 ) -> None:
     """Print what a job wrote. With --grep, exit code 1 says that nothing was found."""
     found = get_job(mill.api, mill.project, job)
+    rank = _rank_of(mill, found, rank)
     if grep is not None:
         if follow or tail is not None or output is not None:
             raise BadRequest(
                 "--grep looks through what is there.", hint="Use it without --follow, --tail and --output."
             )
         query = LogQuery(grep, regex, ignore_case, context, max(0, since_offset or 0))
-        _show_hits(mill, search_log(mill.api, found.project, found.id, query, attempt=attempt), context)
+        _show_hits(mill, search_log(mill.api, found.project, found.id, query, attempt=attempt, rank=rank), context)
         return
     begin = since_offset or 0
     if tail is not None:
-        begin = _begin_of_last(mill, found, tail, attempt)
+        begin = _begin_of_last(mill, found, tail, attempt, rank)
     if mill.out.as_json and not follow and output is None:
-        _show_piece(mill, read_log(mill.api, found.project, found.id, begin, 8 << 20, attempt))
+        _show_piece(mill, read_log(mill.api, found.project, found.id, begin, 8 << 20, attempt, rank))
         return
     if output is not None:
-        _write(mill, found, output, begin, attempt)
+        _write(mill, found, output, begin, attempt, rank)
         return
-    place = (mill.api, found.project, found.id, begin, attempt)
+    place = (mill.api, found.project, found.id, begin, attempt, rank)
     _copy(mill, follow_log(*place) if follow else read_all(*place))
     if follow:
         end_with(mill, wait_for_job(mill.api, found.project, found.id))
+
+
+def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
+    """Chosen once, so that it stays the same while the job fails; and said, where there are several."""
+    if not job.processes or rank is not None:
+        return rank
+    chosen = job.failed_rank if job.failed_rank is not None else 0
+    why = ", which failed first" if job.failed_rank is not None else ""
+    mill.out.note(f"Rank {chosen} of {job.processes}{why}; others: --rank N")
+    return chosen
 
 
 def _copy(mill: Session, pieces: Iterable[bytes]) -> None:
@@ -76,21 +90,21 @@ def _copy(mill: Session, pieces: Iterable[bytes]) -> None:
         raw.flush()
 
 
-def _write(mill: Session, job: Job, file: Path, begin: int, attempt: int | None) -> None:
+def _write(mill: Session, job: Job, file: Path, begin: int, attempt: int | None, rank: int | None) -> None:
     written = 0
     with open(file, "wb") as target:
-        for content in read_all(mill.api, job.project, job.id, begin, attempt):
+        for content in read_all(mill.api, job.project, job.id, begin, attempt, rank):
             written += target.write(content)
     mill.out.note(f"{format_bytes(written)} of {job.written} are in {file}.")
     if mill.out.as_json:
         mill.out.json({"file": str(file), "bytes": written})
 
 
-def _begin_of_last(mill: Session, job: Job, lines: int, attempt: int | None) -> int:
+def _begin_of_last(mill: Session, job: Job, lines: int, attempt: int | None, rank: int | None) -> int:
     """The offset from which there are only this many lines."""
     size = _TAIL_BYTES
     while True:
-        piece = read_log(mill.api, job.project, job.id, -size, size, attempt)
+        piece = read_log(mill.api, job.project, job.id, -size, size, attempt, rank)
         if piece.begin == 0 or piece.content.count(b"\n") > lines or size > piece.size:
             break
         size *= 4
@@ -102,6 +116,7 @@ def _show_piece(mill: Session, piece: LogPiece) -> None:
     mill.out.json(
         {
             "attempt": piece.attempt,
+            "rank": piece.rank,
             "begin": piece.begin,
             "offset": piece.offset,
             "size": piece.size,

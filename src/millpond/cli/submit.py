@@ -23,7 +23,7 @@ from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.wire.data import Commit
-from millpond.wire.work import MAX_RETRIES, Job, JobCreate
+from millpond.wire.work import MAX_PROCESSES, MAX_RETRIES, Job, JobCreate
 
 app = typer.Typer()
 
@@ -42,6 +42,7 @@ class SubmitCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
+@command(app, "submit-mpi", cls=SubmitCommand)
 @command(app, "submit", cls=SubmitCommand)
 def submit(
     mill: Session,
@@ -54,6 +55,20 @@ def submit(
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="KEY=VALUE", help="For its environment; KEY alone takes ours. Repeatable."),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            "-n",
+            metavar="N",
+            help="Start so many of the command together, or none, each with its rank: --cpu and --memory are for each.",
+            min=1,
+            max=MAX_PROCESSES,
+        ),
+    ] = None,
+    gpu_per_process: Annotated[
+        str | None, typer.Option(metavar="G", help="GPUs of each of the --processes, like 1 or 0.5.")
     ] = None,
     cpu: Annotated[int, typer.Option(help="CPUs to reserve; 0 is best effort.", min=0)] = 0,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB; 0 is best effort.")] = "0",
@@ -118,7 +133,8 @@ def submit(
 ) -> None:
     """Run a command as a job, beside its data.
 
-    The working directory is its code, without what .gitignore and .millignore name.
+    The working directory is its code, without what .gitignore and .millignore name. With --processes it is a
+    distributed job (submit-mpi is another name for that): see docs/jobs.md.
 
     With --wait or --follow, the exit code is 0 when it succeeded, 100 when it failed, 103 when it was cancelled.
     """
@@ -130,9 +146,10 @@ def submit(
         command=words,
         env=dict(_variable(text) for text in env or []),
         inputs=[str(DatasetRef.parse(text)) for text in data or []],
+        processes=_processes(ctx, processes),
         cpu=cpu,
         memory_bytes=parse_bytes(memory),
-        gpu_hundredths=parse_gpus(gpu),
+        gpu_hundredths=_gpus(gpu, gpu_per_process, processes),
         gpu_enforced=enforced,
         image=image,
         experiment=experiment,
@@ -162,6 +179,25 @@ def submit(
         ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.ports)]
         mill.out.note(f"Once it runs: {'   '.join(ways)}")
     _attend(mill, job, follow=follow, wait=wait)
+
+
+def _processes(ctx: typer.Context, processes: int | None) -> int:
+    if processes is None and ctx.info_name == "submit-mpi":
+        raise BadRequest("Say how many processes there are.", hint="Add --processes N.")
+    return processes or 0
+
+
+def _gpus(gpu: str, per_process: str | None, processes: int | None) -> int:
+    if per_process is None:
+        if processes and parse_gpus(gpu):
+            raise BadRequest(
+                f"{processes} processes and --gpu {gpu} do not go together.",
+                hint=f"Say how many each has: --gpu-per-process {gpu}.",
+            )
+        return parse_gpus(gpu)
+    if processes is None:
+        raise BadRequest("--gpu-per-process is for distributed jobs.", hint="Add --processes N, or say --gpu.")
+    return parse_gpus(per_process)
 
 
 def _whole_seconds(text: str, option: str) -> int:

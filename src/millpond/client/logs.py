@@ -31,6 +31,7 @@ class LogPiece:
     begin: int = 0
     size: int = 0
     attempt: int = 0
+    rank: int = 0
     # The content is no output: it says that bytes were left out here.
     left_out: bool = False
 
@@ -51,10 +52,19 @@ def log_path(project: str, job: str) -> str:
 
 
 def read_log(
-    api: Api, project: str, job: str, offset: int = 0, limit: int = _PIECE_BYTES, attempt: int | None = None
+    api: Api,
+    project: str,
+    job: str,
+    offset: int = 0,
+    limit: int = _PIECE_BYTES,
+    attempt: int | None = None,
+    rank: int | None = None,
 ) -> LogPiece:
-    """Bytes of the newest attempt's log (or of the one asked for) from `offset`; a negative one counts from the end."""
-    params = {"offset": offset, "limit": limit, "attempt": attempt}
+    """Bytes of the newest attempt's log (or of the one asked for) from `offset`; a negative one counts from the end.
+
+    Of a distributed job that of `rank`; of the one that failed first, or of rank 0, where none is asked for.
+    """
+    params = {"offset": offset, "limit": limit, "attempt": attempt, "rank": rank}
     response = api.request("GET", log_path(project, job), params=params)
     headers = response.headers
     reached = int(headers.get(wire.OFFSET_HEADER, max(offset, 0) + len(response.content)))
@@ -65,19 +75,22 @@ def read_log(
         begin=int(headers.get(wire.BEGIN_HEADER, reached - len(response.content))),
         size=int(headers.get(wire.SIZE_HEADER, reached)),
         attempt=int(headers.get(wire.ATTEMPT_HEADER, 0)),
+        rank=int(headers.get(wire.RANK_HEADER, 0)),
         left_out=wire.LEFT_OUT_HEADER in headers,
     )
 
 
-def read_all(api: Api, project: str, job: str, offset: int = 0, attempt: int | None = None) -> Iterator[bytes]:
+def read_all(
+    api: Api, project: str, job: str, offset: int = 0, attempt: int | None = None, rank: int | None = None
+) -> Iterator[bytes]:
     """All there is now from `offset` on, of one attempt."""
-    piece = read_log(api, project, job, offset, _DOWNLOAD_BYTES, attempt)
+    piece = read_log(api, project, job, offset, _DOWNLOAD_BYTES, attempt, rank)
     end = piece.size
     while piece.content:
         yield piece.content
         if piece.offset >= end:
             return
-        piece = read_log(api, project, job, piece.offset, _DOWNLOAD_BYTES, piece.attempt)
+        piece = read_log(api, project, job, piece.offset, _DOWNLOAD_BYTES, piece.attempt, rank)
 
 
 def follow_log(
@@ -86,6 +99,7 @@ def follow_log(
     job: str,
     offset: int = 0,
     attempt: int | None = None,
+    rank: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[bytes]:
     """The log from `offset` on, as it grows, until nothing more will come.
@@ -94,12 +108,12 @@ def follow_log(
     """
     chosen = attempt
     while True:
-        piece = read_log(api, project, job, offset, attempt=chosen)
+        piece = read_log(api, project, job, offset, attempt=chosen, rank=rank)
         chosen, offset = chosen or piece.attempt or None, piece.offset
         if piece.content:
             yield piece.content
             continue
-        newest = read_log(api, project, job, offset) if piece.complete and attempt is None else piece
+        newest = read_log(api, project, job, offset, rank=rank) if piece.complete and attempt is None else piece
         if newest.attempt != piece.attempt:
             chosen, offset = newest.attempt, 0
         elif newest.complete:
@@ -109,7 +123,14 @@ def follow_log(
 
 
 def search_log(
-    api: Api, project: str, job: str, query: LogQuery, *, attempt: int | None = None, at_most: int | None = None
+    api: Api,
+    project: str,
+    job: str,
+    query: LogQuery,
+    *,
+    attempt: int | None = None,
+    rank: int | None = None,
+    at_most: int | None = None,
 ) -> Iterator[wire.LogHit]:
     """Every line that matches, as they are found."""
     offset, left = query.offset, at_most
@@ -117,6 +138,7 @@ def search_log(
         params: dict[str, Any] = {
             "q": query.text, "regex": query.regex, "ignore_case": query.ignore_case, "context": query.context,
             "offset": offset, "limit": min(left or 10_000, 10_000), "attempt": attempt,
+            "rank": rank,
         }  # fmt: skip
         with api.stream(f"{log_path(project, job)}/search", 1 << 16, **params) as pieces:
             for found in map(_FOUND.validate_json, _lines(pieces)):
@@ -134,11 +156,20 @@ def list_logs(api: Api, project: str, job: str) -> wire.LogAttempts:
     return api.get(f"{log_path(project, job)}/attempts", wire.LogAttempts)
 
 
-def download_log(api: Api, project: str, job: str, file: Path, *, offset: int = 0, attempt: int | None = None) -> int:
+def download_log(
+    api: Api,
+    project: str,
+    job: str,
+    file: Path,
+    *,
+    offset: int = 0,
+    attempt: int | None = None,
+    rank: int | None = None,
+) -> int:
     """Write all there is now to `file`; how many bytes that was."""
     written = 0
     with open(file, "wb") as target:
-        for content in read_all(api, project, job, offset, attempt):
+        for content in read_all(api, project, job, offset, attempt, rank):
             written += target.write(content)
     return written
 

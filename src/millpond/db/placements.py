@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
 from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
-from millpond.model.job import Ending, Placement, PlacementState, Resources
+from millpond.model.job import Ending, Placement, PlacementState, Rank, RankPlace, RankState, Resources
 from millpond.model.volume import CachedState
 
 _LIVING = placement.c.ended_at.is_(None)
@@ -25,6 +25,7 @@ class HeldRow:
     node: str
     resources: Resources
     gpu_indices: tuple[int, ...]
+    placement_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ def insert(tx: Connection, value: Placement) -> None:
             renewed_at=value.renewed_at,
             ended_at=value.ended_at,
             number=value.number,
+            places=[asdict(place) for place in value.places],
         )
     )
 
@@ -91,10 +93,10 @@ def living(tx: Connection) -> Sequence[Placement]:
 
 
 def held(tx: Connection) -> Sequence[HeldRow]:
-    """Everything that is promised to placements that have not ended."""
+    """Everything that is promised to placements that have not ended; of a distributed job, a row for each process."""
     query = (
         select(
-            placement.c.agent_id, placement.c.node, placement.c.gpu_indices,
+            placement.c.id, placement.c.agent_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
             job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
         )
         .join(job, job.c.id == placement.c.job_id)
@@ -103,9 +105,14 @@ def held(tx: Connection) -> Sequence[HeldRow]:
     )  # fmt: skip
     return [
         HeldRow(
-            row.agent_id, row.node, Resources(row.cpu, row.memory_bytes, row.gpu_hundredths), tuple(row.gpu_indices)
+            row.agent_id,
+            place.node,
+            Resources(row.cpu, row.memory_bytes, row.gpu_hundredths),
+            place.gpu_indices,
+            row.id,
         )
         for row in tx.execute(query)
+        for place in _places(row.places) or (RankPlace(row.node, tuple(row.gpu_indices)),)
     ]
 
 
@@ -142,6 +149,12 @@ def renew(tx: Connection, agent_id: str, now: datetime) -> None:
 
 def set_state(tx: Connection, placement_id: str, state: PlacementState) -> None:
     tx.execute(placement.update().where(placement.c.id == placement_id).values(state=state.value))
+
+
+def note_ranks(tx: Connection, placement_id: str, ranks: Sequence[Rank]) -> None:
+    """What was last heard of the processes of a distributed job."""
+    said = [asdict(one) | {"state": one.state.value} for one in ranks]
+    tx.execute(placement.update().where(placement.c.id == placement_id).values(ranks=said))
 
 
 def note_start(tx: Connection, placement_id: str, started_at: datetime) -> None:
@@ -193,4 +206,10 @@ def _placement(row: Row[Any]) -> Placement:
         signal=row.signal,
         ending=Ending(row.ending) if row.ending else None,
         problem=row.problem,
+        places=_places(row.places),
+        ranks=tuple(Rank(**one | {"state": RankState(one["state"])}) for one in row.ranks),
     )
+
+
+def _places(written: Sequence[Mapping[str, Any]]) -> tuple[RankPlace, ...]:
+    return tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in written)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
+from millpond.decide.room import Room
 from millpond.model.job import Resources
 from millpond.model.quantity import format_bytes, format_gpus
 
@@ -23,6 +25,8 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
     """What this node can never do for it, in words; None if it can when it is empty."""
     if job.image and not node.containers:
         return f"{node.written} cannot run container images."
+    if job.processes and not node.gangs:
+        return f"{node.agent} cannot run distributed jobs."
     return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
 
 
@@ -38,8 +42,9 @@ def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
             found = refused(allowed)
             return Refusal(found.reason, f"These can: {', '.join(others)}.") if others else found
         allowed = able
-    if any(_too_small(job.resources, node) is None for node in allowed):
-        return None
+    large = [node for node in allowed if _too_small(job.resources, node) is None]
+    if large:
+        return _too_many(job, large)
     return Refusal(_largest(job.resources, allowed), "Ask for less, or attach a larger compute.")
 
 
@@ -54,6 +59,8 @@ def _rules(job: QueuedJob) -> list[Rule]:
         rules.append((lambda node: _unable_to_share(job.resources, node) is None, partial(_not_shared, job)))
     if job.image:
         rules.append((lambda node: node.containers, lambda _: _no_image(job)))
+    if job.processes:
+        rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
     return rules
 
 
@@ -75,6 +82,31 @@ def _no_image(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
     return Refusal(
         f"{where} run container images.", "Leave the image out, or attach a compute with a container driver."
+    )
+
+
+def _no_gang(job: QueuedJob) -> Refusal:
+    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    return Refusal(
+        f"{where} run distributed jobs.",
+        "Leave out --processes, or attach a compute whose driver starts several processes together.",
+    )
+
+
+def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
+    """A distributed job that would not fit even into an empty compute; None if it would, or is none."""
+    if not job.processes:
+        return None
+    by_agent = {
+        agent: gangs.most(job, [Room(replace(node, held=())) for node in nodes if node.agent == agent])
+        for agent in sorted({node.agent for node in nodes})
+    }
+    best = max(by_agent, key=lambda agent: by_agent[agent])
+    if by_agent[best] >= job.processes:
+        return None
+    return Refusal(
+        f"No compute has room for {job.processes} processes of this size at once: {best} has for {by_agent[best]}.",
+        "Ask for fewer processes or less for each, or attach a larger compute.",
     )
 
 

@@ -31,6 +31,8 @@ class NodeView:
     gpus: int = 0
     containers: bool = False
     gpu_fractions: GpuFractions = "accounted"
+    # Distributed jobs run there, over as many nodes of the compute as they need.
+    gangs: bool = False
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
@@ -68,6 +70,8 @@ class QueuedJob:
     # The one compute it may run on; None for any.
     compute: str | None = None
     image: bool = False
+    # Of a distributed job, `resources` are those of each process; 0 for a plain one.
+    processes: int = 0
     needs: tuple[Need, ...] = ()
     project_id: str = ""
     project: str = ""

@@ -48,6 +48,8 @@ class Report:
     reason: str | None = None
     problem: str | None = None
     output_commit: str | None = None
+    # Of a distributed job: the process whose failure ended all the others.
+    failed_rank: int | None = None
     # What the engine says it waits for, before the command has begun.
     waiting: str | None = None
 
@@ -77,6 +79,7 @@ def place(
     job = replace(
         wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.attempt + 1,
         not_before=None, ending=None, exit_code=None, signal=None, progress=None, gpu_share=gpu_share,
+        failed_rank=None,
     )  # fmt: skip
     return _move(job, JobState.PLACED, *reasons)
 
@@ -142,6 +145,13 @@ def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
     """How a finished attempt ended, and in which words; None for success."""
     if job.stop_requested_at is not None:
         return (job.ending, _too_long(job)) if job.ending else (Ending.STOPPED, "Stopped.")
+    ending, said = _ended_by_itself(job, report)
+    if report.failed_rank is None or ending is None:
+        return ending, said
+    return ending, f"rank {report.failed_rank} of {job.processes}: {said}"
+
+
+def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
     ending = _ENDINGS.get(report.reason or "")
     if ending is Ending.OOM:
         return ending, f"killed for using more than its memory{_memory(job)}"
@@ -197,6 +207,7 @@ def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: 
     job = replace(
         job, ended_at=now, exit_code=report.exit_code, signal=report.signal, ending=ending,
         output_commit=report.output_commit, problem=reason if state is JobState.FAILED else None,
+        failed_rank=report.failed_rank,
     )  # fmt: skip
     return _move(job, state, reason)
 

@@ -74,9 +74,13 @@ class ProjectKeys:
     def logs(self, placement_id: str) -> str:
         return f"{self.prefix}logs/{_checked(placement_id)}/"
 
-    def log(self, placement_id: str, begin: int, end: int) -> str:
-        """Bytes of a placement's log, compressed: what lies at an offset never changes, so neither does the object."""
-        return f"{self.logs(placement_id)}{_numbered(begin)}-{_numbered(end)}"
+    def log(self, placement_id: str, begin: int, end: int, rank: int = 0) -> str:
+        """Bytes of a placement's log, compressed: what lies at an offset never changes, so neither does the object.
+
+        Of a distributed job, processes other than the first have a folder each.
+        """
+        folder = f"{self.logs(placement_id)}{rank}/" if rank else self.logs(placement_id)
+        return f"{folder}{_numbered(begin)}-{_numbered(end)}"
 
     def records(self, dataset_id: str) -> str:
         return f"{self.datasets}{_checked(dataset_id)}/"

@@ -87,6 +87,31 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class RankPlace:
+    """Where one process of a distributed job is to run, and the GPUs that it was given there."""
+
+    node: str
+    gpu_indices: tuple[int, ...] = ()
+
+
+class RankState(Enum):
+    WAITING = "waiting"  # for the others: all start, or none
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """What is known of one process of a distributed job."""
+
+    rank: int
+    state: RankState
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     id: str
     project_id: str
@@ -96,6 +121,7 @@ class Job:
     kind: JobKind
     command: tuple[str, ...]
     env: Mapping[str, str]
+    # Of a distributed job: of each process.
     resources: Resources
     image: str | None
     code_commit: str | None
@@ -154,6 +180,9 @@ class Job:
     ports: tuple[int, ...] = ()
     idle_seconds: int = 0
     used_at: datetime | None = None
+    # How many processes start together, or none; 0 for a plain command. Which of them failed first, and ended all.
+    processes: int = 0
+    failed_rank: int | None = None
 
 
 class PlacementState(Enum):
@@ -189,6 +218,9 @@ class Placement:
     signal: int | None = None
     ending: Ending | None = None
     problem: str | None = None
+    # Of a distributed job, by rank: where each process is to run, and what was last heard of it.
+    places: tuple[RankPlace, ...] = ()
+    ranks: tuple[Rank, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

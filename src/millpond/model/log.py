@@ -6,8 +6,20 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class LogName:
+    """Which log: that of one placement, and of a distributed job that of one of its processes."""
+
+    placement_id: str
+    rank: int = 0
+
+    @property
+    def written(self) -> str:
+        return f"{self.placement_id}-{self.rank}" if self.rank else self.placement_id
+
+
+@dataclass(frozen=True, slots=True)
 class LogChunk:
-    """Bytes `begin` to `end` (not included) of one placement's log, compressed in the store."""
+    """Bytes `begin` to `end` (not included) of one log, compressed in the store."""
 
     begin: int
     end: int

@@ -20,7 +20,7 @@ from millpond.db.batches import batches
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
-from millpond.model.job import Agent, Job, Node, Placement, PlacementState
+from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
 from millpond.services import cache_reports, compute_tests, desired_fills, job_changes, logs, presence
@@ -158,7 +158,7 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
 
 def _says_something_new(job: Job, placement: Placement, seen: PlacementSeen, now: datetime) -> bool:
     """Agents repeat what is known: only news are worth a write transaction."""
-    is_new_state = placement.state is not PlacementState(seen.state)
+    is_new_state = placement.state is not PlacementState(seen.state) or placement.ranks != _ranks(seen)
     return is_new_state or (not job.state.is_finished and job_life.observe(job, _report(seen), now) != job)
 
 
@@ -168,6 +168,8 @@ def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen
     if job is None or job.state.is_finished or job.placement_id != placement.id:
         return None
     placements.set_state(tx, placement.id, PlacementState(seen.state))
+    if seen.ranks:
+        placements.note_ranks(tx, placement.id, _ranks(seen))
     report = _checked(tx, job, _report(seen))
     after = job_life.observe(job, report, now)
     _note_attempt(tx, placement, job, after, report, now)
@@ -202,7 +204,12 @@ def _report(seen: PlacementSeen) -> Report:
         problem=seen.problem,
         output_commit=seen.output_commit,
         waiting=seen.waiting[:500] if seen.waiting else None,
+        failed_rank=seen.failed_rank,
     )
+
+
+def _ranks(seen: PlacementSeen) -> tuple[Rank, ...]:
+    return tuple(Rank(one.rank, RankState(one.state), one.node[:200], one.exit_code, one.signal) for one in seen.ranks)
 
 
 def _checked(tx: Connection, job: Job, report: Report) -> Report:

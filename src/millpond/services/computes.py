@@ -110,7 +110,7 @@ def views(tx: Connection, found: Sequence[Agent], now: datetime) -> list[Compute
 def _use(node: Node, held: Sequence[HeldRow]) -> NodeUse:
     return NodeUse(
         node=node,
-        running=len(held),
+        running=len({row.placement_id for row in held}),
         cpu_used=sum(row.resources.cpu for row in held),
         memory_used_bytes=sum(row.resources.memory_bytes for row in held),
         gpu_used_hundredths=sum(row.resources.gpu_hundredths for row in held),

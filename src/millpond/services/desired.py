@@ -12,7 +12,7 @@ from millpond.model.job import Agent, Job, Placement
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.volume import CachedState
 from millpond.services.placements import GRACE_SECONDS, secret_of
-from millpond.wire.agent import DesiredInput, DesiredPlacement
+from millpond.wire.agent import DesiredInput, DesiredPlacement, DesiredRank
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"
@@ -63,6 +63,7 @@ def _desired(
         memory_bytes=job.resources.memory_bytes,
         gpu_hundredths=job.resources.gpu_hundredths,
         gpu_indices=list(placement.gpu_indices),
+        ranks=[DesiredRank(node=place.node, gpu_indices=list(place.gpu_indices)) for place in placement.places],
         inputs=[data(item.env, item.commit_id, item.dataset) for item in job.inputs],
         code=data(CODE_ENV, job.code_commit, CODE_DATASET) if job.code_commit else None,
         environment=data(ENVIRONMENT_ENV, job.environment_commit, OUTPUT_DATASET) if job.environment_commit else None,

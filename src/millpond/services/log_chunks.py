@@ -16,7 +16,7 @@ from millpond.db import logs
 from millpond.errors import NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.model.job import Job
-from millpond.model.log import LeftOut, LogChunk, LogLimit
+from millpond.model.log import LeftOut, LogChunk, LogLimit, LogName
 from millpond.services import log_tails
 from millpond.services.deps import Deps
 from millpond.services.log_tails import Tail
@@ -31,13 +31,13 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One placement's log, and the whole of what belongs to it."""
+    """One log, and the job that wrote it."""
 
     job: Job
-    placement_id: str
+    name: LogName
 
     def key(self, chunk: LogChunk) -> str:
-        return ProjectKeys(self.job.project_id).log(self.placement_id, chunk.begin, chunk.end)
+        return ProjectKeys(self.job.project_id).log(self.name.placement_id, chunk.begin, chunk.end, self.name.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class View:
 @contextmanager
 def viewed(deps: Deps, log: Log, offset: int = 0, *, limit: int | None = None) -> Iterator[View]:
     """The tail is opened first: what is cut off it afterwards is still to be read there, and never missing in both."""
-    with log_tails.opened(deps, log.job.id, log.placement_id) as tail:
+    with log_tails.opened(deps, log.job.id, log.name) as tail:
         with deps.db.read() as tx:
-            chunks = () if limit == 0 else tuple(logs.reaching(tx, log.placement_id, offset, limit=limit))
-            newest = logs.newest(tx, log.placement_id)
+            chunks = () if limit == 0 else tuple(logs.reaching(tx, log.name, offset, limit=limit))
+            newest = logs.newest(tx, log.name)
         yield View(chunks, newest, tail)
 
 
@@ -82,7 +82,7 @@ def cut(deps: Deps, log: Log, *, everything: bool) -> None:
         with viewed(deps, log, limit=0) as view:
             if view.tail is None or view.tail_begin >= view.end:
                 if view.tail is not None and view.newest is not None:
-                    log_tails.remove_one(deps, log.job.id, log.placement_id)
+                    log_tails.remove_one(deps, log.job.id, log.name)
                 break
             begin, tail, newest = view.tail_begin, view.tail, view.newest
             while tail.end - begin >= size or (everything and tail.end > begin):
@@ -94,9 +94,9 @@ def cut(deps: Deps, log: Log, *, everything: bool) -> None:
             if newest is None:
                 continue  # another server was first: look again how far the chunks reach
             if begin == tail.end:
-                log_tails.remove_one(deps, log.job.id, log.placement_id)
+                log_tails.remove_one(deps, log.job.id, log.name)
             elif begin > tail.begin:
-                log_tails.start(deps, log.job.id, log.placement_id, begin, tail.read(begin, tail.end))
+                log_tails.start(deps, log.job.id, log.name, begin, tail.read(begin, tail.end))
             break
     _leave_out(deps, log)
 
@@ -110,9 +110,9 @@ def limit_of(deps: Deps) -> LogLimit:
     return LogLimit.of(deps.settings.log_bytes)
 
 
-def remove(deps: Deps, log: Log) -> None:
-    """Everything of it in the store, also what a crash left without a row."""
-    for info in deps.store.list(ProjectKeys(log.job.project_id).logs(log.placement_id)):
+def remove(deps: Deps, job: Job, placement_id: str) -> None:
+    """All logs of a placement in the store, also what a crash left without a row."""
+    for info in deps.store.list(ProjectKeys(job.project_id).logs(placement_id)):
         deps.store.delete(info.key)
 
 
@@ -129,7 +129,7 @@ def _put(deps: Deps, log: Log, newest: LogChunk | None, begin: int, data: bytes)
     chunk = LogChunk(begin, begin + len(data), lines_before, data.count(b"\n"), len(compressed))
     deps.store.put(log.key(chunk), compressed)
     with deps.db.write() as tx:
-        added = logs.add(tx, log.placement_id, chunk)
+        added = logs.add(tx, log.name, chunk)
     if added and replaced is not None:
         deps.store.delete(log.key(replaced))
     return chunk if added else None
@@ -142,13 +142,13 @@ def _takes_along(deps: Deps, newest: LogChunk | None, begin: int) -> bool:
 def _leave_out(deps: Deps, log: Log) -> None:
     """Of a log that has grown beyond its limit, keep head and tail."""
     with deps.db.read() as tx:
-        newest = logs.newest(tx, log.placement_id)
+        newest = logs.newest(tx, log.name)
         too_much = limit_of(deps).too_much(newest.end) if newest else None
-        middle = logs.inside(tx, log.placement_id, too_much) if too_much else []
+        middle = logs.inside(tx, log.name, too_much) if too_much else []
     if not middle:
         return
     with deps.db.write() as tx:
-        logs.remove(tx, log.placement_id, middle)
+        logs.remove(tx, log.name, middle)
     for chunk in middle:
         deps.store.delete(log.key(chunk))
 

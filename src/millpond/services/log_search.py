@@ -14,7 +14,7 @@ import re2
 
 from millpond.errors import BadRequest, NotFound
 from millpond.model.job import Job
-from millpond.model.log import LogChunk
+from millpond.model.log import LogChunk, LogName
 from millpond.services import log_chunks, logs
 from millpond.services.deps import Deps
 from millpond.services.log_chunks import Log, View
@@ -62,11 +62,15 @@ class Ended:
 Find = Callable[[bytes, int], tuple[int, int] | None]
 
 
-def search(deps: Deps, job: Job, query: Query, attempt: int | None = None) -> Iterator[Hit | Ended]:
+def search(
+    deps: Deps, job: Job, query: Query, attempt: int | None = None, rank: int | None = None
+) -> Iterator[Hit | Ended]:
     """Hits in order, then how it ended. BadRequest for a pattern that is none."""
     find = finder(query)
     placement = logs.find_attempt(deps, job, attempt)
-    return _searched(deps, Log(job, placement.id), query, find) if placement else iter([Ended(0, True, 0)])
+    if placement is None:
+        return iter([Ended(0, True, 0)])
+    return _searched(deps, Log(job, LogName(placement.id, logs.chosen_rank(job, placement, rank))), query, find)
 
 
 def finder(query: Query) -> Find:

@@ -1,7 +1,7 @@
 """The end of a log that has come and is in no chunk yet: a plain file of this server's data directory.
 
-It is named after where it begins: `PLACEMENT.log` from 0, `PLACEMENT.BEGIN.log` from there. A log of the time before
-chunks is one long tail.
+It is named after where it begins: `PLACEMENT.log` from 0, `PLACEMENT.BEGIN.log` from there; `PLACEMENT-RANK…` are those
+of the processes of a distributed job. A log of the time before chunks is one long tail.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.errors import DiskFull
+from millpond.model.log import LogName
 from millpond.services.deps import Deps
 
 # Several logs share a lock; more of them would only be more files.
 _LOCKS = 64
 
-_NAME = re.compile(r"(?P<placement>[0-9a-z]+)(?:\.(?P<begin>[0-9]+))?\.log")
+_NAME = re.compile(r"(?P<log>[0-9a-z]+(?:-[0-9]+)?)(?:\.(?P<begin>[0-9]+))?\.log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,9 @@ def folder(deps: Deps, job_id: str) -> Path:
 
 
 @contextmanager
-def turn(deps: Deps, placement_id: str) -> Iterator[None]:
+def turn(deps: Deps, log: LogName) -> Iterator[None]:
     """One writer at a time for each log: a request that was given up and its repetition may both be here."""
-    path = deps.settings.logs_dir / "locks" / f"{zlib.crc32(placement_id.encode()) % _LOCKS:02d}"
+    path = deps.settings.logs_dir / "locks" / f"{zlib.crc32(log.written.encode()) % _LOCKS:02d}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -75,9 +76,9 @@ def turn(deps: Deps, placement_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(deps: Deps, job_id: str, placement_id: str) -> Iterator[Tail | None]:
+def opened(deps: Deps, job_id: str, log: LogName) -> Iterator[Tail | None]:
     """The tail there is, if any: after a crash between two of them, the one that reaches further."""
-    tails = [tail for begin, path in _paths(deps, job_id, placement_id) if (tail := _open(path, begin, os.O_RDWR))]
+    tails = [tail for begin, path in _paths(deps, job_id, log) if (tail := _open(path, begin, os.O_RDWR))]
     try:
         yield max(tails, key=lambda tail: (tail.end, tail.begin), default=None)
     finally:
@@ -85,11 +86,11 @@ def opened(deps: Deps, job_id: str, placement_id: str) -> Iterator[Tail | None]:
             os.close(tail.descriptor)
 
 
-def start(deps: Deps, job_id: str, placement_id: str, begin: int, data: bytes) -> None:
+def start(deps: Deps, job_id: str, log: LogName, begin: int, data: bytes) -> None:
     """A tail from `begin` on, with `data`, in the place of any other."""
-    path = folder(deps, job_id) / (f"{placement_id}.{begin}.log" if begin else f"{placement_id}.log")
+    path = folder(deps, job_id) / (f"{log.written}.{begin}.log" if begin else f"{log.written}.log")
     path.parent.mkdir(parents=True, exist_ok=True)
-    old = [other for _, other in _paths(deps, job_id, placement_id) if other != path]
+    old = [other for _, other in _paths(deps, job_id, log) if other != path]
     tail = _open(path, begin, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     assert tail is not None
     try:
@@ -109,22 +110,22 @@ def remove(deps: Deps, job_id: str) -> None:
         place.rmdir()
 
 
-def remove_one(deps: Deps, job_id: str, placement_id: str) -> None:
+def remove_one(deps: Deps, job_id: str, log: LogName) -> None:
     """Everything of it is in chunks."""
-    for _, path in _paths(deps, job_id, placement_id):
+    for _, path in _paths(deps, job_id, log):
         path.unlink(missing_ok=True)
     with suppress(OSError):  # another attempt of the job may have one
         folder(deps, job_id).rmdir()
 
 
-def _paths(deps: Deps, job_id: str, placement_id: str) -> list[tuple[int, Path]]:
+def _paths(deps: Deps, job_id: str, log: LogName) -> list[tuple[int, Path]]:
     place = folder(deps, job_id)
     try:
         names = os.listdir(place)
     except FileNotFoundError:
         return []
     found = [(match, place / name) for name in names if (match := _NAME.fullmatch(name))]
-    return [(int(match["begin"] or 0), path) for match, path in found if match["placement"] == placement_id]
+    return [(int(match["begin"] or 0), path) for match, path in found if match["log"] == log.written]
 
 
 def _open(path: Path, begin: int, flags: int) -> Tail | None:

@@ -15,7 +15,7 @@ from datetime import datetime
 from millpond.db import jobs, logs, placements
 from millpond.errors import BadRequest, NotFound, StalePlacement
 from millpond.model.job import Job, Placement
-from millpond.model.log import LeftOut
+from millpond.model.log import LeftOut, LogName
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes
 from millpond.services import access, log_chunks, log_tails
@@ -45,6 +45,7 @@ class LogPart:
     is_complete: bool
     # `data` is not of the job: it says that these bytes are not held.
     left_out: LeftOut | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Attempt:
     lines: int
     stored_bytes: int
     left_out: Sequence[LeftOut]
+    rank: int = 0
 
 
 def append(
@@ -68,6 +70,7 @@ def append(
     offset: int,
     data: bytes,
     *,
+    rank: int = 0,
     left_out_from: int | None = None,
     durable: bool = False,
 ) -> Reached:
@@ -79,15 +82,17 @@ def append(
     if offset < 0:
         raise BadRequest("A log is written from an offset of 0 or more.")
     placement, job = own_placement(deps, actor, placement_id)
-    log = Log(job, placement.id)
-    with log_tails.turn(deps, placement.id):
+    if rank not in range(max(1, job.processes)):
+        raise _no_rank(job, rank)
+    log = Log(job, LogName(placement.id, rank))
+    with log_tails.turn(deps, log.name):
         before = _end(deps, log)
         reached = _take(deps, log, before, offset, data, left_out_from)
         if durable or reached.offset - reached.durable >= log_chunks.chunk_bytes(deps):
             log_chunks.cut(deps, log, everything=durable)
             reached = _end(deps, log)
     if reached.offset > before.offset:
-        _tell(deps, job, reached.offset)
+        _tell(deps, job, rank, reached.offset)
     return reached
 
 
@@ -103,38 +108,59 @@ def own_placement(deps: Deps, actor: Actor, placement_id: str) -> tuple[Placemen
     return placement, job
 
 
-def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = None) -> LogPart:
+def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = None, rank: int | None = None) -> LogPart:
     """Bytes of the newest attempt's log, or of the one asked for, from `offset`; a negative one counts from the end.
 
+    Where no `rank` of a distributed job is asked for, the one that failed comes first (see `chosen_rank`).
     Where bytes were left out, a line that says so stands for all of them.
     """
     placement = find_attempt(deps, job, attempt)
     if placement is None:
-        return LogPart(b"", 0, 0, 0, 0, job.state.is_finished)
+        return LogPart(b"", 0, 0, 0, 0, job.state.is_finished, rank=chosen_rank(job, None, rank))
     # Both were read before the log is: once they have ended, nothing is added behind the size read afterwards.
     has_ended = job.state.is_finished or (attempt is not None and placement.ended_at is not None)
-    log = Log(job, placement.id)
+    log = Log(job, LogName(placement.id, chosen_rank(job, placement, rank)))
     part = _settled_part(deps, log, offset, min(limit, MAX_READ))
-    return replace(part, attempt=placement.number, is_complete=has_ended and part.offset >= part.size)
+    is_complete = has_ended and part.offset >= part.size
+    return replace(part, attempt=placement.number, is_complete=is_complete, rank=log.name.rank)
 
 
-def whole(deps: Deps, job: Job, attempt: int | None = None) -> Iterator[bytes]:
+def chosen_rank(job: Job, placement: Placement | None, rank: int | None) -> int:
+    """The one asked for; otherwise, of a distributed job, the one whose failure ended the attempt, or the first."""
+    if rank is not None and rank not in range(max(1, job.processes)):
+        raise _no_rank(job, rank)
+    if rank is not None:
+        return rank
+    is_newest = placement is not None and placement.number == job.attempt
+    return job.failed_rank if is_newest and job.failed_rank is not None else 0
+
+
+def whole(deps: Deps, job: Job, attempt: int | None = None, rank: int | None = None) -> Iterator[bytes]:
     """Everything the log holds now, piece by piece."""
-    part = read(deps, job, 0, MAX_READ, attempt)
+    part = read(deps, job, 0, MAX_READ, attempt, rank)
     end = part.size
     while part.data:
         yield part.data
         if part.offset >= end:
             return
-        part = read(deps, job, part.offset, MAX_READ, part.attempt)
+        part = read(deps, job, part.offset, MAX_READ, part.attempt, part.rank)
 
 
 def attempts(deps: Deps, job: Job) -> list[Attempt]:
-    """One for each time the job was placed, the oldest first."""
+    """One for each time the job was placed, the oldest first; of a distributed job, one for each process."""
     with deps.db.read() as tx:
         found = placements.of_job(tx, job.id)
         stored = logs.stored_bytes(tx, [placement.id for placement in found])
-    return [_attempt(deps, job, placement, stored.get(placement.id, 0)) for placement in found]
+    return [
+        _attempt(deps, Log(job, name), placement, stored.get(name, 0))
+        for placement in found
+        for name in names_of(job, placement.id)
+    ]
+
+
+def names_of(job: Job, placement_id: str) -> list[LogName]:
+    """The logs of one attempt."""
+    return [LogName(placement_id, rank) for rank in range(max(1, job.processes))]
 
 
 def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
@@ -150,11 +176,11 @@ def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
 
 def make_durable(deps: Deps, job: Job, placement_id: str) -> None:
     """Before an attempt counts as ended, all that came of its log is in the store."""
-    log = Log(job, placement_id)
     if not log_tails.folder(deps, job.id).is_dir():
         return
-    with log_tails.turn(deps, placement_id):
-        log_chunks.cut(deps, log, everything=True)
+    for name in names_of(job, placement_id):
+        with log_tails.turn(deps, name):
+            log_chunks.cut(deps, Log(job, name), everything=True)
 
 
 def share_tails(deps: Deps) -> None:
@@ -173,9 +199,9 @@ def remove(deps: Deps, job: Job) -> None:
     with deps.db.read() as tx:
         found = placements.of_job(tx, job.id)
     for placement in found:
-        log_chunks.remove(deps, Log(job, placement.id))
+        log_chunks.remove(deps, job, placement.id)
         with deps.db.write() as tx:
-            logs.remove(tx, placement.id, logs.reaching(tx, placement.id, 0))
+            logs.remove_all(tx, placement.id)
     log_tails.remove(deps, job.id)
 
 
@@ -185,7 +211,7 @@ def _take(deps: Deps, log: Log, reached: Reached, offset: int, data: bytes, left
         if left_out_from is None or left_out_from > reached.offset:
             return reached
         log_chunks.cut(deps, log, everything=True)
-        log_tails.start(deps, log.job.id, log.placement_id, offset, data)
+        log_tails.start(deps, log.job.id, log.name, offset, data)
         return Reached(offset + len(data), reached.offset)
     new = data[reached.offset - offset :]
     if new:
@@ -194,11 +220,11 @@ def _take(deps: Deps, log: Log, reached: Reached, offset: int, data: bytes, left
 
 
 def _continue(deps: Deps, log: Log, offset: int, data: bytes) -> None:
-    with log_tails.opened(deps, log.job.id, log.placement_id) as tail:
+    with log_tails.opened(deps, log.job.id, log.name) as tail:
         if tail is not None and tail.end == offset:
             tail.write(offset, data)
             return
-    log_tails.start(deps, log.job.id, log.placement_id, offset, data)
+    log_tails.start(deps, log.job.id, log.name, offset, data)
 
 
 def _end(deps: Deps, log: Log) -> Reached:
@@ -243,7 +269,7 @@ def _contiguous(deps: Deps, log: Log, view: View, begin: int, limit: int) -> byt
 
 def _held_before(deps: Deps, log: Log, offset: int) -> int:
     with deps.db.read() as tx:
-        chunk = logs.before(tx, log.placement_id, offset + 1)
+        chunk = logs.before(tx, log.name, offset + 1)
     return chunk.end if chunk else 0
 
 
@@ -252,8 +278,8 @@ def _said(gap: LeftOut) -> bytes:
     return f"\n[millpond: {size} were left out here, bytes {gap.begin} to {gap.end}]\n".encode()
 
 
-def _attempt(deps: Deps, job: Job, placement: Placement, stored: int) -> Attempt:
-    with log_chunks.viewed(deps, Log(job, placement.id)) as view:
+def _attempt(deps: Deps, log: Log, placement: Placement, stored: int) -> Attempt:
+    with log_chunks.viewed(deps, log) as view:
         return Attempt(
             number=placement.number,
             node=placement.node,
@@ -263,6 +289,7 @@ def _attempt(deps: Deps, job: Job, placement: Placement, stored: int) -> Attempt
             lines=(view.newest.lines_reached if view.newest else 0) + _tail_lines(view),
             stored_bytes=stored + view.end - view.tail_begin,
             left_out=log_chunks.left_out(view.chunks, view.tail_begin),
+            rank=log.name.rank,
         )
 
 
@@ -273,7 +300,12 @@ def _tail_lines(view: View) -> int:
     return sum(view.tail.read(begin, begin + log_chunks.CHUNK_BYTES).count(b"\n") for begin in begins)
 
 
-def _tell(deps: Deps, job: Job, size: int) -> None:
+def _no_rank(job: Job, rank: int) -> NotFound:
+    has = f"has the ranks 0 to {job.processes - 1}" if job.processes else "is not distributed: it has one log"
+    return NotFound(f"The job {job.name!r} has no rank {rank}: it {has}.", noun="rank", name=str(rank))
+
+
+def _tell(deps: Deps, job: Job, rank: int, size: int) -> None:
     """Agents send what has gathered a few times a second, however fast a log grows; so this is not often either."""
-    data = {"project": job.project, "id": job.id, "what": "grown", "size": size}
+    data = {"project": job.project, "id": job.id, "what": "grown", "rank": rank, "size": size}
     deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)

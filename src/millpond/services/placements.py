@@ -90,9 +90,7 @@ def forget_tokens(deps: Deps, now: datetime) -> int:
 
 
 def _is_free(tx: Connection, chosen: Start, job: Job, now: datetime) -> bool:
-    nodes = {(node.agent_id, node.name): node for node in snapshot.node_views(tx, now)}
-    node = nodes.get((chosen.agent_id, chosen.node))
-    return node is not None and still_fits(node, job.resources, chosen.gpu_indices)
+    return still_fits(snapshot.node_views(tx, now), job.resources, chosen)
 
 
 def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -> Placement:
@@ -108,6 +106,7 @@ def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -
         renewed_at=now,
         ended_at=None,
         number=job.attempt + 1,
+        places=chosen.places,
     )
 
 

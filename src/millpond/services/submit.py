@@ -145,7 +145,9 @@ def _check_compute(tx: Connection, name: str | None) -> None:
 def _check_fits(tx: Connection, request: JobCreate, now: datetime) -> None:
     """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
     _check_compute(tx, request.compute)
-    job = QueuedJob("", _resources(request), compute=request.compute, image=request.image is not None)
+    job = QueuedJob(
+        "", _resources(request), compute=request.compute, image=request.image is not None, processes=request.processes
+    )
     refused = refusal(job, snapshot.node_views(tx, now))
     if refused is not None:
         raise DoesNotFit(refused.reason, hint=refused.hint)
@@ -227,6 +229,7 @@ def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind,
         environment_source=request.environment,
         ports=tuple(dict.fromkeys(request.ports)),
         idle_seconds=request.idle_seconds,
+        processes=request.processes,
     )
 
 

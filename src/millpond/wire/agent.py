@@ -142,6 +142,16 @@ class FillSeen(Request):
     transient: bool = False
 
 
+class RankSeen(Request):
+    """One process of a distributed job."""
+
+    rank: int
+    state: Literal["waiting", "running", "ended"]
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+
+
 class PlacementSeen(Request):
     id: str
     state: Literal["preparing", "running", "saving", "finished"]
@@ -156,6 +166,9 @@ class PlacementSeen(Request):
     waiting: str | None = None
     output_commit: str | None = None
     log_bytes: int = 0
+    # Of a distributed job: its processes, and the one whose failure ended all others.
+    ranks: list[RankSeen] = []
+    failed_rank: int | None = None
 
 
 class Observed(Request):
@@ -268,6 +281,13 @@ class DesiredInput(Response):
     account: int = 0
 
 
+class DesiredRank(Response):
+    """Where one process of a distributed job is to run, and the GPUs that it is given there."""
+
+    node: str
+    gpu_indices: list[int] = []
+
+
 class DesiredPlacement(Response):
     """A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it."""
 
@@ -288,6 +308,8 @@ class DesiredPlacement(Response):
     memory_bytes: int
     gpu_hundredths: int
     gpu_indices: list[int] = []
+    # Of a distributed job: one for each process, which all start or none. CPUs, memory and GPUs are then each one's.
+    ranks: list[DesiredRank] = []
     inputs: list[DesiredInput]
     code: DesiredInput | None
     # A tree of Python packages for the front of PYTHONPATH, with their programs in `bin`.

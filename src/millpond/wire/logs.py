@@ -11,6 +11,7 @@ BEGIN_HEADER = "X-Mill-Begin"
 OFFSET_HEADER = "X-Mill-Offset"
 SIZE_HEADER = "X-Mill-Size"
 ATTEMPT_HEADER = "X-Mill-Attempt"
+RANK_HEADER = "X-Mill-Rank"
 COMPLETE_HEADER = "X-Mill-Complete"
 LEFT_OUT_HEADER = "X-Mill-Left-Out"
 
@@ -23,9 +24,10 @@ class LogLeftOut(Response):
 
 
 class LogAttempt(Response):
-    """The log of one attempt to run the job."""
+    """The log of one attempt to run the job; of a distributed one, of one of its processes."""
 
     attempt: int
+    rank: int = 0
     node: str
     created_at: Time
     ended_at: Time | None

@@ -11,6 +11,7 @@ from millpond.wire.base import Request, Response, Time
 from millpond.wire.trust import Trust
 
 MAX_RETRIES = 100
+MAX_PROCESSES = 1024
 
 
 class JobInput(Response):
@@ -56,6 +57,8 @@ class Job(Response):
     reasons: list[str]
     command: list[str]
     env: dict[str, str]
+    # How many processes start together (0: a plain command). CPUs, memory and GPUs are then those of each.
+    processes: int = 0
     cpu: int
     memory_bytes: int
     gpu_hundredths: int
@@ -79,6 +82,8 @@ class Job(Response):
     signal: int | None
     # How the newest attempt ended, when it did not succeed.
     ending: Ending | None
+    # Of a distributed job: the process whose failure ended all others. Its log is the one shown first.
+    failed_rank: int | None = None
     problem: str | None
     ledger: Ledger
     # The one compute it may run on.
@@ -106,8 +111,21 @@ class Job(Response):
     idle_seconds: int = 0
 
 
+class Rank(Response):
+    """One process of a distributed job; `waiting` for the others before all start."""
+
+    rank: int
+    state: Literal["waiting", "running", "ended"]
+    node: str
+    exit_code: int | None
+    signal: int | None
+
+
 class Attempt(Response):
-    """One placement of a job: where it ran, when, and how it ended. `id` chooses its log."""
+    """One placement of a job: where it ran, when, and how it ended. `id` chooses its log.
+
+    `ranks` are the processes of a distributed job.
+    """
 
     id: str
     number: int
@@ -123,6 +141,7 @@ class Attempt(Response):
     signal: int | None
     ending: Ending | None
     problem: str | None
+    ranks: list[Rank] = []
 
 
 class AttemptList(Response):
@@ -135,12 +154,15 @@ class JobCreate(Request):
     `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
     `environment`: a commit of the project's code that holds requirements.txt and what builds it.
     `tags` are those of its run.
+    `processes`: so many of the command start together or none, with their ranks in the environment; `cpu`,
+    `memory_bytes` and `gpu_hundredths` are then for each of them. 0 for a plain command.
     """
 
     name: str | None = None
     command: list[str] = Field(min_length=1, max_length=1000)
     env: dict[str, str] = {}
     inputs: list[str] = []
+    processes: int = Field(default=0, ge=0, le=MAX_PROCESSES)
     cpu: int = Field(default=0, ge=0, le=1_000_000)
     memory_bytes: int = Field(default=0, ge=0, le=1 << 60)
     gpu_hundredths: int = Field(default=0, ge=0, le=10_000_000)

@@ -23,7 +23,7 @@ def ship(directory: Path, *, adopted: bool, before: bytes = b"") -> FakeServer:
         server = FakeServer()
         server.logs["p1"].extend(before)
         connection = server.connection()
-        await Shipper(connection, "p1", directory, adopted=adopted).finish()
+        await Shipper(connection, "p1", [directory], adopted=adopted).finish()
         await connection.close()
         return server
 
@@ -70,7 +70,7 @@ def test_a_server_that_does_not_want_it_ends_it(tmp_path: Path, error: MillError
         server = FakeServer()
         server.refusal = error
         connection = server.connection()
-        await asyncio.wait_for(Shipper(connection, "p1", tmp_path, adopted=False).finish(), 5)
+        await asyncio.wait_for(Shipper(connection, "p1", [tmp_path], adopted=False).finish(), 5)
         await connection.close()
 
     asyncio.run(main())
@@ -83,7 +83,7 @@ def test_a_failing_server_is_tried_until_it_is_mended(tmp_path: Path) -> None:
         server = FakeServer()
         server.refusal = MillError("Something went wrong in the server.")
         connection = server.connection()
-        finishing = asyncio.create_task(Shipper(connection, "p1", tmp_path, adopted=False).finish())
+        finishing = asyncio.create_task(Shipper(connection, "p1", [tmp_path], adopted=False).finish())
         await asyncio.sleep(0.05)
         assert not finishing.done()
         server.refusal = None
@@ -111,7 +111,7 @@ def test_what_was_written_while_the_server_was_away_comes_later(
         server = FakeServer()
         server.away = True
         connection = server.connection()
-        shipper = Shipper(connection, "p1", tmp_path, adopted=False)
+        shipper = Shipper(connection, "p1", [tmp_path], adopted=False)
         (tmp_path / "log").write_bytes(lines[:8_000])
         running = asyncio.create_task(shipper.run())
         await asyncio.wait_for(tried.wait(), 30)

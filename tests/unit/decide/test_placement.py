@@ -8,13 +8,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millpond.decide.computes import WHOLE
 from millpond.decide.placement import (
-    WHOLE,
     Held,
     NearView,
     NodeView,
     QueuedJob,
     Snapshot,
+    Start,
     likely_node,
     plan_starts,
     still_fits,
@@ -107,9 +108,13 @@ def test_the_likely_node_is_asked_as_if_nothing_ran() -> None:
 
 def test_room_is_looked_at_again_before_it_is_taken() -> None:
     node = a_node(gpus=2, held=(Held(Resources(gpu_hundredths=50), (0,)),))
-    assert still_fits(node, Resources(gpu_hundredths=100), (1,))
-    assert still_fits(node, Resources(gpu_hundredths=50), (0,))
-    assert not still_fits(node, Resources(gpu_hundredths=100), (0,))
-    assert not still_fits(node, Resources(gpu_hundredths=60), (0,))
-    assert not still_fits(node, Resources(cpu=9), ())
-    assert not still_fits(node, Resources(gpu_hundredths=100), (2,))
+
+    def fits(resources: Resources, *indices: int) -> bool:
+        return still_fits([node], resources, Start("a", node.agent_id, node.name, indices, ()))
+
+    assert fits(Resources(gpu_hundredths=100), 1)
+    assert fits(Resources(gpu_hundredths=50), 0)
+    assert not fits(Resources(gpu_hundredths=100), 0)
+    assert not fits(Resources(gpu_hundredths=60), 0)
+    assert not fits(Resources(cpu=9))
+    assert not fits(Resources(gpu_hundredths=100), 2)

@@ -2231,6 +2231,8 @@ export interface components {
         /**
          * Attempt
          * @description One placement of a job: where it ran, when, and how it ended. `id` chooses its log.
+         *
+         *     `ranks` are the processes of a distributed job.
          */
         Attempt: {
             /** Compute */
@@ -2252,6 +2254,11 @@ export interface components {
             number: number;
             /** Problem */
             problem: string | null;
+            /**
+             * Ranks
+             * @default []
+             */
+            ranks: components["schemas"]["Rank"][];
             /** Signal */
             signal: number | null;
             /** Started At */
@@ -3377,6 +3384,11 @@ export interface components {
             node: string;
             /** Project */
             project: string;
+            /**
+             * Ranks
+             * @default []
+             */
+            ranks: components["schemas"]["DesiredRank"][];
             /** Run Id */
             run_id: string;
             /**
@@ -3411,6 +3423,19 @@ export interface components {
             project: string;
             /** Project Id */
             project_id: string;
+        };
+        /**
+         * DesiredRank
+         * @description Where one process of a distributed job is to run, and the GPUs that it is given there.
+         */
+        DesiredRank: {
+            /**
+             * Gpu Indices
+             * @default []
+             */
+            gpu_indices: number[];
+            /** Node */
+            node: string;
         };
         /**
          * DesiredTunnel
@@ -3904,6 +3929,8 @@ export interface components {
             environment_source: string | null;
             /** Exit Code */
             exit_code: number | null;
+            /** Failed Rank */
+            failed_rank?: number | null;
             /**
              * Gpu Enforced
              * @default false
@@ -3951,6 +3978,11 @@ export interface components {
             priority: number;
             /** Problem */
             problem: string | null;
+            /**
+             * Processes
+             * @default 0
+             */
+            processes: number;
             /** Progress */
             progress: number | null;
             /** Project */
@@ -3986,6 +4018,8 @@ export interface components {
          *     `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
          *     `environment`: a commit of the project's code that holds requirements.txt and what builds it.
          *     `tags` are those of its run.
+         *     `processes`: so many of the command start together or none, with their ranks in the environment; `cpu`,
+         *     `memory_bytes` and `gpu_hundredths` are then for each of them. 0 for a plain command.
          */
         JobCreate: {
             /**
@@ -4064,6 +4098,11 @@ export interface components {
              * @default 0
              */
             priority: number;
+            /**
+             * Processes
+             * @default 0
+             */
+            processes: number;
             /**
              * Retries
              * @default 0
@@ -4283,7 +4322,7 @@ export interface components {
         };
         /**
          * LogAttempt
-         * @description The log of one attempt to run the job.
+         * @description The log of one attempt to run the job; of a distributed one, of one of its processes.
          */
         LogAttempt: {
             /** Attempt */
@@ -4298,6 +4337,11 @@ export interface components {
             lines: number;
             /** Node */
             node: string;
+            /**
+             * Rank
+             * @default 0
+             */
+            rank: number;
             /** Size */
             size: number;
             /** Stored Bytes */
@@ -4794,6 +4838,8 @@ export interface components {
             exit_code?: number | null;
             /** Exited At */
             exited_at?: string | null;
+            /** Failed Rank */
+            failed_rank?: number | null;
             /** Id */
             id: string;
             /**
@@ -4805,6 +4851,11 @@ export interface components {
             output_commit?: string | null;
             /** Problem */
             problem?: string | null;
+            /**
+             * Ranks
+             * @default []
+             */
+            ranks: components["schemas"]["RankSeen"][];
             /** Reason */
             reason?: ("stopped" | "expired" | "terminated" | "not_started" | "out_of_memory" | "timeout" | "lost") | null;
             /** Signal */
@@ -4987,6 +5038,47 @@ export interface components {
             saved_by_deduplication: number;
             /** Stored Bytes */
             stored_bytes: number;
+        };
+        /**
+         * Rank
+         * @description One process of a distributed job; `waiting` for the others before all start.
+         */
+        Rank: {
+            /** Exit Code */
+            exit_code: number | null;
+            /** Node */
+            node: string;
+            /** Rank */
+            rank: number;
+            /** Signal */
+            signal: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "ended";
+        };
+        /**
+         * RankSeen
+         * @description One process of a distributed job.
+         */
+        RankSeen: {
+            /** Exit Code */
+            exit_code?: number | null;
+            /**
+             * Node
+             * @default
+             */
+            node: string;
+            /** Rank */
+            rank: number;
+            /** Signal */
+            signal?: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "ended";
         };
         /** Ref */
         Ref: {
@@ -7793,6 +7885,8 @@ export interface operations {
                 /** @description Nobody has the bytes from here to `offset` any more. */
                 left_out_from?: number | null;
                 offset: number;
+                /** @description Which process of a distributed job wrote them. */
+                rank?: number;
             };
             header?: never;
             path: {
@@ -9205,6 +9299,8 @@ export interface operations {
                 limit?: number;
                 /** @description Of the first byte; a negative one counts from the end. */
                 offset?: number;
+                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                rank?: number | null;
             };
             header?: never;
             path: {
@@ -9272,6 +9368,8 @@ export interface operations {
             query?: {
                 /** @description Which attempt; without it, the newest. */
                 attempt?: number | null;
+                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                rank?: number | null;
             };
             header?: never;
             path: {
@@ -9315,6 +9413,8 @@ export interface operations {
                 offset?: number;
                 /** @description A text, or with `regex` a pattern (RE2). */
                 q: string;
+                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                rank?: number | null;
                 regex?: boolean;
                 /** @description After this time the search says how far it came. */
                 seconds?: number;

@@ -21,6 +21,8 @@ class Reason(Enum):
     TERMINATED = "terminated"
     NOT_STARTED = "not_started"
     OUT_OF_MEMORY = "out_of_memory"
+    # One rank of a distributed job, because another one failed; never of a whole job.
+    ANOTHER_RANK = "another_rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Exited:
     problem: str | None = None
     started_at: datetime | None = None
     exited_at: datetime | None = None
+    # Of a distributed job: the rank that failed first, whose status this is.
+    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,23 @@
-"""What a keeper wrote into a placement's directory, read by every driver (docs/design/003-agent-protocol.md)."""
+"""What keepers wrote into a placement's directory, read by every driver (docs/design/003-agent-protocol.md).
+
+A distributed job has a keeper for each rank (docs/design/012-distributed-jobs.md): here it is told of as one.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import keeper
 from millpond.agent.drivers import Exited, Reason
+from millpond.agent.spec import rank_directories
+from millpond.wire.agent import RankSeen
 
 CLAIM = "claim"
 STOP = "stop"
@@ -20,18 +27,71 @@ _EXIT = "exit.json"
 
 
 def owner(directory: Path) -> dict[str, Any] | None:
-    """Who has claimed it: pid, start time and boot id, as seen where that keeper runs."""
+    """Who has claimed it: pid, start time and boot id, as seen where that keeper runs. Of a distributed job, whoever
+    saw that all ranks had come."""
     found: dict[str, Any] | None = _read(directory / CLAIM)
     return found
 
 
 def started_at(directory: Path) -> datetime | None:
-    """When the command began; None while it has not."""
+    """When the command began, on all ranks; None while it has not."""
+    ranks = rank_directories(directory)
+    if ranks:
+        begun = [moment for one in ranks if (moment := started_at(one))]
+        return max(begun) if len(begun) == len(ranks) else None
     command = _read(directory / "keeper.json")
     return _time(command["started_at"]) if command else None
 
 
 def exited(directory: Path) -> Exited | None:
+    """How it ended; None while it, or a rank of it, has not."""
+    ranks = rank_directories(directory)
+    return _exited(directory) or (exited_together(directory, ranks) if ranks else None)
+
+
+def exited_together(directory: Path, ranks: Sequence[Path]) -> Exited | None:
+    """The end of the rank that failed first is that of all; without one, that of the first that was made to end."""
+    ends: list[Exited] = []
+    for one in ranks:
+        ended = _exited(one)
+        if ended is None:
+            return None
+        ends.append(ended)
+    failed = failed_rank(directory)
+    made_to = [ended for ended in ends if ended.reason]
+    chosen = ends[failed] if failed is not None else min(made_to, key=_end_time) if made_to else ends[0]
+    begun = [ended.started_at for ended in ends if ended.started_at]
+    return replace(
+        chosen,
+        rank=failed,
+        started_at=max(begun, default=None),
+        exited_at=max(filter(None, (ended.exited_at for ended in ends)), default=None),
+    )
+
+
+def failed_rank(directory: Path) -> int | None:
+    record = _read(directory / "failed")
+    return None if record is None else int(record["rank"])
+
+
+def ranks_seen(directory: Path) -> list[RankSeen]:
+    """How each rank of a distributed job stands."""
+    return [_rank_seen(number, one) for number, one in enumerate(rank_directories(directory))]
+
+
+def _rank_seen(number: int, directory: Path) -> RankSeen:
+    node = (owner(directory) or {}).get("node", "")
+    ended = _exited(directory)
+    if ended is not None:
+        return RankSeen(rank=number, state="ended", node=node, exit_code=ended.exit_code, signal=ended.signal)
+    return RankSeen(rank=number, state="running" if started_at(directory) else "waiting", node=node)
+
+
+def _end_time(ended: Exited) -> float:
+    return ended.exited_at.timestamp() if ended.exited_at else 0.0
+
+
+def _exited(directory: Path) -> Exited | None:
     record = _read(directory / _EXIT)
     if record is None:
         return None
@@ -46,9 +106,11 @@ def exited(directory: Path) -> Exited | None:
 
 
 def ask_to_stop(directory: Path) -> None:
-    """The keeper ends the command as soon as it sees this; one that has not begun never begins."""
+    """Keepers end the command as soon as they see this; one that has not begun never begins."""
     if directory.is_dir():
         (directory / STOP).touch()
+    for rank in rank_directories(directory):
+        (rank / STOP).touch()
 
 
 def give_up(directory: Path, problem: str | None = None) -> bool:

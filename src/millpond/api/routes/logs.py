@@ -24,6 +24,10 @@ _JOB = "/projects/{project}/jobs/{job}"
 _PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 Attempt = Annotated[int | None, Query(ge=1, description="Which attempt; without it, the newest.")]
+Rank = Annotated[
+    int | None,
+    Query(ge=0, description="Which process of a distributed job; without it, the one that failed first, or 0."),
+]
 
 
 @router.get(f"{_JOB}/log", response_class=Response)
@@ -34,23 +38,27 @@ def read_log(
     offset: Annotated[int, Query(description="Of the first byte; a negative one counts from the end.")] = 0,
     limit: Annotated[int, Query(ge=1, le=logs.MAX_READ)] = 1 << 20,
     attempt: Attempt = None,
+    rank: Rank = None,
 ) -> Response:
     """Bytes. `X-Mill-Offset` is that of the next byte, `X-Mill-Begin` of the first, `X-Mill-Size` of the end now.
 
     `X-Mill-Complete: 1` says that nothing more will come; `X-Mill-Left-Out: A-B` that the answer is a line saying that
     bytes A to B are not held.
     """
-    part = logs.read(deps, jobs.get_plain(deps, scope.project, job), offset, limit, attempt)
+    part = logs.read(deps, jobs.get_plain(deps, scope.project, job), offset, limit, attempt, rank)
     return Response(part.data, media_type="text/plain; charset=utf-8", headers=_headers(part))
 
 
 @router.get(f"{_JOB}/log/file", response_class=Response)
-def download_log(job: str, scope: Viewer, deps: DepsOf, attempt: Attempt = None) -> StreamingResponse:
+def download_log(
+    job: str, scope: Viewer, deps: DepsOf, attempt: Attempt = None, rank: Rank = None
+) -> StreamingResponse:
     """All that the log holds now, as a file."""
     found = jobs.get_plain(deps, scope.project, job)
-    name = quote(f"{found.name}-{found.number}.log")
+    which = "" if rank is None else f"-rank{rank}"
+    name = quote(f"{found.name}-{found.number}{which}.log")
     headers = {**_PLAIN, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
-    content = logs.whole(deps, found, attempt)
+    content = logs.whole(deps, found, attempt, rank)
     return StreamingResponse(content, media_type="text/plain; charset=utf-8", headers=headers)
 
 
@@ -73,10 +81,11 @@ def search_log(
     limit: Annotated[int, Query(ge=1, le=10_000, description="How many hits at most.")] = 1000,
     seconds: Annotated[float, Query(gt=0, le=60, description="After this time the search says how far it came.")] = 20,
     attempt: Attempt = None,
+    rank: Rank = None,
 ) -> StreamingResponse:
     """Lines of JSON as they are found: a `LogHit` for each line that matches, and at the end one `LogSearchEnd`."""
     query = log_search.Query(q, regex, ignore_case, offset, context, limit, seconds)
-    found = log_search.search(deps, jobs.get_plain(deps, scope.project, job), query, attempt)
+    found = log_search.search(deps, jobs.get_plain(deps, scope.project, job), query, attempt, rank)
     return StreamingResponse(_lines(found), media_type="application/x-ndjson", headers=_PLAIN)
 
 
@@ -94,6 +103,7 @@ def _headers(part: LogPart) -> dict[str, str]:
         wire.OFFSET_HEADER: str(part.offset),
         wire.SIZE_HEADER: str(part.size),
         wire.ATTEMPT_HEADER: str(part.attempt),
+        wire.RANK_HEADER: str(part.rank),
     }
     if part.is_complete:
         headers[wire.COMPLETE_HEADER] = "1"
@@ -105,6 +115,7 @@ def _headers(part: LogPart) -> dict[str, str]:
 def _attempt(found: logs.Attempt) -> wire.LogAttempt:
     return wire.LogAttempt(
         attempt=found.number,
+        rank=found.rank,
         node=found.node,
         created_at=found.created_at,
         ended_at=found.ended_at,

@@ -22,6 +22,7 @@ async def put_log(
     request: Request,
     actor: AgentOnly,
     deps: DepsOf,
+    rank: Annotated[int, Query(ge=0, description="Which process of a distributed job wrote them.")] = 0,
     left_out_from: Annotated[
         int | None, Query(ge=0, description="Nobody has the bytes from here to `offset` any more.")
     ] = None,
@@ -29,7 +30,7 @@ async def put_log(
 ) -> LogAnswer:
     """Bytes that begin at `offset`; the answer says how far the server is, and the agent goes on from there."""
     content = await request.body()
-    append = partial(logs.append, left_out_from=left_out_from, durable=durable)
+    append = partial(logs.append, rank=rank, left_out_from=left_out_from, durable=durable)
     reached = await run_in_threadpool(append, deps, actor, placement, offset, content)
     return LogAnswer(offset=reached.offset, durable=reached.durable)
 

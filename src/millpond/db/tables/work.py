@@ -124,6 +124,9 @@ job = Table(
     Column("ports", JSON, nullable=False, server_default=text("'[]'")),
     Column("idle_seconds", BigInteger, nullable=False, server_default=text("0")),
     time_column("used_at", nullable=True),
+    # Of a distributed job: how many it has (0: it is none), and which of them failed first.
+    Column("processes", Integer, nullable=False, server_default=text("0")),
+    Column("failed_rank", Integer, nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.
@@ -155,6 +158,9 @@ placement = Table(
     Column("signal", Integer, nullable=True),
     Column("ending", String(20), nullable=True),
     Column("problem", Text, nullable=True),
+    # Of a distributed job, by rank: the node and GPUs each process was given, and what was last heard of it.
+    Column("places", JSON, nullable=False, server_default=text("'[]'")),
+    Column("ranks", JSON, nullable=False, server_default=text("'[]'")),
 )
 
 run = Table(

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from millpond.agent import entering, keeper
-from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, records
+from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, gangs, records
 from millpond.agent.drivers.process.keepers import Keepers
 from millpond.agent.drivers.process.reaching import listening_at
+from millpond.agent.gang import LOOPBACK
 from millpond.agent.isolation import Isolation, cgroups, groups_of
-from millpond.agent.spec import read_spec
+from millpond.agent.spec import rank_directories, read_spec
 from millpond.wire.agent import NodeFacts
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class ProcessDriver:
     def capabilities(self) -> Capabilities:
         limits = self._isolation.limits
         return Capabilities(
+            gangs=True,
             ports=True,
             exec=True,
             limits_enforced=limits is not None and limits.has_memory,
@@ -60,10 +62,16 @@ class ProcessDriver:
         spec = read_spec(directory)
         if spec is None:
             raise OSError(f"{directory} holds nothing to start")
-        self._isolation.prepare(directory, spec)
-        self._keepers.start(directory)
+        self._isolation.prepare(directory, gangs.whole(spec))
+        keepers = gangs.lay_out(directory, spec, address=LOOPBACK) if spec.ranks else [directory]
+        for one in keepers:
+            if records.owner(one) is None:
+                self._keepers.start(one)
 
     def status(self, directory: Path) -> Status:
+        ranks = rank_directories(directory)
+        if ranks:
+            return _together(directory, ranks)
         owner = self._owners.get(directory) or records.owner(directory)
         if owner is None:
             return NotStarted()
@@ -99,10 +107,31 @@ class ProcessDriver:
 
     def _processes(self, directory: Path) -> set[int]:
         """All of the placement, whatever they did to their environment or their parents."""
-        owner = records.owner(directory)
-        below = keeper.descendants(owner["pid"]) if owner and keeper.is_running(owner) else []
+        owners = [owner for one in rank_directories(directory) or [directory] if (owner := records.owner(one))]
+        below = [one for owner in owners if keeper.is_running(owner) for one in keeper.descendants(owner["pid"])]
         found = {process.pid for process in (*below, *keeper.marked(directory.name))}
         return found | cgroups.processes(groups_of(directory))
+
+
+def _together(directory: Path, ranks: Sequence[Path]) -> Status:
+    """How a distributed job stands, whose keepers all run here."""
+    owners = [records.owner(one) for one in ranks]
+    # Looked at before exit.json is, as of a plain one.
+    alive = [owner is not None and keeper.is_running(owner) for owner in owners]
+    ended = records.exited(directory)
+    if ended is not None:
+        return ended
+    gone = [one for one, lives in zip(ranks, alive, strict=True) if not lives]
+    lost = [one for one in gone if records.owner(one) and records.exited(one) is None]
+    if records.owner(directory) is None:
+        if any(records.exited(one) for one in gone) or lost:
+            records.give_up(directory)
+        return NotStarted()
+    started_at = records.started_at(directory)
+    if not lost:
+        return Running(started_at)
+    records.ask_to_stop(directory)
+    return Running(started_at) if any(alive) else _lost(directory, records.owner(lost[0]) or {}, started_at)
 
 
 def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:

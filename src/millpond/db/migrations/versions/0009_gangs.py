@@ -1,0 +1,45 @@
+"""Distributed jobs: how many processes they have, where each of them is, and a log for each."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+
+_CHUNK = "placement_id, begin, end, lines_before, lines, stored_bytes"
+
+
+def upgrade() -> None:
+    op.add_column("job", sa.Column("processes", sa.Integer(), nullable=False, server_default=sa.text("0")))
+    op.add_column("job", sa.Column("failed_rank", sa.Integer(), nullable=True))
+    op.add_column("placement", sa.Column("places", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
+    op.add_column("placement", sa.Column("ranks", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
+    add_rank_to_log_chunk()
+
+
+def add_rank_to_log_chunk() -> None:
+    """The rank is part of the key, which no database changes in place in the same words: the rows move over."""
+    columns = ", ".join(f'"{name}"' for name in _CHUNK.split(", "))
+    op.execute(f"CREATE TABLE log_chunk_before AS SELECT {columns} FROM log_chunk")
+    op.drop_table("log_chunk")
+    op.create_table(
+        "log_chunk",
+        sa.Column("placement_id", sa.String(length=32), nullable=False),
+        sa.Column("rank", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("begin", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("end", sa.BigInteger(), nullable=False),
+        sa.Column("lines_before", sa.BigInteger(), nullable=False),
+        sa.Column("lines", sa.BigInteger(), nullable=False),
+        sa.Column("stored_bytes", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["placement_id"],
+            ["placement.id"],
+            name=op.f("fk_log_chunk_placement_id_placement"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("placement_id", "rank", "begin", name=op.f("pk_log_chunk")),
+    )
+    op.execute(f"INSERT INTO log_chunk ({columns}) SELECT {columns} FROM log_chunk_before")
+    op.drop_table("log_chunk_before")

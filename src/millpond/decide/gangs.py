@@ -1,0 +1,63 @@
+"""Distributed jobs: over which nodes of one compute their processes are spread, all of them or none.
+
+As few nodes as can be, the roomiest first: processes that share a machine reach each other fastest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from copy import deepcopy
+
+from millpond.decide.computes import QueuedJob
+from millpond.decide.room import Room
+
+
+def spread(job: QueuedJob, rooms: Sequence[Room]) -> list[tuple[Room, int]]:
+    """How many processes go to which of these nodes of one compute; empty where there is not room for all.
+
+    Of nodes that take equally many, the one that comes first.
+    """
+    counts = sorted(((room, _fitting(job, room)) for room in rooms), key=lambda one: -one[1])
+    chosen: list[tuple[Room, int]] = []
+    left = job.processes
+    for room, count in counts:
+        if left and count:
+            chosen.append((room, min(left, count)))
+            left -= min(left, count)
+    return [] if left else chosen
+
+
+def too_little(job: QueuedJob, rooms: Sequence[Room]) -> list[str]:
+    """For each compute of these nodes, how far its room would go."""
+    by_agent: dict[str, list[Room]] = defaultdict(list)
+    for room in rooms:
+        by_agent[room.node.agent].append(room)
+    counts = {agent: most(job, found) for agent, found in by_agent.items()}
+    return [
+        f"{agent} has room for {count} of {job.processes} processes now; all start together, or none."
+        for agent, count in counts.items()
+        if count < job.processes
+    ]
+
+
+def most(job: QueuedJob, rooms: Sequence[Room]) -> int:
+    """How many of its processes fit into all of these nodes together."""
+    return sum(_fitting(job, room) for room in rooms)
+
+
+def said(why: str, job: QueuedJob, found: Sequence[tuple[Room, int]]) -> str:
+    """Why it is placed where it is, with how it is spread."""
+    if len(found) == 1:
+        return f"{why.removesuffix('.')} ({job.processes} processes)."
+    nodes = ", ".join(f"{count} on {room.node.name}" for room, count in found)
+    return f"{why.removesuffix('.')} ({job.processes} processes: {nodes})."
+
+
+def _fitting(job: QueuedJob, room: Room) -> int:
+    tried = deepcopy(room)
+    count = 0
+    while count < job.processes and tried.lacks(job.resources) is None:
+        tried.take(job.resources)
+        count += 1
+    return count

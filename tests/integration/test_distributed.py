@@ -1,0 +1,70 @@
+"""Distributed jobs end to end, on a real `mill up` with its real agent: started together, found, failed, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millpond
+from millpond.model.job import JobState
+from millpond.testing import all_reduce
+from millpond.testing.up import MillUp, mill_up
+from millpond.testing.waiting import wait_until
+
+FAILING = "echo I am $RANK; test $RANK = 2 && exit 5; exec sleep 600"
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
+    with mill_up(tmp_path_factory.mktemp("distributed") / "data", "--gpus", "3") as running:
+        yield running
+
+
+@pytest.fixture
+def signed_in(up: MillUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILL_HOME", str(up.home))
+    monkeypatch.setenv("MILL_SERVER", up.url)
+
+
+def ranks_of(up: MillUp, job: str) -> list[dict[str, Any]]:
+    with up.client() as client:
+        attempts: list[dict[str, Any]] = client.get(f"/projects/default/jobs/{job}/attempts").json()["items"]
+    return attempts[-1]["ranks"] if attempts else []
+
+
+@pytest.mark.usefixtures("signed_in")
+def test_ranks_start_together_and_each_has_its_log(up: MillUp, tmp_path: Path) -> None:
+    (tmp_path / "all_reduce.py").write_text(Path(all_reduce.__file__).read_text())
+    job = millpond.submit(["python", "all_reduce.py"], processes=3, gpu=1, code=tmp_path)
+    ended = job.wait("60s")
+    assert ended.state is JobState.SUCCEEDED, ended.problem
+    logs = [b"".join(job.logs(rank=rank)) for rank in range(3)]
+    assert logs == [b"rank %d: sum 6\n" % rank for rank in range(3)]
+    assert [rank["exit_code"] for rank in ranks_of(up, job.id)] == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("signed_in")
+def test_the_log_of_the_rank_that_failed_is_the_one_shown(up: MillUp) -> None:
+    job = millpond.submit(["sh", "-c", FAILING], processes=3, code=None)
+    ended = job.wait("60s")
+    assert (ended.state, ended.exit_code, ended.failed_rank) == (JobState.FAILED, 5, 2)
+    assert b"".join(job.logs()) == b"I am 2\n"
+    assert b"".join(job.logs(rank=0)) == b"I am 0\n"
+    assert [rank["signal"] for rank in ranks_of(up, job.id)] == [15, 15, None]
+
+
+@pytest.mark.usefixtures("signed_in")
+def test_what_does_not_fit_together_waits_and_says_so(up: MillUp) -> None:
+    first = millpond.submit(["sleep", "600"], processes=2, gpu=1, code=None)
+    second = millpond.submit(["true"], processes=2, gpu=1, code=None)
+    try:
+        with up.client() as client:
+            path = f"/projects/default/jobs/{second.id}/why"
+            wait_until(lambda: "room for 1 of 2 processes" in client.get(path).json()["reasons"][-1], within=60)
+    finally:
+        first.stop()
+    assert first.wait("60s").state is JobState.CANCELLED
+    assert second.wait("60s").state is JobState.SUCCEEDED
