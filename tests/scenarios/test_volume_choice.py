@@ -54,6 +54,18 @@ SCENARIOS = [
         ("it is there already",),
     ),
     Scenario("on its way", (a("x", state=CachedState.FILLING),), ("x",), ("it is on its way there",)),
+    Scenario(
+        "rather a volume that can take it than one where its fill is held up",
+        (a("x", state=CachedState.FILLING, held_up="The disk is full."), a("y", evicts=1)),
+        ("y", "x"),
+        ("x is filling it, but is held up: The disk is full.",),
+    ),
+    Scenario(
+        "held up, and nowhere else to go",
+        (a("x", state=CachedState.FILLING, held_up="The disk is full."), a("y", refusal="no room")),
+        ("x",),
+        ("it is on its way there, and held up: The disk is full.",),
+    ),
     Scenario("what failed is no reason to go there", (a("y", state=CachedState.FAILED), a("x")), ("x", "y")),
     Scenario(
         "rather evict nothing",

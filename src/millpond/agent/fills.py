@@ -20,9 +20,10 @@ from millpond.cache.attempt import Attempt, begin_attempt
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
 from millpond.cache.local import BaseTree
+from millpond.cache.room import Needed, NoRoomYet, check_room
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace
-from millpond.errors import MillError, VolumeProblem
+from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.transfer import Downloader
 from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen, Verified
 
@@ -102,12 +103,12 @@ class Fills:
         """Try until it is done, refused for good or no longer wanted. One commit of one volume at a time."""
         if before:
             await asyncio.wait(before)
-        backoff = Backoff(first=1.0, longest=15.0)
+        backoff, costly = Backoff(first=1.0, longest=15.0), Backoff(first=5.0, longest=300.0)
         while not work.cancelled.is_set():
             volume = self._volumes.healthy(work.desired.volume_id)
             if volume is not None and await self._try(work, partial(carry_out, work, volume)):
                 return
-            await work.rest(backoff.next() if volume else 0.1)
+            await work.rest((costly if work.ran_full else backoff).next() if volume else 0.1)
 
     async def _try(self, work: Work, carry_out: Callable[[], Awaitable[None]]) -> bool:
         """True when there is nothing more to try."""
@@ -117,6 +118,7 @@ class Fills:
             return True
         except MillError as error:
             transient = may_pass(error) or isinstance(error, VolumeProblem)
+            work.ran_full = isinstance(error, DiskFull) and not isinstance(error, NoRoomYet)
             log.warning("fill failed: attempt=%d transient=%s %s", work.desired.attempt, transient, error.message)
             work.tell("failed", problem=sentence(error), transient=transient)
             return not transient
@@ -130,6 +132,7 @@ class Fills:
         async with self._slots:
             started = time.monotonic()
             attempt = await self._begin_attempt(work, volume)
+            await self._check_room(attempt, wanted)
             progress = work.progress(asyncio.get_running_loop())
             with ExitStack() as stack:
                 source = stack.enter_context(self._source_of(wanted))
@@ -208,6 +211,14 @@ class Fills:
                 raise MillError("The server has not been heard of for a while.")
             raise FillCancelled
         return attempt
+
+    async def _check_room(self, attempt: Attempt, wanted: DesiredFill) -> None:
+        needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
+        try:
+            await in_thread(partial(check_room, attempt, needed))
+        except MillError:
+            await in_thread(attempt.remove)
+            raise
 
     def _wanted_attempts(self) -> set[int]:
         works = [*self._works.values(), *(work for work in self._ending if work.is_going_on)]

@@ -26,6 +26,8 @@ class Work:
         self.desired = desired
         self.cancelled = threading.Event()
         self.task: asyncio.Task[None] | None = None
+        # It was begun and met a full disk, as quotas do that show no number: trying again may fetch much for nothing.
+        self.ran_full = False
         self._changed = changed
         self._woken = asyncio.Event()
         self.seen = self._told(_UNDER_WAY[desired.want])

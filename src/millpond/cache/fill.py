@@ -13,7 +13,7 @@ from millpond.cache.attempt import Attempt
 from millpond.cache.kept_pages import KeptSource
 from millpond.cache.local import BaseTree, LocalFiles
 from millpond.cache.volume import appears, check, explained, sync_directory
-from millpond.errors import Forbidden, MillError, StoreUnavailable, VolumeProblem
+from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Downloader, Progress
@@ -109,6 +109,9 @@ def _make(
             fetched = fetch_tree(kept, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+    except DiskFull as error:
+        said = f"The disk of the volume at {attempt.volume.root} ran full. {error.message}"
+        raise DiskFull(said, hint="Free room there, or clear cached commits; it goes on by itself.") from error
     except Forbidden as error:
         # What may not be written now may be later, when somebody has put it right.
         raise VolumeProblem(error.message, hint=error.hint) from error

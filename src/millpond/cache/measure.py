@@ -13,7 +13,7 @@ from millpond.cache.volume import CacheVolume, CommitPlace, explained
 
 # Files with several names that are remembered at a time: some 100 MB. Of more, each walk takes a part.
 _AT_ONCE = 1_000_000
-_BLOCK = 512  # of st_blocks, whatever the file system
+BLOCK = 512  # of st_blocks, whatever the file system
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def _walk(
     """
     shared: dict[int, tuple[int, int]] = {}
     for number, tree in enumerate(trees):
-        for found in _everything(tree):
-            size = found.st_blocks * _BLOCK
+        for found in everything(tree):
+            size = found.st_blocks * BLOCK
             if found.st_nlink == 1 or not stat.S_ISREG(found.st_mode):
                 if part == 0:
                     _add(totals[1 << number], size)
@@ -74,7 +74,7 @@ def _add(total: list[int], size: int) -> None:
     total[1] += 1
 
 
-def _everything(tree: Path) -> Iterator[os.stat_result]:
+def everything(tree: Path) -> Iterator[os.stat_result]:
     """The directory itself and all below it; links are not followed."""
     waiting = [os.fsencode(tree)]
     while waiting:

@@ -105,7 +105,10 @@ def clear(
     mill.confirm(f"Clear {names}?", yes=yes)
     for cached in found:
         clear_cached(mill.api, cached.id)
-        mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
+        if cached.problem is None or cached.state is CachedState.FAILED:
+            mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
+        else:
+            mill.out.warn(f"{name_of(cached)} goes from volume {cached.volume} as soon as it can. {cached.problem}")
 
 
 @command(app, "pin")
@@ -179,7 +182,11 @@ def evictions(
 
 def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
     with Meter(mill.out, f"Caching {name_of(cached)} on {cached.volume}") as meter:
+        told = None
         while cached.state is CachedState.FILLING:
+            if cached.problem and cached.problem != told:
+                meter.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
+            told = cached.problem or told
             meter.update(done=cached.done_bytes, total=cached.bytes, files=cached.done_files, total_files=cached.files)
             cached = wait_cached(mill.api, cached.id)
     if cached.state is not CachedState.READY:
@@ -250,7 +257,8 @@ def _state(cached: CachedCommit) -> str:
         return "waiting for room"
     marks = ["pinned"] if cached.pinned else []
     marks += [f"newest of {branch}" for branch in cached.kept_by]
-    return ", ".join([cached.state.value, *marks])
+    problem = f": {cached.problem}" if cached.problem else ""
+    return ", ".join([cached.state.value, *marks]) + problem
 
 
 def _holders(cached: CachedCommit) -> list[str]:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from millpond.cli.output import Output
+from millpond.cli.report import printable
 from millpond.lake import transfer
 from millpond.model.quantity import format_bytes, format_seconds
 
@@ -64,6 +65,13 @@ class Meter:
             elif not self._out.quiet and self._clock() - self._said >= PLAIN_SECONDS:
                 self._said = self._clock()
                 self._out.note(f"{self._title}: {self._words}")
+
+    def warn(self, text: str) -> None:
+        """A line of its own above the live one."""
+        if self._live:
+            self._live.console.print(f"warning: {printable(text)}", markup=False, soft_wrap=True)
+        else:
+            self._out.warn(text)
 
     @property
     def seconds(self) -> float:

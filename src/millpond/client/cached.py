@@ -106,7 +106,8 @@ class Cached:
                 progress(self._found.done_bytes, self._found.bytes)
             left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, deadline - time.monotonic())
             if left <= 0:
-                raise NotReady(f"{self._name} is not whole on {self.volume} after {timeout:g} s.")
+                held_up = f" It is held up: {self._found.problem}" if self._found.problem else ""
+                raise NotReady(f"{self._name} is not whole on {self.volume} after {timeout:g} s.{held_up}")
             self._found = wait_cached(self._api, self._found.id, left)
         if self._found.state is not CachedState.READY:
             why = self._found.problem or self._found.reason

@@ -33,6 +33,8 @@ class CachedView:
     tree: str
     kind: DatasetKind = DatasetKind.DATA
     dataset_idle_seconds: int | None = None
+    # What is wrong with its volume now.
+    volume_problem: str | None = None
     # Why nothing new may use it, in words: its dataset is in the bin, or nothing names its commit any more.
     leaving: str | None = None
 
@@ -203,6 +205,7 @@ def _select() -> Select[Any]:
             volume.c.name.label("volume"),
             volume.c.path.label("volume_path"),
             volume.c.idle_seconds.label("volume_idle_seconds"),
+            volume.c.problem.label("volume_problem"),
             site.c.id.label("site_id"),
             site.c.name.label("site"),
             project.c.name.label("project"),
@@ -259,6 +262,7 @@ def _view(row: Row[Any]) -> CachedView:
         volume=row.volume,
         volume_path=row.volume_path,
         volume_idle_seconds=row.volume_idle_seconds,
+        volume_problem=row.volume_problem,
         site_id=row.site_id,
         site=row.site,
         project=row.project,

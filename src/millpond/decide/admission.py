@@ -82,9 +82,13 @@ def usable_room(space: Space, stock: Stock) -> Usable:
         limit = min(limit, there.bytes + space.disk_free_bytes)
     inodes = None
     if space.inodes_free is not None and space.inodes_total:
-        kept = space.inodes_total * space.reserve_bytes // max(1, space.capacity_bytes)
-        inodes = max(0, there.inodes + space.inodes_free - kept)
+        inodes = max(0, there.inodes + space.inodes_free - reserved_inodes(space))
     return Usable(max(0, limit - space.reserve_bytes), inodes)
+
+
+def reserved_inodes(space: Space) -> int:
+    """As large a share of the inodes as the reserve is of the capacity."""
+    return (space.inodes_total or 0) * space.reserve_bytes // max(1, space.capacity_bytes)
 
 
 def foreign_bytes(space: Space, stock: Stock) -> int | None:

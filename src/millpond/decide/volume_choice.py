@@ -1,9 +1,9 @@
 """Which volume a commit is cached on when nobody names one, and why: a pure function over all volumes.
 
-Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, one that need
-evict nothing, the least weight, the most room, the name. The weight is the expected time to fill × the price ÷ the
-throughput of its tier: twice the price is worth paying for twice the speed. Within a factor of two, as measured
-bandwidths are, nothing is preferred.
+Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, or is filling it;
+one that need evict nothing, the least weight, the most room, the name. The weight is the expected time to fill × the
+price ÷ the throughput of its tier: twice the price is worth paying for twice the speed. Within a factor of two, as
+measured bandwidths are, nothing is preferred.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Candidate:
     evicts: int = 0
     free_bytes: int = 0
     state: CachedState | None = None
+    # What holds up the fill that is under way there: such a volume comes last.
+    held_up: str | None = None
     # What must be fetched: all of it, or less beside a cached commit that shares files with it.
     fetch_bytes: int = 0
     base: str | None = None
@@ -85,7 +87,7 @@ def obstacle(one: Candidate) -> str | None:
 
 def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, int, str]:
     there = 0 if one.state is CachedState.READY else 1 if one.state is CachedState.FILLING else 2
-    return there, one.evicts > 0, round(log2(_weight(one, usual))), -one.free_bytes, one.name
+    return 3 if one.held_up else there, one.evicts > 0, round(log2(_weight(one, usual))), -one.free_bytes, one.name
 
 
 def _weight(one: Candidate, usual: float) -> float:
@@ -102,7 +104,11 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
     if best.serves is not None:
         reasons.append(f"near: {best.serves.reason}")
     if best.is_there:
-        return (*reasons, "it is there already" if best.state is CachedState.READY else "it is on its way there")
+        held_up = f", and held up: {best.held_up}" if best.held_up else ""
+        return (
+            *reasons,
+            "it is there already" if best.state is CachedState.READY else f"it is on its way there{held_up}",
+        )
     if best.base is not None:
         reasons.append(f"{best.base} is cached there, so only {format_bytes(best.fetch_bytes)} must be fetched")
     reasons.append(f"{format_bytes(best.free_bytes)} are free there")
@@ -112,6 +118,7 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
         reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} measured")
     if (best.tier_throughput, best.tier_price) != (1.0, 1.0):
         reasons.append(f"tier {best.tier}: {best.tier_throughput:g} × the throughput, {best.tier_price:g} × the price")
+    reasons += [f"{one.name} is filling it, but is held up: {one.held_up}" for one in others if one.held_up]
     if others and not others[0].is_there:
         reasons.append(_compared(best, others[0], usual))
     return tuple(reasons)

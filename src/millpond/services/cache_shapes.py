@@ -92,7 +92,7 @@ def _shape(
         pinned_at=row.pinned_at,
         leased_by=[_holder(actor, holder) for holder in holders],
         reason=row.reason,
-        problem=row.problem,
+        problem=row.problem or (f"Its volume cannot be used: {view.volume_problem}" if view.volume_problem else None),
         kind=view.kind,
         allocated_bytes=place.taken[row.id].bytes,
         freed_bytes=place.freed.get(row.id, 0),

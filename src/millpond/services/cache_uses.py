@@ -20,7 +20,12 @@ from millpond.wire.agent import FillSeen
 
 
 def count_hit(tx: Connection, row: CachedCommit, now: datetime) -> None:
-    """It was there, or on its way, when somebody asked for it: its bytes are not fetched again."""
+    """It was there when somebody asked for it: its bytes are not fetched again.
+
+    Who asks while it is on its way waits like the first who asked, and counts neither as a hit nor as a miss.
+    """
+    if row.state is not CachedState.READY:
+        return
     known = links.bandwidth_of(tx, row.volume_id, LAKE)
     seconds = expected_seconds(row.bytes, known.bytes_per_second if known else None)
     _add(tx, row, now, CacheUses(hits=1, saved_bytes=row.bytes, saved_seconds=seconds or 0.0))
@@ -35,7 +40,7 @@ def count_placed(tx: Connection, job: Job, found: Sequence[CachedView], now: dat
     """A job was placed beside its data. What was asked for since it was queued was brought for it: no hit."""
     for view in found:
         row = view.cached
-        if row.state in (CachedState.READY, CachedState.FILLING) and row.requested_at < job.queued_at:
+        if row.requested_at < job.queued_at:
             count_hit(tx, row, now)
 
 

@@ -104,9 +104,13 @@ def _newest(found: Sequence[EvictionView]) -> dict[str, EvictionView]:
 
 
 def _everywhere(shown: Sequence[wire.CachedCommit]) -> list[str]:
-    ready = [item.volume for item in shown if item.state is CachedState.READY]
+    ready = [item.volume for item in shown if item.state is CachedState.READY and item.problem is None]
+    away = [item.volume for item in shown if item.state is CachedState.READY and item.problem is not None]
+    unusable = [f"it is cached on {', '.join(away)}, where it cannot be used now"] if away else []
     if ready:
-        return [f"it is cached on {', '.join(ready)}"]
+        return [f"it is cached on {', '.join(ready)}", *unusable]
+    if unusable:
+        return unusable
     coming = [item.volume for item in shown if item.state is CachedState.FILLING]
     return [f"it is on its way to {', '.join(coming)}" if coming else "it is not cached anywhere"]
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import branch_pointers, caches, projects, server, sites, volumes
 from millpond.db.caches import CachedView
+from millpond.decide.admission import reserved_inodes
 from millpond.model.job import Agent
 from millpond.model.volume import CachedCommit, CachedState, Volume
 from millpond.services import fill_sources
@@ -18,6 +19,7 @@ from millpond.services.deps import Deps
 from millpond.services.fill_sources import Ways
 from millpond.services.measuring import to_measure
 from millpond.services.presence import connected_since
+from millpond.services.stock import space_of
 from millpond.wire.agent import Base, DesiredFill, DesiredPointer, DesiredVolume
 
 # Published commits that a fill may take files from: comparing with each takes a little time.
@@ -40,7 +42,7 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
             cached = caches.of_volume(tx, volume.id) if volume.filler_id == agent.id else ()
             wanted.append(_volume(tx, volume, agent, cached, lake, deps.clock.now()))
             if volume.problem is None:
-                fills.extend(_fills(tx, cached, ways))
+                fills.extend(_fills(tx, volume, cached, ways))
     wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
     return wanted, fills
 
@@ -99,7 +101,7 @@ def _may_adopt(tx: Connection, volume: Volume, agent: Agent, now: datetime) -> b
     return first in (None, agent.id)
 
 
-def _fills(tx: Connection, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
+def _fills(tx: Connection, volume: Volume, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
     by_id = {view.cached.id: view for view in cached}
     found: list[DesiredFill] = []
     for view in cached:
@@ -111,12 +113,22 @@ def _fills(tx: Connection, cached: Sequence[CachedView], ways: Ways) -> list[Des
         elif _is_filling(row):
             source = fill_sources.source_of(tx, ways, view)
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
-            found.append(
-                wanted if source is None or source.is_lake else wanted.model_copy(update={"source": source.id})
+            told = (
+                _room(volume, row) if source is None or source.is_lake else {**_room(volume, row), "source": source.id}
             )
+            found.append(wanted.model_copy(update=told))
         elif is_verifying(row):
             found.append(_desired(view, "verified", row.verify))
     return found
+
+
+def _room(volume: Volume, row: CachedCommit) -> dict[str, int | str]:
+    return {
+        "needed_bytes": row.reserved_bytes,
+        "needed_inodes": row.reserved_inodes,
+        "reserve_bytes": volume.reserve_bytes,
+        "reserve_inodes": reserved_inodes(space_of(volume)),
+    }
 
 
 def _bases(wanted: CachedView, cached: Mapping[str, CachedView]) -> list[Base]:

@@ -117,6 +117,7 @@ def _look(
         serves=near(volume) if near else None,
         problem=_unwell(volume),
         state=there.cached.state if there else None,
+        held_up=there.cached.problem if there and there.cached.state is CachedState.FILLING else None,
         fetch_bytes=size.bytes,
         bytes_per_second=bytes_per_second,
         tier=volume.tier,

@@ -262,6 +262,11 @@ class DesiredFill(Response):
     bytes: int
     attempt: int
     want: Literal["present", "absent", "verified", "found"]
+    # What the file system will allocate for it, and what shall stay free beside it: looked for before the first byte.
+    needed_bytes: int = 0
+    needed_inodes: int = 0
+    reserve_bytes: int = 0
+    reserve_inodes: int = 0
     # The best first. Any of them may be gone by now: then everything is fetched.
     bases: list[Base] = []
     # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or

@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from millpond.db import caches
 from millpond.model.people import Role
+from millpond.model.volume import CachedState
 from millpond.services import volume_usage
 from millpond.testing.builders_work import add_agent, add_commit, add_volume
 from millpond.testing.clock import FakeClock
@@ -79,26 +81,30 @@ def test_asking_near_a_compute_and_what_is_told_of_it(server: RunningServer) -> 
     assert maria.post("/caches", json={"dataset": "xray", "near": "tpu"}).status_code == 404
     maria.post("/caches", json={"dataset": "xray"})
     mine, others = maria.get("/caches/summary").json(), eve.get("/caches/summary").json()
-    assert (mine["total"]["hits"], mine["total"]["misses"], len(mine["fills"])) == (1, 1, 1)
+    assert (mine["total"]["hits"], mine["total"]["misses"], len(mine["fills"])) == (0, 1, 1)
     assert (others["total"]["hits"], others["total"]["misses"], others["fills"]) == (0, 0, [])
     assert others["volumes"] == 1
 
 
 @pytest.mark.usefixtures("_world")
 def test_numbers_for_prometheus(server: RunningServer) -> None:
-    add_commit(server.deps.db, "xray", size=10**9)
+    for name in ("xray", "whole"):
+        add_commit(server.deps.db, name, size=10**9)
     maria = server.user("maria", roles={"default": Role.MEMBER})
-    for _ in range(3):
-        maria.post("/caches", json={"dataset": "xray"})
+    whole = maria.post("/caches", json={"dataset": "whole"}).json()["cached"]["id"]
+    with server.deps.db.write() as tx:
+        caches.change(tx, whole, state=CachedState.READY, ready_at=server.deps.clock.now())
+    for name in ("whole", "whole", "xray", "xray"):
+        maria.post("/caches", json={"dataset": name})
     text = server.client().get(f"{server.url}/metrics").text
     found = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     expected = {
         'millpond_volume_capacity_bytes{site="local",volume="fast"}': 100e9,
         'millpond_volume_reserved_bytes{site="local",volume="fast"}': 1e9,
-        'millpond_volume_free_bytes{site="local",volume="fast"}': 99e9,
+        'millpond_volume_free_bytes{site="local",volume="fast"}': 98e9,
         'millpond_volume_connected{site="local",volume="fast"}': 1,
         'millpond_cache_hits_total{volume="fast"}': 2,
-        'millpond_cache_misses_total{volume="fast"}': 1,
+        'millpond_cache_misses_total{volume="fast"}': 2,
         'millpond_cache_saved_bytes_total{volume="fast"}': 2e9,
         'millpond_cache_fills_running{volume="fast"}': 1,
         'millpond_cache_fill_bytes_per_second{volume="fast"}': 0,

@@ -1,6 +1,7 @@
 import { Badge, type MantineColor } from "@mantine/core";
 import {
   type Icon,
+  IconAlertTriangle,
   IconBarrierBlock,
   IconCircleCheck,
   IconCircleDashed,
@@ -19,7 +20,7 @@ import {
 } from "@tabler/icons-react";
 import type { CachedState, Compute, JobState, RunState, Source } from "../api/shapes";
 
-type State = JobState | RunState | CachedState | Source["state"] | Compute["health"] | "connected" | "away";
+type State = JobState | RunState | CachedState | Source["state"] | Compute["health"] | "connected" | "away" | "held up";
 
 /** Always an icon and a word: colour alone says nothing to many people. */
 const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
@@ -33,6 +34,7 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   cancelled: [IconPlayerStop, "gray"],
   lost: [IconHelpCircle, "orange"],
   filling: [IconDownload, "blue"],
+  "held up": [IconAlertTriangle, "orange"],
   ready: [IconCircleCheck, "green"],
   evicting: [IconTrash, "gray"],
   waiting: [IconClock, "gray"],

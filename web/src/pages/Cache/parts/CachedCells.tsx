@@ -6,6 +6,7 @@ import { Time } from "../../../components/Time";
 import { shortId } from "../../../lib/names";
 import { formatBytes, formatSeconds } from "../../../lib/quantity";
 import { FillProgress } from "./FillProgress";
+import { shownState } from "./state";
 import { verificationWords } from "./verification";
 
 interface Props {
@@ -35,7 +36,7 @@ export function State({ cached }: Props) {
   const verified = verificationWords(cached.verification);
   return (
     <>
-      <Status state={cached.waiting ? "waiting" : cached.state} />
+      <Status state={shownState(cached)} />
       {cached.state === "filling" && !cached.waiting && <FillProgress fill={cached} />}
       {cached.leaving && <Note>Its dataset was deleted: it goes when the last lease ends.</Note>}
       {cached.problem && <Note color="red.9">{cached.problem}</Note>}

@@ -51,8 +51,8 @@ function FillLine({ fill }: { fill: RunningFill }) {
       <Progress
         value={shareOf(fill)}
         mt={6}
-        color="cyan.7"
-        animated={!fill.waiting}
+        color={fill.problem ? "orange.7" : "cyan.7"}
+        animated={!fill.waiting && !fill.problem}
         aria-label={`Share of ${fill.dataset} that arrived on ${fill.volume}`}
       />
       {fill.problem && (

@@ -6,6 +6,7 @@ import type { CachedOn, CachedState } from "../../../api/shapes";
 import { Status } from "../../../components/Status";
 import { CachedActions } from "../../Cache/parts/CachedActions";
 import { FillProgress } from "../../Cache/parts/FillProgress";
+import { shownState } from "../../Cache/parts/state";
 
 /** Where a commit is cached, or how far it is on its way there; and what may be done about it. */
 export function CachedBadge({ cached, place }: { cached: CachedOn; place: DatasetPlace }) {
@@ -16,7 +17,7 @@ export function CachedBadge({ cached, place }: { cached: CachedOn; place: Datase
       <Text size="sm" fw={600}>
         {cached.volume}
       </Text>
-      <Status state={whole?.waiting ? "waiting" : (cached.state as CachedState)} />
+      <Status state={whole ? shownState(whole) : (cached.state as CachedState)} />
       {cached.state === "filling" && <FillProgress fill={whole ?? cached} />}
       {whole?.pinned && <Text size="sm">pinned</Text>}
       {whole && whole.leased_by.length > 0 && <Text size="sm">in use</Text>}

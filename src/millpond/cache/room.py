@@ -1,0 +1,81 @@
+"""Whether there is room for a fill on the disk as it is now: others write there too, after the room was promised."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from millpond.cache.attempt import Attempt
+from millpond.cache.measure import BLOCK, everything
+from millpond.cache.volume import CacheVolume, Space, explained
+from millpond.errors import DiskFull
+from millpond.model.quantity import format_bytes
+
+
+class NoRoomYet(DiskFull):
+    """There is no room for the fill; nothing was fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a fill will allocate, and what shall be free beside it."""
+
+    bytes: int = 0
+    inodes: int = 0
+    reserve_bytes: int = 0
+    reserve_inodes: int = 0
+
+
+def check_room(attempt: Attempt, needed: Needed) -> None:
+    """NoRoomYet, before the first byte, unless it fits. What earlier attempts at it have left counts as free."""
+    volume = attempt.volume
+    with explained(volume):
+        space = volume.space()
+        if _shortage(volume, space, needed) is None:
+            return
+        left_bytes, left_inodes = left_by(attempt.older)  # looked at only now: there may be many files
+    inodes = None if space.free_inodes is None else space.free_inodes + left_inodes
+    space = replace(space, free_bytes=space.free_bytes + left_bytes, free_inodes=inodes)
+    shortage = _shortage(volume, space, needed)
+    if shortage is not None:
+        raise NoRoomYet(shortage, hint="Free room there, or clear cached commits; it goes on by itself.")
+
+
+def left_by(trees: Iterable[Path]) -> tuple[int, int]:
+    """Bytes and inodes that are allocated for these trees alone: not for files that have names elsewhere."""
+    names: dict[int, int] = {}
+    size = count = 0
+    for tree in trees:
+        for found in everything(tree):
+            if _is_last_name(found, names):
+                size += found.st_blocks * BLOCK
+                count += 1
+    return size, count
+
+
+def _shortage(volume: CacheVolume, space: Space, needed: Needed) -> str | None:
+    """What there is too little of, in words."""
+    if needed.bytes + needed.reserve_bytes > space.free_bytes:
+        kept = f", of which {format_bytes(needed.reserve_bytes)} are kept free" if needed.reserve_bytes else ""
+        return (
+            f"The disk of the volume at {volume.root} is too full: {format_bytes(space.free_bytes)} are left{kept}, "
+            f"and this fill takes {format_bytes(needed.bytes)}."
+        )
+    if space.free_inodes is not None and needed.inodes + needed.reserve_inodes > space.free_inodes:
+        kept = f", of which {needed.reserve_inodes:,} are kept free" if needed.reserve_inodes else ""
+        return (
+            f"The volume at {volume.root} is short of inodes: {space.free_inodes:,} are left{kept}, "
+            f"and this fill is {needed.inodes:,} files and directories."
+        )
+    return None
+
+
+def _is_last_name(found: os.stat_result, names: dict[int, int]) -> bool:
+    """Whether all names of a file have been met, this one included."""
+    if found.st_nlink == 1 or not stat.S_ISREG(found.st_mode):
+        return True
+    names[found.st_ino] = names.get(found.st_ino, 0) + 1
+    return names[found.st_ino] == found.st_nlink
