@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, String, cast, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, String, bindparam, cast, func, select, tuple_
 
 from millpond.db.tables import commit, job, project
 from millpond.model.job import Dependency, Ending, Job, JobInput, JobKind, JobState, Resources
 
 _LIVING = job.c.ended_at.is_(None)
+_PLACED = job.c.state.in_([state.value for state in (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)])
+_JOBS = select(job, project.c.name.label("project")).join(project, project.c.id == job.c.project_id)
+# Made once: a job has so many columns that making a statement takes longer than running it.
+_BY_ID = _JOBS.where(job.c.id == bindparam("wanted"))
+_LOCKED = _BY_ID.with_for_update(of=job)
+_INSERT = job.insert()
+_UPDATE = job.update().where(job.c.id == bindparam("saved"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +38,29 @@ class JobFilter:
     text: str | None = None
 
 
+# Fields that are columns as they are.
+_PLAIN = {field.name for field in fields(Job)} & {column.name for column in job.c}
+
+
 def insert(tx: Connection, value: Job) -> None:
     """IntegrityError when a job of this name has not ended."""
-    tx.execute(job.insert().values(**_values(value)))
+    tx.execute(_INSERT, _values(value))
 
 
 def get(tx: Connection, job_id: str) -> Job | None:
-    row = tx.execute(_jobs().where(job.c.id == job_id)).first()
+    row = tx.execute(_BY_ID, {"wanted": job_id}).first()
     return _job(row) if row else None
 
 
 def lock(tx: Connection, job_id: str) -> Job | None:
     """Read it to change it: nobody else changes it until this transaction ends."""
-    row = tx.execute(_jobs().where(job.c.id == job_id).with_for_update(of=job)).first()
+    row = tx.execute(_LOCKED, {"wanted": job_id}).first()
     return _job(row) if row else None
 
 
 def save(tx: Connection, value: Job) -> None:
     """Write a changed job back. Only for one read by `lock` in the same transaction."""
-    tx.execute(job.update().where(job.c.id == value.id).values(**_values(value)))
+    tx.execute(_UPDATE, {**_values(value), "saved": value.id})
 
 
 def delete(tx: Connection, job_id: str) -> None:
@@ -58,7 +69,7 @@ def delete(tx: Connection, job_id: str) -> None:
 
 def find_numbered(tx: Connection, project_id: str, name: str, number: int | None) -> Job | None:
     """NAME#N, or the newest of that name; deleted ones only by number or when there is no other."""
-    query = _jobs().where(job.c.project_id == project_id, job.c.name == name)
+    query = _JOBS.where(job.c.project_id == project_id, job.c.name == name)
     if number is not None:
         query = query.where(job.c.number == number)
     row = tx.execute(query.order_by(job.c.deleted_at.is_not(None), job.c.number.desc()).limit(1)).first()
@@ -67,13 +78,13 @@ def find_numbered(tx: Connection, project_id: str, name: str, number: int | None
 
 def find_by_prefix(tx: Connection, project_id: str, prefix: str) -> Sequence[Job]:
     """At most two: one is an answer, two are a question."""
-    query = _jobs().where(job.c.project_id == project_id, job.c.id.startswith(prefix, autoescape=True))
+    query = _JOBS.where(job.c.project_id == project_id, job.c.id.startswith(prefix, autoescape=True))
     return [_job(row) for row in tx.execute(query.order_by(job.c.id).limit(2))]
 
 
 def holder(tx: Connection, project_id: str, name: str) -> Job | None:
     """The job that has not ended and has this name."""
-    row = tx.execute(_jobs().where(job.c.project_id == project_id, job.c.name == name, _LIVING)).first()
+    row = tx.execute(_JOBS.where(job.c.project_id == project_id, job.c.name == name, _LIVING)).first()
     return _job(row) if row else None
 
 
@@ -112,7 +123,7 @@ def page(tx: Connection, chosen: JobFilter, *, limit: int, before: tuple[datetim
     if before is not None:
         wanted = wanted.where(tuple_(job.c.queued_at, job.c.id) < tuple_(*before))
     wanted = wanted.order_by(*newest_first).limit(limit)
-    return [_job(row) for row in tx.execute(_jobs().where(job.c.id.in_(wanted)).order_by(*newest_first))]
+    return [_job(row) for row in tx.execute(_JOBS.where(job.c.id.in_(wanted)).order_by(*newest_first))]
 
 
 def count(tx: Connection, chosen: JobFilter) -> int:
@@ -121,22 +132,27 @@ def count(tx: Connection, chosen: JobFilter) -> int:
 
 def queued(tx: Connection) -> Sequence[Job]:
     """Everything that waits: the highest priority first, then in the order it was queued."""
-    query = _jobs().where(job.c.state == JobState.QUEUED.value)
+    query = _JOBS.where(job.c.state == JobState.QUEUED.value)
     query = query.order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
     return [_job(row) for row in tx.execute(query)]
 
 
-def placed(tx: Connection) -> Sequence[Job]:
-    """Everything that has a placement and has not ended."""
-    states = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
-    query = _jobs().where(job.c.state.in_([state.value for state in states])).order_by(job.c.id)
+def unfilled(tx: Connection) -> Sequence[Job]:
+    """Everything that has a placement, and has neither all of its data there nor begun."""
+    query = _JOBS.where(_PLACED, job.c.filled_at.is_(None), job.c.started_at.is_(None)).order_by(job.c.id)
+    return [_job(row) for row in tx.execute(query)]
+
+
+def with_time_limit(tx: Connection) -> Sequence[Job]:
+    """Everything that has begun, not ended, and may not run for ever."""
+    query = _JOBS.where(_PLACED, job.c.timeout_seconds > 0, job.c.started_at.is_not(None)).order_by(job.c.id)
     return [_job(row) for row in tx.execute(query)]
 
 
 def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
     if not job_ids:
         return {}
-    rows = tx.execute(_jobs().where(job.c.id.in_(sorted(job_ids))))
+    rows = tx.execute(_JOBS.where(job.c.id.in_(sorted(job_ids))))
     return {row.id: _job(row) for row in rows}
 
 
@@ -154,13 +170,13 @@ def note_use(tx: Connection, job_id: str, now: datetime) -> None:
 
 def with_idle_time(tx: Connection) -> Sequence[Job]:
     """Jobs that run, and are stopped when nobody uses them."""
-    query = _jobs().where(job.c.state == JobState.RUNNING.value, job.c.idle_seconds > 0)
+    query = _JOBS.where(job.c.state == JobState.RUNNING.value, job.c.idle_seconds > 0)
     return [_job(row) for row in tx.execute(query)]
 
 
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Job]:
     """What has lain in the bin since before that moment and has ended."""
-    query = _jobs().where(job.c.deleted_at < moment, job.c.ended_at.is_not(None))
+    query = _JOBS.where(job.c.deleted_at < moment, job.c.ended_at.is_not(None))
     return [_job(row) for row in tx.execute(query.order_by(job.c.deleted_at).limit(limit))]
 
 
@@ -182,10 +198,6 @@ def names_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
         job.c.id != besides,
     )
     return tx.execute(jobs.limit(1)).first() is not None
-
-
-def _jobs() -> Select[Any]:
-    return select(job, project.c.name.label("project")).join(project, project.c.id == job.c.project_id)
 
 
 def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:
@@ -212,11 +224,19 @@ def _is_among(column: ColumnElement[str], values: Collection[str]) -> ColumnElem
 
 
 def _values(value: Job) -> dict[str, Any]:
-    values = asdict(value)
-    del values["project"]
-    resources: dict[str, int] = values.pop("resources")
-    ending = value.ending.value if value.ending else None
-    return values | resources | {"kind": value.kind.value, "state": value.state.value, "ending": ending}
+    values = {name: getattr(value, name) for name in _PLAIN}
+    resources = value.resources
+    return values | {
+        "cpu": resources.cpu,
+        "memory_bytes": resources.memory_bytes,
+        "gpu_hundredths": resources.gpu_hundredths,
+        "gpu_enforced": resources.gpu_enforced,
+        "kind": value.kind.value,
+        "state": value.state.value,
+        "ending": value.ending.value if value.ending else None,
+        "inputs": [asdict(item) for item in value.inputs],
+        "after": [asdict(item) for item in value.after],
+    }
 
 
 def _job(row: Row[Any]) -> Job:

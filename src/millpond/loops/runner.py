@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from millpond.services.events import EventHub
 
 logger = getLogger(__name__)
 
-# After an error a loop rests at least this long, however often it is woken.
+# After an error a loop rests at least this long, however often it is woken; after a long round at most.
 _REST_SECONDS = 1.0
 
 
@@ -21,7 +22,8 @@ _REST_SECONDS = 1.0
 class Loop:
     """`run_once` may be called at any time and again; `topic` is what services wake it by.
 
-    After a round it rests for `spacing` seconds: what happens together is looked at together.
+    After a round it rests for `spacing` seconds, or as long as the round took: what happens together is looked at
+    together, and a queue that is long to look at leaves the server time for everybody else.
     """
 
     name: str
@@ -65,10 +67,12 @@ class LoopRunner:
             bell.clear()
             if self._stopping.is_set():
                 return
+            began = time.monotonic()
             try:
                 loop.run_once(self._clock.now())
             except Exception:
                 logger.exception("loop_failed loop=%s", loop.name)
                 self._stopping.wait(_REST_SECONDS)
-            self._stopping.wait(loop.spacing)
+            if loop.spacing:
+                self._stopping.wait(max(loop.spacing, min(time.monotonic() - began, _REST_SECONDS)))
             bell.wait(loop.interval)

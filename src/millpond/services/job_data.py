@@ -84,7 +84,7 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
 def look_after(deps: Deps, now: datetime) -> None:
     """For jobs that are placed and not filled yet: begin failed fills anew, note when all of the data is there."""
     with deps.db.read() as tx:
-        unfilled = [job for job in jobs.placed(tx) if job.filled_at is None and job.started_at is None]
+        unfilled = jobs.unfilled(tx)
         leased = placements.leased(tx, [job.id for job in unfilled])
     changed: list[Job] = []
     for job in unfilled:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
@@ -15,9 +16,9 @@ from millpond.db import agents, jobs, placements, tokens
 from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
-from millpond.decide.placement import Start, still_fits
+from millpond.decide.placement import Held, Start, still_fits
 from millpond.model.ids import new_id
-from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState
+from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState, RankPlace
 from millpond.model.people import Token, TokenKind
 from millpond.model.volume import Volume
 from millpond.services import cache_uses, job_changes, job_data, snapshot
@@ -40,19 +41,45 @@ def secret_of(server_secret: bytes, placement_id: str) -> str:
     return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
+class FreeRoom:
+    """What is free on the nodes of these agents, as one transaction sees it, without what it has promised itself.
+
+    Two servers may plan at once: an agent's row stands for the room on its nodes, so they take turns, and whoever
+    comes second looks again.
+    """
+
+    def __init__(self, tx: Connection, agent_ids: Collection[str], now: datetime) -> None:
+        for agent_id in sorted(agent_ids):
+            agents.lock(tx, agent_id)
+        self._nodes = {(node.agent_id, node.name): node for node in snapshot.node_views(tx, now)}
+
+    def has(self, chosen: Start, job: Job) -> bool:
+        return still_fits(self._nodes.values(), job.resources, chosen)
+
+    def take(self, chosen: Start, job: Job) -> None:
+        for place in chosen.places or (RankPlace(chosen.node, chosen.gpu_indices),):
+            node = self._nodes[chosen.agent_id, place.node]
+            held = (*node.held, Held(job.resources, place.gpu_indices))
+            self._nodes[chosen.agent_id, place.node] = replace(node, held=held)
+
+
 def start(
-    deps: Deps, tx: Connection, chosen: Start, agent: Agent, volumes: Sequence[Volume], build: Job | None, now: datetime
+    deps: Deps,
+    tx: Connection,
+    chosen: Start,
+    agent: Agent,
+    volumes: Sequence[Volume],
+    build: Job | None,
+    free: FreeRoom,
+    now: datetime,
 ) -> tuple[Job | None, Sequence[CachedView]]:
     """The placed job and its data; None when it waits no more or the room is taken. Raises what `job_data.bring` does.
 
     `build` is where its packages come from, if it wants any.
 
-    Two servers may plan at once: the agent's row stands for the room on its nodes, so they take turns, and whoever
-    comes second looks again.
     """
-    agents.lock(tx, agent.id)
     job = jobs.lock(tx, chosen.job_id)
-    if job is None or job.state is not JobState.QUEUED or not _is_free(tx, chosen, job, now):
+    if job is None or job.state is not JobState.QUEUED or not free.has(chosen, job):
         return None, ()
     before, job = job, job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
@@ -66,6 +93,7 @@ def start(
     )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
     job_changes.save(tx, before, after, now)
+    free.take(chosen, job)
     return after, found
 
 
@@ -87,10 +115,6 @@ def forget_tokens(deps: Deps, now: datetime) -> int:
     """Housekeeping: remove tokens of placements that ended long ago; until then whoever uses one is told why not."""
     with deps.db.write() as tx:
         return placements.forget_tokens(tx, now - _TOKENS_KEPT)
-
-
-def _is_free(tx: Connection, chosen: Start, job: Job, now: datetime) -> bool:
-    return still_fits(snapshot.node_views(tx, now), job.resources, chosen)
 
 
 def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -> Placement:

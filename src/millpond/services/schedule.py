@@ -20,6 +20,7 @@ from millpond.services import caches, differences, environments, job_changes, jo
 from millpond.services.deps import Deps
 from millpond.services.environments import NO_ENVIRONMENTS, Environments
 from millpond.services.geography import rule_of
+from millpond.services.placements import FreeRoom
 from millpond.services.snapshot import World, commits_of
 
 logger = getLogger(__name__)
@@ -66,7 +67,8 @@ def _apply(
         gone: dict[str, str] = {}
         # Together: a transaction for each would be most of what five hundred short jobs cost.
         with deps.db.write() as tx:
-            started = [_start(deps, tx, world, chosen, packages, now) for chosen in batch]
+            free = FreeRoom(tx, {chosen.agent_id for chosen in batch}, now)
+            started = [_start(deps, tx, world, chosen, packages, free, now) for chosen in batch]
         for chosen, outcome in started:
             if isinstance(outcome, NotFound):
                 gone[chosen.job_id] = f"Its data is gone: {outcome.message}"
@@ -83,14 +85,21 @@ def _apply(
 
 
 def _start(
-    deps: Deps, tx: Connection, world: World, chosen: Start, packages: Environments, now: datetime
+    deps: Deps,
+    tx: Connection,
+    world: World,
+    chosen: Start,
+    packages: Environments,
+    free: FreeRoom,
+    now: datetime,
 ) -> tuple[Start, tuple[Job | None, Sequence[CachedView]] | MillError]:
     """What came of one start among others: the error that keeps this one back, and nothing of it is left."""
     agent = world.agents[chosen.agent_id]
     build = packages.builds.get((chosen.job_id, agent.id))
+    near = world.volumes.get(agent.id, ())
     try:
         with tx.begin_nested():
-            return chosen, placements.start(deps, tx, chosen, agent, world.volumes.get(agent.id, ()), build, now)
+            return chosen, placements.start(deps, tx, chosen, agent, near, build, free, now)
     except (*job_data.WAITS, NotFound) as error:
         return chosen, error
 

@@ -48,7 +48,7 @@ def look_at_queue(deps: Deps, now: datetime) -> Queue:
 def stop_overdue(deps: Deps, now: datetime) -> None:
     """Ask for the end of jobs that have run longer than they may, and that their keepers have not ended."""
     with deps.db.read() as tx:
-        overdue = [job.id for job in jobs.placed(tx) if _is_overdue(job, now)]
+        overdue = [job.id for job in jobs.with_time_limit(tx) if _is_overdue(job, now)]
     changed: list[Job] = []
     for job_id in overdue:
         with deps.db.write() as tx:

@@ -128,7 +128,18 @@ def test_the_queue_is_in_the_order_of_queueing(db: Database) -> None:
     add_job(db, name="placed", state=JobState.PLACED)
     with db.read() as tx:
         assert [job.id for job in jobs.queued(tx)] == [early.id, late.id]
-        assert [job.name for job in jobs.placed(tx)] == ["placed"]
+
+
+def test_what_is_looked_after_is_found(db: Database) -> None:
+    add_job(db, name="queued")
+    add_job(db, name="placed", state=JobState.PLACED)
+    add_job(db, name="filled", state=JobState.PREPARING, filled_at=NOON)
+    add_job(db, name="limited", state=JobState.RUNNING, filled_at=NOON, started_at=NOON, timeout_seconds=60)
+    add_job(db, name="unlimited", state=JobState.RUNNING, filled_at=NOON, started_at=NOON)
+    add_job(db, name="ended", state=JobState.FAILED, started_at=NOON, ended_at=NOON, timeout_seconds=60)
+    with db.read() as tx:
+        assert [job.name for job in jobs.unfilled(tx)] == ["placed"]
+        assert [job.name for job in jobs.with_time_limit(tx)] == ["limited"]
 
 
 def test_a_commit_in_use_is_known(db: Database) -> None:
