@@ -20,10 +20,11 @@ from sqlalchemy import Connection
 
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
-from millpond.db import caches, connections, datasets, placements, policies, projects, sources, users
+from millpond.db import caches, connections, datasets, placements, policies, projects, secrets, sources, users
 from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
 from millpond.model.people import ActorKind, Role, TokenKind
+from millpond.model.secret import ProjectSecret
 from millpond.model.source import Source
 from millpond.model.volume import CachedCommit, CachedState, CachePolicy
 from millpond.services import tokens
@@ -53,6 +54,7 @@ EXISTING = {
     "placement": "placement1",
     "token": "token00001",
     "connection": "archive",
+    "secret": "HUB_KEY",
     "source": "nightly",
     "site": "local",
     "policy": "policy0001",
@@ -186,13 +188,15 @@ def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
 
 
 def add_source(server: RunningServer, project_id: str) -> None:
-    """A connection to nowhere, and a source that reads through it."""
+    """A connection to nowhere, and a source that reads through it; a secret."""
     with server.deps.db.write() as tx:
         dataset, user = datasets.find(tx, project_id, EXISTING["dataset"]), users.find(tx, "member")
         assert dataset is not None and user is not None
         place = Place.parse("https://files.test/")
         name = EXISTING["connection"]
         connections.insert(tx, ProjectConnection("connection1", project_id, name, place, None, NOON, "boss"))
+        secret = ProjectSecret("secret0001", project_id, EXISTING["secret"], b"", NOON, "boss", NOON, "boss")
+        secrets.insert(tx, secret)
         sources.insert(
             tx,
             Source(

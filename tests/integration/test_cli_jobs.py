@@ -205,3 +205,23 @@ def test_a_proxy_in_the_environment_is_no_obstacle(mill: Mill) -> None:
     assert "no_proxy" not in os.environ
     mill.ok("whoami", http_proxy="http://127.0.0.1:9", https_proxy="http://127.0.0.1:9")
     mill.ok("submit", "--no-code", "--wait", "--", "true", http_proxy="http://127.0.0.1:9")
+
+
+def test_a_secret_reaches_the_job_and_no_log(mill: Mill, tmp_path: Path) -> None:
+    value = "s3cr3t-of-the-hub"
+    (tmp_path / "hub").write_text(f"{value}\n")
+    assert mill.ok("secret", "list").out == ""
+    done = mill.ok("secret", "set", "HUB_KEY", "--file", "hub")
+    listed = mill.ok("secret", "list", "--json")
+    assert [item["name"] for item in listed.json["items"]] == ["HUB_KEY"]
+    assert value not in done.out + done.err + listed.out
+    script = 'echo "$HUB_KEY|$SAME" | tee "$MILL_OUTPUT/got"; echo ${#HUB_KEY}'
+    done = mill.ok(
+        "submit", "with-secret", "--no-code", "--secret", "HUB_KEY", "--secret", "SAME=HUB_KEY", "--follow", "--",
+        "sh", "-c", script,
+    )  # fmt: skip
+    assert value not in done.out and done.out.endswith(f"{len(value)}\n")
+    assert mill.ok("get", "with-secret", "--json").json["secrets"] == {"HUB_KEY": "HUB_KEY", "SAME": "HUB_KEY"}
+    assert "HUB_KEY" in mill.ok("get", "with-secret").out
+    mill.ok("secret", "remove", "HUB_KEY", "--yes")
+    assert "There is no secret" in mill("submit", "--no-code", "--secret", "HUB_KEY", "--", "true").err

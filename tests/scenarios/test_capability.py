@@ -15,6 +15,9 @@ CLUSTER = a_node("n1", agent="cluster", containers=True, gpu_fractions="none", g
 SLICED = a_node("sliced", gpus=2, gpu_fractions="enforced")
 NOTHING = a_node("nothing", cpus=2)
 
+WAYS = frozenset({"exec", "ports"})
+OPEN, SHELLS = a_node("open", reached=WAYS), a_node("shells", reached=frozenset({"exec"}))
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -42,6 +45,22 @@ SCENARIOS = [
         (MACHINE, CLUSTER, a_node("pods", containers=True)),
         "Compute machine cannot run container images.",
         "These can: cluster, pods.",
+    ),
+    Scenario("a notebook where ports are led to", a_queued_job("a", reached=WAYS), (MACHINE, OPEN)),
+    Scenario("a terminal alone", a_queued_job("a", reached=frozenset({"exec"})), (MACHINE, SHELLS)),
+    Scenario(
+        "a notebook where people only get a terminal",
+        a_queued_job("a", reached=WAYS, compute="shells"),
+        (SHELLS, OPEN),
+        "Compute shells cannot lead to the ports of a job.",
+        "These can: open.",
+    ),
+    Scenario(
+        "a terminal where there is none",
+        a_queued_job("a", reached=frozenset({"exec"})),
+        (MACHINE,),
+        "No compute can run a terminal beside a job.",
+        "`mill compute show` says what each can do. Leave out --interactive and --port, and it runs without.",
     ),
     Scenario("a part of a GPU where it is counted", a_queued_job("a", gpus=50), (MACHINE,)),
     Scenario(

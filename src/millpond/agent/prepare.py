@@ -46,6 +46,9 @@ def prepare(
     `gpu_memory_bytes` is that of one GPU of the node, where it is known.
     What an interrupted preparation left is thrown away. Raises OSError (disk full …).
     """
+    gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
+    if gone:
+        raise OSError(f"the secret for its variable {gone[0]} is gone, or the server's key cannot open it")
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
@@ -78,6 +81,7 @@ def prepare(
         grace_seconds=desired.grace_seconds,
         timeout_seconds=desired.timeout_seconds,
         log_bytes=desired.log_bytes,
+        secret_env=tuple(desired.secrets),
         node=desired.node,
         cpu=desired.cpu,
         memory_bytes=desired.memory_bytes,
@@ -149,7 +153,8 @@ def environment(
         said["MILL_GPU_FRACTION"] = f"{desired.gpu_hundredths / 100:.2f}"
         if gpu_memory_bytes:
             said["MILL_GPU_MEMORY_MB"] = str(gpu_memory_bytes * (desired.gpu_hundredths % 100) // 100 // 1024**2)
-    found = {**base, **desired.env, **said}
+    given = {variable: value for variable, value in desired.secrets.items() if value is not None}
+    found = {**base, **desired.env, **given, **said}
     if desired.environment:
         packages = Path(found[desired.environment.env])
         if "PATH" in found:  # an image has one of its own

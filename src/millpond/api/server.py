@@ -40,6 +40,7 @@ from millpond.api.routes import (
     placements,
     projects,
     runs,
+    secrets,
     session,
     sites,
     sources,
@@ -84,6 +85,7 @@ ROUTERS: Sequence[APIRouter] = (
     cache_plans.router,
     lake_care.router,
     connections.router,
+    secrets.router,
     sources.router,
 )
 

@@ -69,6 +69,7 @@ def job(view: JobView) -> wire.Job:
         environment_commit=value.environment_commit,
         ports=list(value.ports),
         idle_seconds=value.idle_seconds,
+        secrets=dict(value.secrets),
     )
 
 

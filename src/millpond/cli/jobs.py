@@ -68,6 +68,7 @@ def list_all(
             ("HOW", how_it_is),
             ("USER", lambda j: j.created_by),
             ("COMPUTE", lambda j: j.compute),
+            ("GPUS", lambda j: _gpus(j) if j.gpu_hundredths else None),
             ("QUEUED", lambda j: j.queued_at),
             ("RUNNING", lambda j: _seconds(j.ledger.run)),
             ("TOTAL", lambda j: Seconds(j.ledger.total)),
@@ -191,6 +192,8 @@ def show_job(mill: Session, job: Job) -> None:
             ("data", [f"{i.dataset}@{i.commit_id[:12]} at ${i.env}" for i in job.inputs]),
             ("wants", _wants(job)),
             ("limits", _limits(job)),
+            ("ports", [str(port) for port in job.ports]),
+            ("secrets", [name if name == variable else f"{variable}={name}" for variable, name in job.secrets.items()]),
             ("compute", job.compute),
             ("node", job.node),
             ("image", job.image),
@@ -265,14 +268,14 @@ def _limits(job: Job) -> list[str]:
 def _wants(job: Job) -> list[str]:
     wants = [f"{job.cpu} CPUs"] if job.cpu else []
     wants += [f"{format_bytes(job.memory_bytes)} of memory"] if job.memory_bytes else []
-    wants += [_gpus(job)] if job.gpu_hundredths else []
+    wants += [f"GPUs: {_gpus(job)}"] if job.gpu_hundredths else []
     return [*wants, f"for each of {job.processes} processes"] if wants and job.processes else wants
 
 
 def _gpus(job: Job) -> str:
     """A part of a GPU comes with how it is kept to where the job was placed."""
     how = {"accounted": " (accounted, not enforced)", "enforced": " (enforced)"}.get(job.gpu_share or "", "")
-    return f"{format_gpus(job.gpu_hundredths)} GPUs{how}"
+    return f"{format_gpus(job.gpu_hundredths)}{how}"
 
 
 def _seconds(value: float | None) -> Seconds | None:

@@ -22,6 +22,7 @@ from millpond.client.jobs import submit_job, wait_for_job
 from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
+from millpond.model.secret import parse_secret
 from millpond.wire.data import Commit
 from millpond.wire.work import MAX_PROCESSES, MAX_RETRIES, Job, JobCreate
 
@@ -55,6 +56,10 @@ def submit(
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="KEY=VALUE", help="For its environment; KEY alone takes ours. Repeatable."),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[VARIABLE=]NAME", help="A secret of the project for its environment. Repeatable."),
     ] = None,
     processes: Annotated[
         int | None,
@@ -145,6 +150,7 @@ def submit(
         name=check_name(name, "job") if name else None,
         command=words,
         env=dict(_variable(text) for text in env or []),
+        secrets=dict(parse_secret(text) for text in secret or []),
         inputs=[str(DatasetRef.parse(text)) for text in data or []],
         processes=_processes(ctx, processes),
         cpu=cpu,

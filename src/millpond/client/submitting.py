@@ -14,6 +14,7 @@ from millpond.client.jobs import get_job, stop_job, submit_job, wait_for_job
 from millpond.client.logs import follow_log, read_all
 from millpond.model.job import JobState
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
+from millpond.model.secret import parse_secret
 from millpond.wire.work import Job, JobCreate
 
 
@@ -23,6 +24,7 @@ def submit(
     name: str | None = None,
     data: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
     processes: int = 0,
     cpu: int = 0,
     memory: str = "0",
@@ -38,7 +40,8 @@ def submit(
     """Run `command` as a job, with the folder `code` as its code (None: without any).
 
     With `processes` it is a distributed job: so many of the command start together, or none, and `cpu`, `memory` and
-    `gpu` are for each of them. Raises DoesNotFit where no compute can ever run it.
+    `gpu` are for each of them. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`.
+    Raises DoesNotFit where no compute can ever run it.
     """
     target = resolve_target(server, project)
     api = Api(target.server, target.token)
@@ -46,6 +49,7 @@ def submit(
         name=name,
         command=list(command),
         env=dict(env or {}),
+        secrets=dict(parse_secret(text) for text in secrets),
         inputs=list(data),
         processes=processes,
         cpu=cpu,

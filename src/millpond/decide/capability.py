@@ -27,6 +27,8 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
         return f"{node.written} cannot run container images."
     if job.processes and not node.gangs:
         return f"{node.agent} cannot run distributed jobs."
+    if not job.reached <= node.reached:
+        return f"{node.agent} cannot {_lacking(job, node)}."
     return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
 
 
@@ -61,6 +63,8 @@ def _rules(job: QueuedJob) -> list[Rule]:
         rules.append((lambda node: node.containers, lambda _: _no_image(job)))
     if job.processes:
         rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
+    if job.reached:
+        rules.append((lambda node: job.reached <= node.reached, partial(_not_reached, job)))
     return rules
 
 
@@ -108,6 +112,19 @@ def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
         f"No compute has room for {job.processes} processes of this size at once: {best} has for {by_agent[best]}.",
         "Ask for fewer processes or less for each, or attach a larger compute.",
     )
+
+
+def _not_reached(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
+    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    return Refusal(
+        f"{where} {min(_lacking(job, node) for node in nodes)}.",
+        "`mill compute show` says what each can do. Leave out --interactive and --port, and it runs without.",
+    )
+
+
+def _lacking(job: QueuedJob, node: NodeView) -> str:
+    words = {"exec": "run a terminal beside a job", "ports": "lead to the ports of a job"}
+    return words[min(job.reached - node.reached)]
 
 
 def _unable_to_share(resources: Resources, node: NodeView) -> str | None:

@@ -33,6 +33,8 @@ class NodeView:
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.
     gangs: bool = False
+    # How people reach jobs there while they run: "exec", "ports".
+    reached: frozenset[str] = frozenset()
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
@@ -72,6 +74,8 @@ class QueuedJob:
     image: bool = False
     # Of a distributed job, `resources` are those of each process; 0 for a plain one.
     processes: int = 0
+    # How people are to reach it: "exec" for a terminal, "ports" for what it serves.
+    reached: frozenset[str] = frozenset()
     needs: tuple[Need, ...] = ()
     project_id: str = ""
     project: str = ""

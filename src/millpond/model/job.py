@@ -180,6 +180,8 @@ class Job:
     ports: tuple[int, ...] = ()
     idle_seconds: int = 0
     used_at: datetime | None = None
+    # The secrets of its project that it is given: their names by variables.
+    secrets: Mapping[str, str] = field(default_factory=dict)
     # How many processes start together, or none; 0 for a plain command. Which of them failed first, and ended all.
     processes: int = 0
     failed_rank: int | None = None

@@ -53,7 +53,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
     volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
         _check_is_attached(tx, agent)
-        wanted = desired_placements(tx, agent, deps.secret, log_bytes=deps.settings.log_bytes)
+        wanted = desired_placements(tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes)
         trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
     answer = Desired(
         revision="",

@@ -11,6 +11,8 @@ from millpond.db.placements import LeasedCommit
 from millpond.model.job import Agent, Job, Placement
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.volume import CachedState
+from millpond.sealing import Seal
+from millpond.services import secrets
 from millpond.services.placements import GRACE_SECONDS, secret_of
 from millpond.wire.agent import DesiredInput, DesiredPlacement, DesiredRank
 
@@ -20,7 +22,9 @@ CODE_ENV = "MILL_CODE"
 ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
 
 
-def desired_placements(tx: Connection, agent: Agent, server_secret: bytes, *, log_bytes: int) -> list[DesiredPlacement]:
+def desired_placements(
+    tx: Connection, agent: Agent, server_secret: bytes, seal: Seal, *, log_bytes: int
+) -> list[DesiredPlacement]:
     """Oldest first. One that is over is not listed, and so the agent forgets it."""
     living = placements.living_of_agent(tx, agent.id)
     known = jobs.by_ids(tx, [placement.job_id for placement in living])
@@ -28,12 +32,13 @@ def desired_placements(tx: Connection, agent: Agent, server_secret: bytes, *, lo
     owners = {job.project_id for job in known.values()}
     owners |= {commit.project_id for held in leased.values() for commit in held.values()}
     accounts = projects.accounts(tx, owners)
+    given = secrets.values_of(tx, seal, list(known.values()))
     wanted = [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), accounts, server_secret)
         for placement in living
         if known[placement.job_id].placement_id == placement.id
     ]
-    return [one.model_copy(update={"log_bytes": log_bytes}) for one in wanted]
+    return [one.model_copy(update={"log_bytes": log_bytes, "secrets": given.get(one.job_id, {})}) for one in wanted]
 
 
 def _desired(

@@ -15,11 +15,14 @@ from sqlalchemy import Connection
 from millpond.db import agents, caches, jobs, links, placements, trust, volumes
 from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
-from millpond.model.job import Agent, GpuFractions, Job
+from millpond.model.job import Agent, GpuFractions, Job, JobKind
 from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
 from millpond.services import geography
 from millpond.services.presence import is_connected
+
+# How people reach a job that runs, as computes say of themselves.
+WAYS = ("exec", "ports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             containers=bool((known[node.agent_id].capabilities or {}).get("containers")),
             gpu_fractions=gpu_fractions(known[node.agent_id]),
             gangs=bool((known[node.agent_id].capabilities or {}).get("gangs")),
+            reached=frozenset(way for way in WAYS if (known[node.agent_id].capabilities or {}).get(way)),
             held=tuple(held[node.agent_id, node.name]),
             cordoned_by=_cordoned_by(known[node.agent_id]),
             trust=trusts[node.agent_id],
@@ -123,6 +127,13 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
     }
 
 
+def ways_into(kind: JobKind, ports: Sequence[int]) -> frozenset[str]:
+    """How people are to reach a job of this kind while it runs."""
+    if kind is not JobKind.INTERACTIVE:
+        return frozenset()
+    return frozenset(WAYS) if ports else frozenset({"exec"})
+
+
 def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
     needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
     return QueuedJob(
@@ -131,6 +142,7 @@ def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
         compute=job.wanted_compute,
         image=job.image is not None,
         processes=job.processes,
+        reached=ways_into(job.kind, job.ports),
         needs=needs,
         project_id=job.project_id,
         project=job.project,

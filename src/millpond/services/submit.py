@@ -21,7 +21,7 @@ from millpond.model.ids import new_job_id
 from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources, Run, RunState
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, DatasetRef, check_name, environment_name
 from millpond.model.people import Actor, Project
-from millpond.services import access, audit, datasets, job_changes, job_data, refs, snapshot
+from millpond.services import access, audit, datasets, job_changes, job_data, refs, secrets, snapshot
 from millpond.services.deps import Deps
 from millpond.services.jobs import find
 from millpond.wire.work import JobCreate
@@ -48,7 +48,8 @@ def enqueue(deps: Deps, actor: Actor, project: Project, request: JobCreate, kind
         _check_code(tx, project, request.code_commit)
         _check_code(tx, project, request.environment)
         after = _after(tx, project, request.after)
-        _check_fits(tx, request, now)
+        secrets.check_of_job(tx, project, request.secrets)
+        _check_fits(tx, request, kind, now)
     template = _template(actor, project, request, kind, now)
     job = _insert(deps, actor, project, request, replace(template, inputs=inputs, after=after))
     job_data.prefetch(deps, job, now)
@@ -64,7 +65,9 @@ def _check(request: JobCreate) -> None:
     texts = [*request.command, *request.env, *request.env.values(), *request.tags, *request.tags.values()]
     if any("\0" in text for text in texts):
         raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
-    for name in request.env:
+    if both := sorted(request.env.keys() & request.secrets.keys()):
+        raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
+    for name in (*request.env, *request.secrets):
         if not _VARIABLE.fullmatch(name):
             raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
         if name.startswith(_RESERVED):
@@ -142,11 +145,16 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [agent.name for agent in agents.all_agents(tx)])
 
 
-def _check_fits(tx: Connection, request: JobCreate, now: datetime) -> None:
+def _check_fits(tx: Connection, request: JobCreate, kind: JobKind, now: datetime) -> None:
     """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
     _check_compute(tx, request.compute)
     job = QueuedJob(
-        "", _resources(request), compute=request.compute, image=request.image is not None, processes=request.processes
+        "",
+        _resources(request),
+        compute=request.compute,
+        image=request.image is not None,
+        processes=request.processes,
+        reached=snapshot.ways_into(kind, request.ports),
     )
     refused = refusal(job, snapshot.node_views(tx, now))
     if refused is not None:
@@ -229,6 +237,7 @@ def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind,
         environment_source=request.environment,
         ports=tuple(dict.fromkeys(request.ports)),
         idle_seconds=request.idle_seconds,
+        secrets=request.secrets,
         processes=request.processes,
     )
 

@@ -325,6 +325,8 @@ class DesiredPlacement(Response):
     timeout_seconds: int = 0
     # How much of its log is kept, in all: what lies between its beginning and its end may go. 0: everything.
     log_bytes: int = 0
+    # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.
+    secrets: dict[str, str | None] = {}
     want: Literal["run", "stop"]
 
 

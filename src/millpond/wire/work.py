@@ -109,6 +109,8 @@ class Job(Response):
     # Ports that people open in a browser, and after how long without anybody it is stopped (0: never).
     ports: list[int] = []
     idle_seconds: int = 0
+    # Secrets of its project that it is given: their names by variables, never their values.
+    secrets: dict[str, str] = {}
 
 
 class Rank(Response):
@@ -184,6 +186,8 @@ class JobCreate(Request):
     interactive: bool = False
     ports: list[Annotated[int, Field(ge=1, le=65_535)]] = Field(default=[], max_length=20)
     idle_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
+    # Secrets of the project for its environment: names by variables.
+    secrets: dict[str, str] = Field(default={}, max_length=100)
 
 
 class Why(Response):

@@ -1733,6 +1733,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Secrets
+         * @description Their names, never their values.
+         */
+        get: operations["list_secrets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/secrets/{secret}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Secret
+         * @description New, or with another value from now on.
+         */
+        put: operations["put_secret"];
+        post?: never;
+        /**
+         * Delete Secret
+         * @description Refused while jobs that have not ended are given it.
+         */
+        delete: operations["delete_secret"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/sources": {
         parameters: {
             query?: never;
@@ -3283,10 +3327,30 @@ export interface components {
             dataset_id: string;
             /** Files */
             files: number;
+            /**
+             * Needed Bytes
+             * @default 0
+             */
+            needed_bytes: number;
+            /**
+             * Needed Inodes
+             * @default 0
+             */
+            needed_inodes: number;
             /** Project */
             project: string;
             /** Project Id */
             project_id: string;
+            /**
+             * Reserve Bytes
+             * @default 0
+             */
+            reserve_bytes: number;
+            /**
+             * Reserve Inodes
+             * @default 0
+             */
+            reserve_inodes: number;
             /** Source */
             source?: string | null;
             /** Tree */
@@ -3391,6 +3455,13 @@ export interface components {
             ranks: components["schemas"]["DesiredRank"][];
             /** Run Id */
             run_id: string;
+            /**
+             * Secrets
+             * @default {}
+             */
+            secrets: {
+                [key: string]: string | null;
+            };
             /**
              * Timeout Seconds
              * @default 0
@@ -3999,6 +4070,13 @@ export interface components {
             retry_on: string[];
             /** Run Id */
             run_id: string;
+            /**
+             * Secrets
+             * @default {}
+             */
+            secrets: {
+                [key: string]: string;
+            };
             /** Signal */
             signal: number | null;
             /** Started At */
@@ -4113,6 +4191,13 @@ export interface components {
              * @default []
              */
             retry_on: string[];
+            /**
+             * Secrets
+             * @default {}
+             */
+            secrets: {
+                [key: string]: string;
+            };
             /**
              * Tags
              * @default {}
@@ -4775,6 +4860,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Secret] */
+        Page_Secret_: {
+            /** Items */
+            items: components["schemas"]["Secret"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Site] */
         Page_Site_: {
             /** Items */
@@ -5302,6 +5394,28 @@ export interface components {
          * @enum {string}
          */
         RunState: "running" | "succeeded" | "failed" | "cancelled" | "lost";
+        /** Secret */
+        Secret: {
+            /** Changed At */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string;
+        };
+        /** SecretPut */
+        SecretPut: {
+            /** Value */
+            value: string;
+        };
         /**
          * Series
          * @description One metric of one run; thinned to at most `limit` points when longer (least and greatest are kept).
@@ -10012,6 +10126,111 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Run"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secrets: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description The most items in one answer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Secret_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                secret: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Secret"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                secret: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

@@ -51,6 +51,7 @@ export type Role = Schemas["Role"];
 export type Run = Schemas["Run"];
 export type RunState = Schemas["RunState"];
 export type RunningFill = Schemas["RunningFill"];
+export type Secret = Schemas["Secret"];
 export type Series = Schemas["Series"];
 export type Session = Schemas["Session"];
 export type Site = Schemas["Site"];

@@ -15,6 +15,7 @@ export function aJob(part: Partial<Job> = {}): Job {
     reasons: [],
     command: ["python", "train.py"],
     env: {},
+    processes: 0,
     cpu: 1,
     memory_bytes: 0,
     gpu_hundredths: 0,
@@ -54,6 +55,7 @@ export function aJob(part: Partial<Job> = {}): Job {
     environment_commit: null,
     ports: [],
     idle_seconds: 0,
+    secrets: {},
     ledger: { earlier: null, queue: 1, fill: 2, environment: 0.5, run: 30, save: null, total: 33.5 },
     ...part,
   };

@@ -30,6 +30,7 @@ from millpond.db.tables.data import (
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
+from millpond.db.tables.secrets import secret
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
 from millpond.db.tables.work import agent, artifact, job, metric, metric_point, node, placement, run, run_writer, usage
 
@@ -71,6 +72,7 @@ __all__ = [
     "refusal",
     "run",
     "run_writer",
+    "secret",
     "server",
     "session",
     "site",

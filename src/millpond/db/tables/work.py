@@ -127,6 +127,8 @@ job = Table(
     # Of a distributed job: how many it has (0: it is none), and which of them failed first.
     Column("processes", Integer, nullable=False, server_default=text("0")),
     Column("failed_rank", Integer, nullable=True),
+    # Which secrets of its project it is given, as {variable: name}.
+    Column("secrets", JSON, nullable=False, server_default=text("'{}'")),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -7,15 +7,22 @@ import pytest
 from millpond.errors import Invalid
 from millpond.model.job import Job, JobKind
 from millpond.services import idle
-from millpond.wire.agent import PlacementSeen
+from millpond.wire.agent import Capabilities, PlacementSeen
 from tests.unit.services.work.conftest import World
 
 MINUTE = 60
+OPEN = Capabilities(exec=True, ports=True, shared_trust=False)
+
+
+@pytest.fixture(autouse=True)
+def people_reach_jobs(world: World) -> None:
+    world.sync(capabilities=OPEN)
 
 
 def running(world: World, name: str) -> Job:
     job, placement = world.placed(name, interactive=True, ports=[8888, 8888], idle_seconds=60 * MINUTE)
-    world.sync(PlacementSeen(id=placement.id, state="running", started_at=world.clock.now()))
+    seen = PlacementSeen(id=placement.id, state="running", started_at=world.clock.now())
+    world.sync(seen, capabilities=OPEN)
     return world.job(job.id)
 
 

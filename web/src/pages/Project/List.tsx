@@ -11,6 +11,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { DeleteProject } from "./DeleteProject";
 import { Members } from "./Members";
 import { NewProject } from "./NewProject";
+import { Secrets } from "./Secrets";
 
 export function ProjectList() {
   const isAdmin = useSession()?.user.is_admin ?? false;
@@ -62,6 +63,7 @@ function ProjectItem({ project, isAdmin }: { project: Project; isAdmin: boolean 
       </Accordion.Control>
       <Accordion.Panel>
         <Members project={project.name} mayChange={project.role === "admin"} />
+        {project.role !== "viewer" && <Secrets project={project.name} mayChange={project.role === "admin"} />}
         {isAdmin && <DeleteProject project={project.name} />}
       </Accordion.Panel>
     </Accordion.Item>

@@ -1,4 +1,4 @@
-"""Distributed jobs: how many processes they have, where each of them is, and a log for each."""
+"""Distributed jobs, with a log for each of their processes; secrets that projects give their jobs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def upgrade() -> None:
     op.add_column("placement", sa.Column("places", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
     op.add_column("placement", sa.Column("ranks", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
     add_rank_to_log_chunk()
+    create_secret()
 
 
 def add_rank_to_log_chunk() -> None:
@@ -43,3 +44,23 @@ def add_rank_to_log_chunk() -> None:
     )
     op.execute(f"INSERT INTO log_chunk ({columns}) SELECT {columns} FROM log_chunk_before")
     op.drop_table("log_chunk_before")
+
+
+def create_secret() -> None:
+    op.create_table(
+        "secret",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("project_id", sa.String(length=32), nullable=False),
+        sa.Column("name", sa.String(length=63), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("created_by", sa.String(length=63), nullable=False),
+        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("changed_by", sa.String(length=63), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["project_id"], ["project.id"], name=op.f("fk_secret_project_id_project"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_secret")),
+        sa.UniqueConstraint("project_id", "name", name=op.f("uq_secret_project_id_name")),
+    )
+    op.add_column("job", sa.Column("secrets", sa.JSON(), nullable=False, server_default=sa.text("'{}'")))

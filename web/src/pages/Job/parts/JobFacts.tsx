@@ -7,7 +7,9 @@ import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
 import { shellLine, shortId } from "../../../lib/names";
 import { formatBytes, formatGpus, formatSeconds } from "../../../lib/quantity";
+import { secretsOf } from "./draft";
 import { CommitLink, InputLinks } from "./InputLinks";
+import { shareWords } from "./states";
 
 export function JobFacts({ job }: { job: Job }) {
   return (
@@ -41,10 +43,11 @@ function times(job: Job): Fact[] {
 }
 
 function place(job: Job): Fact[] {
+  const share = shareWords(job);
   const asked = [
     job.cpu > 0 && `${job.cpu} CPU`,
     job.memory_bytes > 0 && formatBytes(job.memory_bytes),
-    job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU${shareOf(job)}`,
+    job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU${share ? ` (${share})` : ""}`,
   ].filter(Boolean);
   return [
     { name: "Compute", value: job.compute ? `${job.compute}${job.node ? ` (${job.node})` : ""}` : "–" },
@@ -55,6 +58,7 @@ function place(job: Job): Fact[] {
 
 /** Only those somebody has set. */
 function limits(job: Job): Fact[] {
+  const secrets = secretsOf(job);
   const facts: (Fact | false)[] = [
     job.wanted_compute !== null && { name: "Only on", value: job.wanted_compute },
     job.priority !== 0 && { name: "Priority", value: job.priority },
@@ -64,6 +68,9 @@ function limits(job: Job): Fact[] {
       value: `${job.retried} of ${job.retries} used, on ${job.retry_on.join(", ")}`,
     },
     job.after.length > 0 && { name: "After", value: <AfterLinks job={job} /> },
+    (job.idle_seconds ?? 0) > 0 && { name: "Idle limit", value: formatSeconds(job.idle_seconds ?? 0) },
+    (job.ports ?? []).length > 0 && { name: "Ports", value: (job.ports ?? []).join(", ") },
+    secrets.length > 0 && { name: "Secrets", value: <span className="mono">{secrets.join(", ")}</span> },
   ];
   return facts.filter((fact) => fact !== false);
 }
@@ -84,12 +91,6 @@ function JobLink({ project, job, name }: { project: string; job: string; name: s
       {name}
     </TextLink>
   );
-}
-
-/** How a part of a GPU is kept to where the job was placed. */
-function shareOf(job: Job): string {
-  if (job.gpu_share === "accounted") return " (accounted, not enforced)";
-  return job.gpu_share === "enforced" ? " (enforced)" : "";
 }
 
 function data(job: Job): Fact[] {

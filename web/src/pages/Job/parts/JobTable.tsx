@@ -11,7 +11,7 @@ import { Time } from "../../../components/Time";
 import { formatGpus } from "../../../lib/quantity";
 import { BulkActions } from "./BulkActions";
 import { JobActions } from "./JobActions";
-import { endingWords, isFinished } from "./states";
+import { endingWords, isFinished, shareWords } from "./states";
 
 /** Rows are drawn by the table: what is chosen reaches them this way. */
 const ChosenJobs = createContext<{ ids: ReadonlySet<string>; choose: (id: string, on: boolean) => void }>({
@@ -45,7 +45,7 @@ const COLUMNS = [
     header: "Compute",
     cell: ({ getValue }) => getValue() || "–",
   }),
-  column.accessor("gpu_hundredths", { header: "GPUs", cell: ({ getValue }) => formatGpus(getValue()) }),
+  column.accessor("gpu_hundredths", { header: "GPUs", cell: ({ row }) => <Gpus job={row.original} /> }),
   column.display({
     id: "actions",
     header: "Actions",
@@ -91,6 +91,20 @@ function Name({ job }: { job: Job }) {
     >
       {job.written}
     </TextLink>
+  );
+}
+
+function Gpus({ job }: { job: Job }) {
+  const share = shareWords(job);
+  return (
+    <>
+      {formatGpus(job.gpu_hundredths)}
+      {share && (
+        <Text size="xs" c="dimmed">
+          {share}
+        </Text>
+      )}
+    </>
   );
 }
 

@@ -12,10 +12,11 @@ import {
   TextInput,
 } from "@mantine/core";
 import { type UseFormReturnType, useForm } from "@mantine/form";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { datasetsQuery } from "../../../api/datasets";
 import { useSubmitJob } from "../../../api/jobs";
+import { secretsQuery } from "../../../api/secrets";
 import { useMemberProjects } from "../../../api/session";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
@@ -76,6 +77,14 @@ export function NewJob({ draft, onClose }: Props) {
             description="The container it runs in; without, as the compute does by itself"
             {...form.getInputProps("image")}
           />
+          <TagsInput
+            label="Ports"
+            description="What it serves there, people open in their browsers, like 8888"
+            splitChars={[",", " "]}
+            acceptValueOnBlur
+            {...form.getInputProps("ports")}
+          />
+          <SecretNames form={form} />
           <Limits form={form} />
           <Code draft={draft} form={form} />
           {submit.error && <ErrorNotice error={submit.error} />}
@@ -129,6 +138,20 @@ function Data({ form }: { form: Form }) {
       limit={20}
       maxDropdownHeight={140}
       {...form.getInputProps("inputs")}
+    />
+  );
+}
+
+function SecretNames({ form }: { form: Form }) {
+  const found = useQuery(secretsQuery(form.values.project)).data?.items ?? [];
+  if (found.length === 0 && form.values.secrets.length === 0) return null;
+  return (
+    <TagsInput
+      label="Secrets"
+      description="Of the project, for its environment: NAME, or VARIABLE=NAME"
+      data={found.map((secret) => secret.name)}
+      acceptValueOnBlur
+      {...form.getInputProps("secrets")}
     />
   );
 }

@@ -7,6 +7,7 @@ import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { notifyError } from "../../../components/notify";
 import { shellQuote } from "../../../lib/names";
 
 const Terminal = lazy(() => import("./Terminal"));
@@ -31,12 +32,11 @@ export function Reach({ job }: { job: Job }) {
           >
             {shell ? "Close the terminal" : "Open a terminal"}
           </Button>
-          <Button
-            variant="default"
-            leftSection={<IconExternalLink size={16} aria-hidden />}
-            onClick={port.open}
-          >
-            Open a port
+          {job.ports?.map((one) => (
+            <OpenDeclared key={one} job={job} port={one} />
+          ))}
+          <Button variant="default" onClick={port.open}>
+            {job.ports?.length ? "Another port" : "Open a port"}
           </Button>
         </Group>
       </Group>
@@ -52,26 +52,50 @@ export function Reach({ job }: { job: Job }) {
   );
 }
 
+/** One of the ports it was submitted with: a click away. */
+function OpenDeclared({ job, port }: { job: Job; port: number }) {
+  const open = useOpenPort();
+  return (
+    <Button
+      leftSection={<IconExternalLink size={16} aria-hidden />}
+      loading={open.isPending}
+      onClick={() => openInTab(open, job, port, { onError: notifyError })}
+    >
+      Open port {port}
+    </Button>
+  );
+}
+
+interface Then {
+  onDone?: () => void;
+  onError?: (error: Error) => void;
+}
+
+function openInTab(open: ReturnType<typeof useOpenPort>, job: Job, port: number, then: Then) {
+  // Opened by the click itself: browsers stop windows that come later.
+  const tab = window.open("about:blank", "_blank");
+  open.mutate(
+    { project: job.project, job: job.id, port },
+    {
+      onSuccess: ({ url }) => {
+        if (tab) {
+          tab.opener = null;
+          tab.location.href = url;
+        }
+        then.onDone?.();
+      },
+      onError: (error) => {
+        tab?.close();
+        then.onError?.(error);
+      },
+    },
+  );
+}
+
 function OpenPort({ job, onClose }: { job: Job; onClose: () => void }) {
   const open = useOpenPort();
-  const [port, setPort] = useState<number | string>(job.ports?.[0] ?? 8888);
-  const submit = () => {
-    // Opened by the click itself: browsers stop windows that come later.
-    const tab = window.open("about:blank", "_blank");
-    open.mutate(
-      { project: job.project, job: job.id, port: Number(port) },
-      {
-        onSuccess: ({ url }) => {
-          if (tab) {
-            tab.opener = null;
-            tab.location.href = url;
-          }
-          onClose();
-        },
-        onError: () => tab?.close(),
-      },
-    );
-  };
+  const [port, setPort] = useState<number | string>(8888);
+  const submit = () => openInTab(open, job, Number(port), { onDone: onClose });
   return (
     <Modal opened onClose={onClose} title="Open a port" closeButtonProps={{ "aria-label": "Close" }}>
       <Stack>

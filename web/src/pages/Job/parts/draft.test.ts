@@ -18,6 +18,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     command: ["python", "train.py", "--lr", "0.1"],
     inputs: ["xray@v3"],
     env: {},
+    processes: 0,
     cpu: 2,
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
@@ -35,6 +36,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     interactive: false,
     ports: [],
     idle_seconds: 0,
+    secrets: {},
     tags: {},
   });
   expect(requestOf(emptyDraft("default"))).toMatchObject({
@@ -99,4 +101,21 @@ it("runs a job again with the commits it had", () => {
     memory_bytes: 2e9,
     gpu_hundredths: 0,
   });
+});
+
+it("carries the ports and secrets of a notebook", () => {
+  const notebook = aJob({
+    kind: "interactive",
+    ports: [8888],
+    idle_seconds: 7200,
+    secrets: { HUB: "KEY", A: "A" },
+  });
+  const draft = draftOf(notebook);
+  expect(requestOf(draft)).toMatchObject({
+    interactive: true,
+    ports: [8888],
+    idle_seconds: 7200,
+    secrets: { HUB: "KEY", A: "A" },
+  });
+  expect(commandLineOf(draft, true)).toContain("--port 8888 --idle 7200s --secret HUB=KEY --secret A");
 });

@@ -25,6 +25,12 @@ export interface Draft {
   retryOn: string[];
   /** As the command line takes them: `job`, `job:any`. */
   after: string[];
+  /** For people to work in; the ports they open, and after how long without anybody it is stopped (0: never). */
+  interactive: boolean;
+  ports: string[];
+  idleSeconds: number;
+  /** As the command line takes them: `NAME`, `VARIABLE=NAME`. */
+  secrets: string[];
   /** Commits of `.code` that an earlier job ran with: its files, and what its environment is built from. */
   code: string | null;
   environment: string | null;
@@ -48,6 +54,10 @@ export function emptyDraft(project: string): Draft {
     retries: "",
     retryOn: [],
     after: [],
+    interactive: false,
+    ports: [],
+    idleSeconds: 0,
+    secrets: [],
     code: null,
     environment: null,
   };
@@ -72,9 +82,18 @@ export function draftOf(job: Job): Draft {
     retries: job.retries || "",
     retryOn: job.retry_on,
     after: [],
+    interactive: job.kind === "interactive",
+    ports: (job.ports ?? []).map(String),
+    idleSeconds: job.idle_seconds ?? 0,
+    secrets: secretsOf(job),
     code: job.code_commit,
     environment: job.environment_source,
   };
+}
+
+/** What it is given of the project's secrets: `NAME`, `VARIABLE=NAME`. */
+export function secretsOf(job: Job): string[] {
+  return Object.entries(job.secrets ?? {}).map(([key, name]) => (key === name ? name : `${key}=${name}`));
 }
 
 /** As somebody would have typed it into the form. */
@@ -90,6 +109,7 @@ export function requestOf(draft: Draft): JobCreate {
     command: commandWords(draft.command) ?? [],
     inputs: draft.inputs,
     env: draft.env,
+    processes: 0,
     cpu: Number(draft.cpu),
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
@@ -104,11 +124,18 @@ export function requestOf(draft: Draft): JobCreate {
     backoff_seconds: 5,
     after: draft.after,
     environment: draft.environment,
-    interactive: false,
-    ports: [],
-    idle_seconds: 0,
+    interactive: draft.interactive || draft.ports.length > 0,
+    ports: draft.ports.map(Number),
+    idle_seconds: draft.idleSeconds,
+    secrets: Object.fromEntries(draft.secrets.map(secretOf)),
     tags: {},
   };
+}
+
+/** The variable and the secret's name, which is the variable's without one. */
+function secretOf(written: string): [string, string] {
+  const at = written.lastIndexOf("=");
+  return at < 0 ? [written, written] : [written.slice(0, at), written.slice(at + 1)];
 }
 
 /** In the folder that holds the code, if the job has any. */
@@ -129,6 +156,10 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
     Number(draft.retries) > 0 && `--retries ${draft.retries}`,
     ...(Number(draft.retries) > 0 ? draft.retryOn.map((kind) => `--retry-on ${kind}`) : []),
+    draft.interactive && draft.ports.length === 0 && "--interactive",
+    ...draft.ports.map((port) => `--port ${port}`),
+    draft.idleSeconds > 0 && `--idle ${draft.idleSeconds}s`,
+    ...draft.secrets.map((secret) => `--secret ${shellQuote(secret)}`),
     ...draft.after.map((job) => `--after ${shellQuote(job)}`),
     draft.code === null && "--no-code",
     "--",

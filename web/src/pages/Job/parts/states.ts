@@ -30,6 +30,12 @@ export function endingWords({ ending, exit_code, signal }: Job | Attempt): strin
   return ending ? (ENDINGS[ending] ?? ending) : null;
 }
 
+/** How a part of a GPU is kept to where the job was placed. */
+export function shareWords({ gpu_share }: Job): string | null {
+  if (gpu_share === "accounted") return "accounted, not enforced";
+  return gpu_share === "enforced" ? "enforced" : null;
+}
+
 /** As `JobState.is_finished` of the server. */
 export function isFinished(state: JobState): boolean {
   return state === "succeeded" || state === "failed" || state === "cancelled";
