@@ -17,7 +17,8 @@ from millpond.agent.drivers.slurm.driver import RECORD
 from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import read_spec
 from millpond.errors import SetupError
-from millpond.testing.drivers import DriverContract, Place, finished, looking
+from millpond.testing.drivers import Place, finished, looking
+from millpond.testing.gangs import PROGRAM, RANKS, SIZE, GangContract
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
@@ -65,7 +66,22 @@ def job_of(slurm: Slurm, placement: Path) -> str:
     return slurm.run("squeue", "-h", "-t", "all", "--name", f"mill-{placement.name}", "-o", "%i").split()[-1]
 
 
-class TestSlurmDriver(DriverContract):
+class TestSlurmDriver(GangContract):
+    def test_ranks_have_the_gpus_that_slurm_gave_each_of_them(self, driver: SlurmDriver, place: Place) -> None:
+        script = 'echo "$CUDA_VISIBLE_DEVICES $LOCAL_RANK $SLURM_PROCID"'
+        placement = ask_for(place("sh", "-c", script, ranks=RANKS[:2]), gpu_hundredths=100, cpu=1)
+        assert self.run(driver, placement).exit_code == 0
+        said = [self.log_of(placement, rank).split() for rank in range(2)]
+        assert sorted(gpu for gpu, _, _ in said) == ["0", "1"] or [gpu for gpu, _, _ in said] == ["0", "0"]
+        assert [line[1:] for line in said] == [["0", "0"], ["1", "1"]]
+
+    def test_more_ranks_than_one_node_has_room_for(self, driver: SlurmDriver, place: Place) -> None:
+        placement = place("python3", "-c", PROGRAM, ranks=RANKS, cpu=2)
+        assert self.run(driver, placement).exit_code == 0
+        environments = [self.environment_of(placement, rank) for rank in range(SIZE)]
+        assert {env["GROUP_WORLD_SIZE"] for env in environments} == {"2"}
+        assert [env["LOCAL_RANK"] for env in environments] in (["0", "1", "0"], ["0", "0", "1"])
+
     def test_nodes_are_told_with_what_they_have(self, slurm: Slurm, driver: SlurmDriver) -> None:
         gpu, plain = wait_until(driver.nodes)
         assert (gpu.name, gpu.cpus, gpu.memory_bytes, gpu.gpus, gpu.gpu_model) == (

@@ -242,7 +242,7 @@ class Validity:
 def may_start(spec: dict[str, Any], gang: Gang) -> bool:
     """Wait until it is known how long the command may run, and all ranks have come; False when it must not begin."""
     validity = Validity("renewal", spec["valid_seconds"])
-    while not os.path.exists("stop") and not validity.is_over():
+    while not gang.must_stop() and not validity.is_over():
         begins = gang.may_begin() if validity.hear() else None
         if begins is not None:
             return begins
@@ -440,6 +440,9 @@ class Gang:
         said: dict[str, str] = self.gang.environment(self.told["rank"], self.gang.all_places(self.told["size"]))
         return said
 
+    def must_stop(self) -> bool:
+        return self.gang.must_stop() if self.told is not None else os.path.exists("stop")
+
     def another_failed(self) -> bool:
         return self.told is not None and self.gang.another_failed()
 
@@ -532,7 +535,7 @@ def watch(command: int, spec: dict[str, Any], log: int, gang: Gang) -> tuple[int
         status, _ = reap(command)
         if status is not None:
             return status, None
-        if os.path.exists("stop"):
+        if gang.must_stop():
             return None, "stopped"
         if validity.is_over():
             return None, "expired"

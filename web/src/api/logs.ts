@@ -17,6 +17,8 @@ const MOST_BEHIND_BYTES = 4 * CHUNK_BYTES;
 export interface LogPlace extends JobPlace {
   /** Without one, the newest. */
   attempt?: number;
+  /** Of a distributed job; without one, that which failed first, or the first. */
+  rank?: number;
 }
 
 function address(
@@ -30,7 +32,8 @@ function address(
   );
 }
 
-export const logFileAddress = (place: LogPlace) => address(place, "/file", { attempt: place.attempt });
+export const logFileAddress = (place: LogPlace) =>
+  address(place, "/file", { attempt: place.attempt, rank: place.rank });
 
 export const logAttemptsQuery = ({ project, job }: JobPlace) =>
   queryOptions({
@@ -134,6 +137,7 @@ export async function searchLog(
     ignore_case: "true",
     limit: 5000,
     attempt: place.attempt,
+    rank: place.rank,
   };
   const response = await get(address(place, "/search", query), signal);
   const hits: LogHit[] = [];
@@ -165,7 +169,10 @@ async function readChunk(
   limit: number,
   signal?: AbortSignal,
 ): Promise<Chunk> {
-  const response = await get(address(place, "", { offset, limit, attempt: place.attempt }), signal);
+  const response = await get(
+    address(place, "", { offset, limit, attempt: place.attempt, rank: place.rank }),
+    signal,
+  );
   const bytes = new Uint8Array(await response.arrayBuffer());
   const number = (name: string) => Number(response.headers.get(name) ?? 0);
   return {

@@ -31,6 +31,7 @@ export type Home = Schemas["Home"];
 export type Import = Schemas["Import"];
 export type Imported = Schemas["Imported"];
 export type Attempt = Schemas["Attempt"];
+export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
 export type JobCreate = Schemas["JobCreate"];
 export type JobKind = Schemas["JobKind"];

@@ -19,6 +19,7 @@ export function aJob(part: Partial<Job> = {}): Job {
     cpu: 1,
     memory_bytes: 0,
     gpu_hundredths: 0,
+    failed_rank: null,
     gpu_enforced: false,
     gpu_share: null,
     image: null,

@@ -12,16 +12,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.agent import confine
+from millpond.agent import confine, gang
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
+from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob
+from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script, write_tasks
 from millpond.agent.drivers.slurm.nodes import parse_nodes
 from millpond.agent.drivers.slurm.options import SlurmOptions
-from millpond.agent.drivers.slurm.script import EXPORTS, Files, arguments, exports, init_script, job_name, script
+from millpond.agent.drivers.slurm.script import (
+    EXPORTS,
+    Files,
+    arguments,
+    exports,
+    init_script,
+    job_name,
+    script,
+    size_of,
+)
 from millpond.agent.drivers.slurm.standing import Watched, standing
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
-from millpond.agent.spec import read_spec, write_private
+from millpond.agent.spec import rank_directories, read_spec, write_private
 from millpond.wire.agent import NodeFacts
 
 # The id of its job; what else there is to know of a placement is found by the job's name.
@@ -62,7 +73,7 @@ class SlurmDriver:
     def capabilities(self) -> Capabilities:
         enforced = "cgroup" in self._config.get("TaskPlugin", "")
         shared = self._isolation.accounts is None
-        return Capabilities(limits_enforced=enforced, gpu_fractions="none", shared_trust=shared)
+        return Capabilities(gangs=True, limits_enforced=enforced, gpu_fractions="none", shared_trust=shared)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._nodes
@@ -110,8 +121,9 @@ class SlurmDriver:
         for job in living:
             if job.is_waiting:
                 self._commands.cancel(job.id)
-            else:
-                # The file may take a while to be seen on the node; a signal does not.
+            elif not rank_directories(directory):
+                # The file may take a while to be seen on the node; a signal does not. Keepers of ranks, which a signal
+                # could not reach without reaching what they run, look for it more closely.
                 self._commands.signal(job.id, "TERM")
         if not living:
             records.give_up(directory)
@@ -132,9 +144,15 @@ class SlurmDriver:
             (directory / name).mkdir(exist_ok=True)
         if self._isolation.accounts is not None:
             self._isolation.prepare(directory, spec)
-        write_private(directory / EXPORTS, exports(spec))
-        text = script(directory.absolute(), self._files, self._options.python or sys.executable)
-        return self._commands.submit(text, arguments(spec, self._options))
+        python = self._options.python or sys.executable
+        if spec.ranks:
+            # Which GPUs a task has is Slurm's to say.
+            write_tasks(lay_out(directory, spec, owns_gpus=False), self._files, python)
+            text, size = gang_script(directory.absolute(), spec), gang_arguments(spec, self._options)
+        else:
+            write_private(directory / EXPORTS, exports(spec))
+            text, size = script(directory.absolute(), self._files, python), size_of(spec, self._options)
+        return self._commands.submit(text, arguments(spec, self._options, size))
 
     def _watch(self, directory: Path) -> Watched | None:
         """What is known of a placement that was given to Slurm, by this agent or by one before it."""
@@ -161,7 +179,7 @@ def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:
     """Put what nodes need onto the shared file system. The folder's name is its content's: a newer Millpond changes
     nothing under a job that is about to begin."""
     lines = init_script(options)
-    contents = {path.name: path.read_bytes() for path in (records.KEEPER, Path(confine.__file__))}
+    contents = {path.name: path.read_bytes() for path in (records.KEEPER, Path(confine.__file__), Path(gang.__file__))}
     contents |= {"init.sh": lines.encode()} if lines is not None else {}
     digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:12]
     folder = state_dir.absolute() / f"keeper-{digest}"

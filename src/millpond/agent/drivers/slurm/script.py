@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,16 +41,10 @@ def job_name(placement: str) -> str:
     return f"{PREFIX}{placement}"
 
 
-def arguments(spec: Spec, options: SlurmOptions) -> list[str]:
-    """Of sbatch, with what the job was promised. Raises OSError for what Slurm cannot give."""
-    if spec.gpu_hundredths % 100:
-        raise OSError("Slurm gives whole GPUs only")
-    gpus = spec.gpu_hundredths // 100
+def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[str]:
+    """Of sbatch, with what the job was promised; `size` is how much of the cluster."""
     asked = {
         "job-name": job_name(spec.placement),
-        "cpus-per-task": str(spec.cpu) if spec.cpu else None,
-        "mem": f"{math.ceil(spec.memory_bytes / _MEBIBYTE)}M" if spec.memory_bytes else None,
-        "gres": f"{options.gres}:{gpus}" if gpus else None,
         "time": str(_minutes(spec)) if spec.timeout_seconds else options.time,
         "partition": options.partition,
         "account": options.account,
@@ -59,8 +54,21 @@ def arguments(spec: Spec, options: SlurmOptions) -> list[str]:
     }
     # Requeued by Slurm, it would find its placement claimed. The script itself opens its log: where that is not to be
     # had, the job must still be able to say so by its exit code.
-    fixed = ["--nodes=1", "--ntasks=1", "--no-requeue", "--export=ALL", "--chdir=/", "--output=/dev/null"]
-    return [*fixed, *(f"--{key}={value}" for key, value in asked.items() if value), *options.sbatch]
+    fixed = ["--no-requeue", "--export=ALL", "--chdir=/", "--output=/dev/null"]
+    return [*size, *fixed, *(f"--{key}={value}" for key, value in asked.items() if value), *options.sbatch]
+
+
+def size_of(spec: Spec, options: SlurmOptions) -> list[str]:
+    """How much of the cluster a plain job gets: one task on one node. Raises OSError for what Slurm cannot give."""
+    if spec.gpu_hundredths % 100:
+        raise OSError("Slurm gives whole GPUs only")
+    gpus = spec.gpu_hundredths // 100
+    asked = {
+        "cpus-per-task": str(spec.cpu) if spec.cpu else None,
+        "mem": f"{math.ceil(spec.memory_bytes / _MEBIBYTE)}M" if spec.memory_bytes else None,
+        "gres": f"{options.gres}:{gpus}" if gpus else None,
+    }
+    return ["--nodes=1", "--ntasks=1", *(f"--{key}={value}" for key, value in asked.items() if value)]
 
 
 def script(directory: Path, files: Files, python: str) -> str:

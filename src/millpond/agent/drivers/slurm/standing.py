@@ -82,7 +82,7 @@ def _why_waiting(job: SlurmJob | None) -> str:
 def _explained(directory: Path, said: Exited, watched: Watched, now: float) -> Status:
     """The keeper knows how the command ended; why it was killed, Slurm may know better."""
     if said.reason is Reason.TERMINATED and (directory / records.STOP).exists():
-        return replace(said, reason=Reason.STOPPED)
+        return replace(said, reason=Reason.STOPPED, rank=None)
     killed = said.signal in _KILLED or said.exit_code in _KILLED_CODES
     if said.reason is not Reason.TERMINATED and not (killed and said.reason is None):
         return said

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script
 from millpond.agent.drivers.slurm.options import SlurmOptions
-from millpond.agent.drivers.slurm.script import Files, arguments, exports, init_script, script
+from millpond.agent.drivers.slurm.script import Files, arguments, exports, init_script, script, size_of
 from millpond.agent.spec import Spec
+from millpond.model.job import RankPlace
 
 ENV = {"MILL_TOKEN": "secret", "SAID": "it's\ntwo lines", "no.name": "x", "CUDA_VISIBLE_DEVICES": "3"}
 SPEC = Spec(
@@ -19,7 +22,7 @@ SPEC = Spec(
 
 def test_what_the_job_was_promised_is_asked_of_slurm() -> None:
     options = SlurmOptions(partition="gpu", account="team", qos="high", constraint="a100", gres="gpu:a100", time="1-0")
-    asked = arguments(SPEC, options)
+    asked = arguments(SPEC, options, size_of(SPEC, options))
     expected = {
         "--job-name=mill-p1", "--cpus-per-task=4", "--mem=1025M", "--gres=gpu:a100:2", "--time=62", "--partition=gpu",
         "--account=team", "--qos=high", "--constraint=a100", "--no-requeue",
@@ -29,10 +32,20 @@ def test_what_the_job_was_promised_is_asked_of_slurm() -> None:
 
 def test_what_nobody_asked_for_is_left_to_slurm() -> None:
     plain = Spec("p1", "j", "p", ("true",), {}, "/w", 600, 30)
-    asked = " ".join(arguments(plain, SlurmOptions(sbatch=("--exclusive",))))
+    size = size_of(plain, SlurmOptions())
+    asked = " ".join(arguments(plain, SlurmOptions(sbatch=("--exclusive",)), size))
     assert not {"--mem", "--gres", "--time", "--partition", "--cpus-per-task"} & set(asked.replace("=", " ").split())
     assert asked.endswith("--exclusive")
-    assert "--time=1-0" in arguments(plain, SlurmOptions(time="1-0"))
+    assert "--time=1-0" in arguments(plain, SlurmOptions(time="1-0"), size)
+
+
+def test_each_task_of_a_distributed_job_gets_what_was_asked_for() -> None:
+    gang = replace(SPEC, ranks=(RankPlace("n1"),) * 3)
+    asked = gang_arguments(gang, SlurmOptions(gres="gpu:a100"))
+    assert asked == ["--ntasks=3", "--cpus-per-task=4", "--mem-per-cpu=257M", "--gpus-per-task=a100:2"]
+    assert gang_arguments(replace(gang, cpu=0, memory_bytes=0, gpu_hundredths=0), SlurmOptions()) == ["--ntasks=3"]
+    text = gang_script(Path("/state/p1"), gang)
+    assert "srun --ntasks=3 --cpus-per-task=4 --kill-on-bad-exit=1" in text and "secret" not in text
 
 
 def test_no_secret_is_in_the_script() -> None:

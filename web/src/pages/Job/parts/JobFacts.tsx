@@ -52,6 +52,9 @@ function place(job: Job): Fact[] {
   return [
     { name: "Compute", value: job.compute ? `${job.compute}${job.node ? ` (${job.node})` : ""}` : "–" },
     { name: "Asked for", value: asked.join(", ") || "best effort" },
+    ...(job.processes > 0
+      ? [{ name: "Processes", value: `${job.processes}, each with what was asked for` }]
+      : []),
     { name: "Image", value: job.image ?? "the machine's own" },
   ];
 }

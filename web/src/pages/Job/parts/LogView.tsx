@@ -19,17 +19,32 @@ import { indexOf, type Log, shownLines } from "../../../lib/log";
 import { formatBytes } from "../../../lib/quantity";
 import { LogLines } from "./LogLines";
 import { LogSearchBox } from "./LogSearchBox";
+import { Ranks } from "./Ranks";
 import { isFinished } from "./states";
 import { type Searching, useLogSearch } from "./useLogSearch";
 
 /** A job's log by ranges: what is in sight is read, however long the whole is. */
 export function LogView({ job }: { job: Job }) {
   const [attempt, setAttempt] = useState<number | undefined>(undefined);
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  // Said always, so that the log in sight does not become another one while it is read.
+  const rank = job.processes > 0 ? (chosen ?? job.failed_rank ?? 0) : undefined;
   const place = useMemo(
-    () => ({ project: job.project, job: job.id, attempt }),
-    [job.project, job.id, attempt],
+    () => ({ project: job.project, job: job.id, attempt, rank }),
+    [job.project, job.id, attempt, rank],
   );
-  return <AttemptLog key={attempt} job={job} place={place} attempt={attempt} setAttempt={setAttempt} />;
+  return (
+    <>
+      <Ranks job={job} attempt={attempt} rank={rank} onChange={setChosen} />
+      <AttemptLog
+        key={`${attempt} ${rank}`}
+        job={job}
+        place={place}
+        attempt={attempt}
+        setAttempt={setAttempt}
+      />
+    </>
+  );
 }
 
 interface Props {
@@ -89,7 +104,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
           <Button
             component="a"
             href={logFileAddress(place)}
-            download={`${job.written}.log`}
+            download={`${job.written}${place.rank === undefined ? "" : `-rank${place.rank}`}.log`}
             variant="default"
             size="xs"
             leftSection={<IconDownload size={14} aria-hidden />}
@@ -172,7 +187,7 @@ function AttemptSelect({
     ...logAttemptsQuery({ project: job.project, job: job.id }),
     enabled: job.started_at !== null,
   });
-  const attempts = data?.items ?? [];
+  const attempts = (data?.items ?? []).filter((one) => one.rank === 0);
   if (attempts.length < 2) return null;
   const newest = attempts.at(-1)?.attempt;
   return (

@@ -65,7 +65,21 @@ export function NewJob({ draft, onClose }: Props) {
             <NumberInput label="CPUs" min={0} allowDecimal={false} {...form.getInputProps("cpu")} />
             <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
             <NumberInput label="GPUs" min={0} decimalScale={2} step={1} {...form.getInputProps("gpus")} />
+            <NumberInput
+              label="Processes"
+              placeholder="one, plain"
+              min={1}
+              max={1024}
+              allowDecimal={false}
+              {...form.getInputProps("processes")}
+            />
           </Group>
+          {Number(form.values.processes) > 0 && (
+            <Text size="sm" c="dimmed">
+              A distributed job: all processes start or none, each with its rank in the environment. CPUs,
+              memory and GPUs are for each of them.
+            </Text>
+          )}
           {Number(form.values.gpus) % 1 !== 0 && (
             <Checkbox
               label="Only where its part of a GPU is enforced, not merely accounted for"

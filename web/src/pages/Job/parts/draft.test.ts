@@ -59,6 +59,13 @@ it("says the command line that does the same", () => {
   );
 });
 
+it("asks for several processes, and what each of them gets", () => {
+  const draft = { ...DRAFT, processes: 3, gpus: 1 };
+  expect(requestOf(draft)).toMatchObject({ processes: 3, gpu_hundredths: 100 });
+  expect(commandLineOf(draft, true)).toContain("--processes 3 --gpu-per-process 1 ");
+  expect(draftOf(aJob({ processes: 3 })).processes).toBe(3);
+});
+
 it("carries limits, retries and what it comes after", () => {
   const draft = {
     ...emptyDraft("default"),

@@ -12,7 +12,10 @@ export interface Draft {
   env: Readonly<Record<string, string>>;
   cpu: number | string;
   memoryGb: number | string;
+  /** Of each process, where there are several. */
   gpus: number | string;
+  /** How many start together; "" for a plain command. */
+  processes: number | string;
   /** Only where a part of a GPU is kept to. */
   enforced: boolean;
   /** The container image; "" as the compute does without. */
@@ -46,6 +49,7 @@ export function emptyDraft(project: string): Draft {
     cpu: "",
     memoryGb: "",
     gpus: "",
+    processes: "",
     enforced: false,
     image: "",
     compute: null,
@@ -74,6 +78,7 @@ export function draftOf(job: Job): Draft {
     cpu: job.cpu || "",
     memoryGb: job.memory_bytes / 1e9 || "",
     gpus: job.gpu_hundredths / 100 || "",
+    processes: job.processes || "",
     enforced: job.gpu_enforced,
     image: job.image ?? "",
     compute: job.wanted_compute,
@@ -109,7 +114,7 @@ export function requestOf(draft: Draft): JobCreate {
     command: commandWords(draft.command) ?? [],
     inputs: draft.inputs,
     env: draft.env,
-    processes: 0,
+    processes: Number(draft.processes),
     cpu: Number(draft.cpu),
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
@@ -148,7 +153,8 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     ...Object.entries(draft.env).map(([key, value]) => `-e ${shellQuote(`${key}=${value}`)}`),
     Number(draft.cpu) > 0 && `--cpu ${draft.cpu}`,
     Number(draft.memoryGb) > 0 && `--memory ${draft.memoryGb}GB`,
-    Number(draft.gpus) > 0 && `-g ${draft.gpus}`,
+    Number(draft.processes) > 0 && `--processes ${draft.processes}`,
+    Number(draft.gpus) > 0 && `${Number(draft.processes) > 0 ? "--gpu-per-process" : "-g"} ${draft.gpus}`,
     draft.enforced && "--enforced",
     draft.image.trim() && `-i ${shellQuote(draft.image.trim())}`,
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
