@@ -1,4 +1,7 @@
-"""A command beside a job, with its input and output over a stream: on a terminal, or with its outputs apart."""
+"""A command beside a job, with its input and output over a stream: on a terminal, or with its outputs apart.
+
+Standard library alone, from Python 3.9 on: it runs in the agent, or in the agent's far end where the job is.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ import termios
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from millpond.agent.stream import Stream
+if TYPE_CHECKING:
+    from millpond.agent.stream import Stream
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 PIECE = 1 << 16
@@ -78,7 +82,7 @@ class Terminal:
         os.close(self._descriptor)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Running:
     """A process in a session of its own, and what it writes to; `terminal` if it runs on one."""
 
@@ -106,7 +110,7 @@ class Running:
             if self.process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(self.process.pid, number)
-                with suppress(TimeoutError):
+                with suppress(asyncio.TimeoutError):  # another one before Python 3.11
                     await asyncio.wait_for(self.process.wait(), LINGER_SECONDS)
         if self.terminal is not None:
             self.terminal.close()

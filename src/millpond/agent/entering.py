@@ -19,13 +19,16 @@ from pathlib import Path
 def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
     """Does not come back: this process becomes the command."""
     spec = json.loads((directory / "spec.json").read_bytes())
-    environment = {**spec["env"], **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {})}
     if tty:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.path.insert(0, str(Path(__file__).parent))
+    import keeper  # type: ignore[import-not-found]  # noqa: PLC0415  (its neighbour: here is no package)
+
+    os.chdir(directory)
+    environment = {**keeper.environment_of(spec), **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {})}
     confinement = directory / "confinement.json"
     if confinement.exists():
-        sys.path.insert(0, str(Path(__file__).parent))
-        import confine  # type: ignore[import-not-found]  # noqa: PLC0415  (the keeper's neighbour, not a package)
+        import confine  # type: ignore[import-not-found]  # noqa: PLC0415
 
         how = json.loads(confinement.read_bytes())
         confine.confine(how)

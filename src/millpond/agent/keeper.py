@@ -130,7 +130,12 @@ def descendants(root: int) -> list[Process]:
 
 def marked(placement: str) -> list[Process]:
     """Every process whose environment says it belongs to `placement`: what is left when its keeper was killed."""
-    marker = b"MILL_PLACEMENT=" + placement.encode()
+    return with_variable("MILL_PLACEMENT", placement)
+
+
+def with_variable(name: str, value: str) -> list[Process]:
+    """Every process that was started with this in its environment."""
+    marker = f"{name}={value}".encode()
     found = []
     for process in all_processes():
         try:

@@ -6,22 +6,19 @@ docs/design/011-tunnels.md has the messages.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from millpond.agent.beside import run_beside
-from millpond.agent.drivers import Driver, Reachable
+from millpond.agent.drivers import Driver, Reachable, Remote
+from millpond.agent.framing import ByteStream, FramedStream
+from millpond.agent.serving import serve_port, told
 from millpond.agent.stream import Stream
 from millpond.agent.threads import in_thread
 from millpond.wire.agent import DesiredTunnel
 
 log = logging.getLogger(__name__)
-
-PIECE = 1 << 16
-
 
 Connect = Callable[[str], Awaitable[Stream]]
 
@@ -64,73 +61,46 @@ class Tunnels:
             log.warning("tunnel not opened: tunnel=%s %s", wanted.id, error)
             return
         try:
-            await (self._exec(wanted, stream) if wanted.kind == "exec" else self._port(wanted, stream))
-        except OSError as error:
-            with suppress(ConnectionError):
-                await stream.send(json.dumps({"problem": {"code": "not_ready", "status": 409, "detail": str(error)}}))
+            await told(self._lead(wanted, stream), stream)
         except Exception:
             log.exception("tunnel failed: tunnel=%s placement=%s", wanted.id, wanted.placement_id)
         finally:
             await stream.close()
 
-    async def _exec(self, wanted: DesiredTunnel, stream: Stream) -> None:
-        driver = _reachable(self._driver)
+    async def _lead(self, wanted: DesiredTunnel, stream: Stream) -> None:
         directory = self._directory_of(wanted.placement_id)
-        command = await in_thread(lambda: driver.enter(directory, wanted.command, tty=wanted.tty))
-        size = (wanted.columns, wanted.rows) if wanted.tty else None
-        await run_beside(command, stream, terminal=size)
-
-    async def _port(self, wanted: DesiredTunnel, stream: Stream) -> None:
-        driver = _reachable(self._driver)
-        directory = self._directory_of(wanted.placement_id)
-        host, port = await in_thread(lambda: driver.address(directory, wanted.port))
-        reader, writer = await asyncio.open_connection(host, port)
-        await stream.send(json.dumps({"opened": True}))
-        try:
-            await _both_ways(reader, writer, stream)
-        finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+        driver = self._driver
+        if isinstance(driver, Remote):
+            await _through_far_end(await driver.far_end(directory), wanted, stream)
+        elif not isinstance(driver, Reachable):
+            raise OSError(f"Jobs of the driver {driver.name} cannot be reached.")
+        elif wanted.kind == "exec":
+            command = await in_thread(lambda: driver.enter(directory, wanted.command, tty=wanted.tty))
+            size = (wanted.columns, wanted.rows) if wanted.tty else None
+            await run_beside(command, stream, terminal=size)
+        else:
+            await serve_port(await in_thread(lambda: driver.address(directory, wanted.port)), stream)
 
 
-def _reachable(driver: Driver) -> Reachable:
-    if not isinstance(driver, Reachable):
-        raise OSError(f"Jobs of the driver {driver.name} cannot be reached.")
-    return driver
-
-
-async def _both_ways(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: Stream) -> None:
-    """Until the client is gone, or both sides have said that they send no more."""
-    inwards = asyncio.ensure_future(_inwards(stream, writer))
-    outwards = asyncio.ensure_future(_outwards(reader, stream))
+async def _through_far_end(bytes_: ByteStream, wanted: DesiredTunnel, stream: Stream) -> None:
+    """What is wanted is said there; then messages pass as they are, until either end is gone."""
+    far = FramedStream(bytes_)
     try:
-        await asyncio.wait({inwards, outwards}, return_when=asyncio.FIRST_COMPLETED)
-        if not outwards.done() and inwards.result():
-            await outwards  # the client has said all it has to say, and listens
-        elif not inwards.done():
-            await inwards  # so has the job
+        await far.send(wanted.model_dump_json())
+        passing = [asyncio.ensure_future(_pass_on(*way)) for way in ((stream, far), (far, stream))]
+        try:
+            await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in passing:
+                task.cancel()
+            results = await asyncio.gather(*passing, return_exceptions=True)
+        for failure in results:
+            if isinstance(failure, OSError):
+                raise failure
     finally:
-        for task in (inwards, outwards):
-            task.cancel()
-        await asyncio.gather(inwards, outwards, return_exceptions=True)
+        await far.close()
 
 
-async def _inwards(stream: Stream, writer: asyncio.StreamWriter) -> bool:
-    """Whether the client ended its side by saying so; False when it is gone."""
-    while (message := await stream.receive()) is not None:
-        if isinstance(message, str):
-            continue
-        if not message:
-            with suppress(OSError):
-                writer.write_eof()
-            return True
-        writer.write(message)
-        await writer.drain()
-    return False
-
-
-async def _outwards(reader: asyncio.StreamReader, stream: Stream) -> None:
-    while data := await reader.read(PIECE):
-        await stream.send(data)
-    await stream.send(b"")
+async def _pass_on(source: Stream, target: Stream) -> None:
+    while (message := await source.receive()) is not None:
+        await target.send(message)

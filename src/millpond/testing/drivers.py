@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millpond.agent.drivers import Driver, EngineAway, Exited, Lost, NotStarted, Reason, Running, Status
-from millpond.agent.keeper import boot_time, marked, read_json
-from millpond.agent.spec import Spec, renew
+from millpond.agent.keeper import all_processes, boot_time, marked, read_json
+from millpond.agent.spec import Spec, read_spec, renew
+from millpond.agent.threads import in_thread
+from millpond.testing.beside import Beside
 from millpond.testing.waiting import wait_until
 
 Place = Callable[..., Path]
@@ -236,3 +241,80 @@ class DriverContract:
         samples = placement / "usage.jsonl"
         wait_until(lambda: samples.exists() and samples.read_text().count("\n"))
         assert '"cpu_percent": ' in samples.read_text()
+
+    def test_people_reach_it_while_it_runs(self, driver: Driver, place: Place) -> None:
+        """A command beside it with input and outputs apart, a terminal, a port of it, and none of another's."""
+        wait_until(lambda: driver.capabilities().exec, within=60, what="the driver to know that jobs can be reached")
+        env = {"MARK": "of the job", **({} if self.image else {"PATH": os.environ["PATH"]})}
+        placement = place("python3", "-c", ECHO_SERVER)
+        spec = read_spec(placement)
+        assert spec is not None
+        replace(spec, env={**spec.env, **env}).write(placement)
+        driver.start(placement)
+        self.wait_for_file(placement, "port")
+        port = int((placement / "work" / "port").read_text())
+        asyncio.run(_reach(driver, placement, port))
+
+
+# Sends back what it gets, until that ends; says where, all at once.
+ECHO_SERVER = """
+import os, socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+with open("port.new", "w") as file:
+    file.write(str(server.getsockname()[1]))
+os.rename("port.new", "port")
+def echo(connection):
+    while data := connection.recv(65536):
+        connection.sendall(data)
+    connection.sendall(b"<end>")
+    connection.close()
+while True:
+    threading.Thread(target=echo, args=(server.accept()[0],), daemon=True).start()
+"""
+
+# Some engines tell the size of a terminal only after its command has begun.
+NINETY_WIDE = """
+import os, time
+while tuple(os.get_terminal_size(0)) != (90, 30):
+    time.sleep(0.05)
+print("a terminal")
+"""
+
+
+async def _reach(driver: Driver, placement: Path, port: int) -> None:
+    beside = Beside(driver, placement)
+    command = ["sh", "-c", 'cat; pwd; echo "$MARK" >&2; exit 7']
+    said = await beside.run(kind="exec", command=command, sent=[b"\x00typed\n", b"\x00"])
+    assert said.texts == [{"opened": True}, {"exit": 7}]
+    assert said.of(1) == f"typed\n{placement}/work\n".encode()
+    assert said.of(2) == b"of the job\n"
+    said = await beside.run(kind="exec", command=["python3", "-c", NINETY_WIDE], tty=True, columns=90, rows=30)
+    assert (said.texts[-1], said.of(1).strip()) == ({"exit": 0}, b"a terminal")
+    payload = os.urandom(300_000)
+    said = await beside.run(kind="port", port=port, sent=[payload, b""])
+    assert b"".join(said.pieces) == payload + b"<end>"
+    with socket.create_server(("127.0.0.1", 0)) as another:
+        said = await beside.run(kind="port", port=another.getsockname()[1])
+    assert "No process of the job listens at port" in said.texts[0]["problem"]["detail"]
+    await _ends_with_its_stream(beside, placement)
+
+
+async def _ends_with_its_stream(beside: Beside, placement: Path) -> None:
+    """What runs beside a job is gone when the person is."""
+    seconds = str(600 + int(placement.name[-5:], 16))  # like no other test's
+    with beside.opened(kind="exec", command=["sh", "-c", f"touch beside; exec sleep {seconds}"]) as stream:
+        file = placement / "work" / "beside"
+        await in_thread(lambda: wait_until(file.exists, within=60, what="the command beside it"))
+        stream.leave()
+        await asyncio.wait_for(stream.over.wait(), 60)
+    gone = [b"sleep", seconds.encode(), b""]
+    await in_thread(lambda: wait_until(lambda: not _running(gone), within=60, what="the end of the command beside it"))
+
+
+def _running(command: list[bytes]) -> bool:
+    def words(pid: int) -> list[bytes]:
+        with suppress(OSError):
+            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return []
+
+    return any(words(process.pid) == command for process in all_processes())

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from millpond.agent.framing import ByteStream
 from millpond.wire.agent import NodeFacts
 
 
@@ -158,4 +159,14 @@ class Reachable(Protocol):
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         """Where a connection to `port` of this job, and of no other, is made from the agent's machine."""
+        ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A driver whose jobs people can reach though they run on other machines: the agent's far end goes there."""
+
+    async def far_end(self, directory: Path) -> ByteStream:
+        """The input and output of `far` (docs/design/011-tunnels.md), run beside this job and gone when its input ends.
+        Raises OSError, with words for whoever asked, where that is not possible."""
         ...

@@ -45,6 +45,14 @@ class KubeApi:
             trust_env=not is_local_host(urlsplit(access.url).hostname or ""),
         )
 
+    @property
+    def access(self) -> Access:
+        return self._access
+
+    def ask(self, path: str, body: Object) -> Object:
+        """What the API server makes of a question that leaves nothing behind."""
+        return self._send("POST", path, json=body)
+
     def list(self, path: str, **selectors: str) -> list[Object]:
         """All objects of a collection that fit `labelSelector` and `fieldSelector`."""
         found: list[Object] = []

@@ -15,6 +15,7 @@ from signal import SIGKILL
 from types import MappingProxyType
 from typing import Any
 
+from millpond.agent import far_archive
 from millpond.agent.drivers import (
     Capabilities,
     Exited,
@@ -31,6 +32,7 @@ from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
 from millpond.agent.drivers.kubernetes.manifest import KEEPER, MANAGED, PLACEMENT, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
+from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, run_in_pod
 from millpond.agent.spec import Spec, read_spec
 from millpond.model.quantity import format_bytes
 from millpond.wire.agent import NodeFacts
@@ -77,6 +79,8 @@ class KubernetesDriver:
         self._machine = machine
         self._nodes: Mapping[str, ClusterNode] = MappingProxyType({})
         self._nodes_due = 0.0
+        # Whether the cluster lets the agent run its far end in pods; asked together with the nodes.
+        self._may_enter = False
         self._watched: dict[str, _Watched] = {}
         self._lock = threading.Lock()
 
@@ -95,6 +99,8 @@ class KubernetesDriver:
             limits_enforced=True,
             gpu_fractions="none",  # a pod gets whole devices
             shared_trust=False,
+            exec=self._may_enter,
+            ports=self._may_enter,
         )
 
     def nodes(self) -> Sequence[NodeFacts]:
@@ -119,6 +125,7 @@ class KubernetesDriver:
             return
         spec = watched.spec
         shutil.copyfile(records.KEEPER, directory / KEEPER)
+        (directory / far_archive.NAME).write_bytes(far_archive.far_archive())
         node = self._nodes.get(spec.node)
         body = job(
             spec,
@@ -164,6 +171,17 @@ class KubernetesDriver:
         with self._lock:
             self._watched.pop(directory.name, None)
 
+    async def far_end(self, directory: Path) -> PodStream:
+        """A program in the pod's container, beside the keeper."""
+        watched = self._watch(directory)
+        pods = watched.found.pods if watched is not None and watched.found is not None else ()
+        pod = next((one for one in reversed(pods) if not explain.is_over(one)), None)
+        if watched is None or pod is None:
+            raise OSError("The job has no pod that runs.")
+        path = f"/api/v1/namespaces/{self._space(watched.spec)}/pods/{pod['metadata']['name']}"
+        python = [self._options.python, "-I", "-S", "-B", str(directory / far_archive.NAME), str(directory)]
+        return await run_in_pod(self._api.access, path, python)
+
     def close(self) -> None:
         """Let go of connections."""
         self._api.close()
@@ -179,6 +197,7 @@ class KubernetesDriver:
             if error.code != 403:
                 raise
             found = [ClusterNode(self._machine, self._options.gpu_resource[0])]
+        self._may_enter = may_enter_pods(self._api, self._namespace)
         self._nodes = {node.facts.name: node for node in found}
         self._nodes_due = time.monotonic() + NODES_SECONDS
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import secrets
 import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from millpond.agent.drivers import Capabilities, Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.choose import Machine
-from millpond.agent.drivers.podman import memory
+from millpond.agent.drivers.podman import inside, memory
 from millpond.agent.drivers.podman.arguments import (
     ENVIRONMENT,
     Account,
@@ -121,8 +123,11 @@ class PodmanDriver:
     def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
         if not (directory / LAUNCH).exists():
             return self._plain.enter(directory, command, tty=tty)
+        mark = secrets.token_hex(8)
         kind = ("--interactive", "--tty") if tty else ("--interactive",)
-        return [*self._podman.command, "exec", *kind, container_name(directory.name), *command]
+        client = [*self._podman.command, "exec", *kind, f"--env={inside.VARIABLE}={mark}"]
+        words = [*client, container_name(directory.name), *command]
+        return [sys.executable, "-I", "-S", inside.__file__, "tty" if tty else "pipes", mark, *words]
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         return self._plain.address(directory, port)

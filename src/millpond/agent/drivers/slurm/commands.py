@@ -65,9 +65,13 @@ class Commands:
                 hint="Run the agent on a login node of the cluster, with them on its PATH.",
             )
 
+    def has_steps(self) -> bool:
+        """Whether something can be run beside a job that runs: not without srun."""
+        return shutil.which("srun") is not None
+
     def submit(self, script: str, arguments: Sequence[str]) -> str:
         """The id of the new job. When this raises EngineAway, Slurm may have taken the job nevertheless."""
-        printed = _run("sbatch", "--parsable", *arguments, stdin=script, environment=_little_environment())
+        printed = _run("sbatch", "--parsable", *arguments, stdin=script, environment=little_environment())
         return printed.strip().splitlines()[-1].partition(";")[0]
 
     def jobs(self, name: str | None = None) -> list[SlurmJob]:
@@ -152,7 +156,7 @@ def _environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(changing)}
 
 
-def _little_environment() -> dict[str, str]:
+def little_environment() -> dict[str, str]:
     """What a job gets from sbatch: nothing of the agent's own but what every shell expects. The job's own variables
     are in a file that only this account can read."""
     kept = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "SLURM_CONF")

@@ -12,17 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.agent import confine, gang
+from millpond.agent import confine, far_archive, gang
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.gangs import lay_out
-from millpond.agent.drivers.slurm.commands import Commands, SlurmJob
+from millpond.agent.drivers.slurm.commands import Commands, SlurmJob, little_environment
 from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script, write_tasks
 from millpond.agent.drivers.slurm.nodes import parse_nodes
 from millpond.agent.drivers.slurm.options import SlurmOptions
+from millpond.agent.drivers.slurm.reaching import ProgramStream, step_arguments
 from millpond.agent.drivers.slurm.script import (
     EXPORTS,
     Files,
     arguments,
+    becoming,
     exports,
     init_script,
     job_name,
@@ -73,7 +75,10 @@ class SlurmDriver:
     def capabilities(self) -> Capabilities:
         enforced = "cgroup" in self._config.get("TaskPlugin", "")
         shared = self._isolation.accounts is None
-        return Capabilities(gangs=True, limits_enforced=enforced, gpu_fractions="none", shared_trust=shared)
+        reached = self._commands.has_steps()
+        return Capabilities(
+            gangs=True, limits_enforced=enforced, gpu_fractions="none", shared_trust=shared, exec=reached, ports=reached
+        )
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._nodes
@@ -136,6 +141,15 @@ class SlurmDriver:
         with self._lock:
             self._watched.pop(job_name(directory.name), None)
 
+    async def far_end(self, directory: Path) -> ProgramStream:
+        """A step of the job, on its node; Slurm ends it with the job."""
+        watched = self._watch(directory)
+        if watched is None or not watched.job_id:
+            raise OSError("Slurm does not know the job.")
+        arguments = step_arguments(watched.job_id, self._config.get("SLURM_VERSION", ""))
+        lines = becoming(self._files.far, directory.absolute(), self._options.python or sys.executable)
+        return await ProgramStream.open(["srun", *arguments, "sh", "-c", lines], little_environment())
+
     def _submit(self, directory: Path) -> str:
         spec = read_spec(directory)
         if spec is None:
@@ -180,12 +194,14 @@ def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:
     nothing under a job that is about to begin."""
     lines = init_script(options)
     contents = {path.name: path.read_bytes() for path in (records.KEEPER, Path(confine.__file__), Path(gang.__file__))}
+    contents[far_archive.NAME] = far_archive.far_archive()
     contents |= {"init.sh": lines.encode()} if lines is not None else {}
     digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:12]
     folder = state_dir.absolute() / f"keeper-{digest}"
     for name, content in contents.items():
         _write(folder / name, content)
-    return Files(folder / records.KEEPER.name, folder / "init.sh" if lines is not None else None)
+    init = folder / "init.sh" if lines is not None else None
+    return Files(folder / records.KEEPER.name, folder / far_archive.NAME, init)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -33,6 +33,7 @@ class Files:
     """What the script finds on the shared file system; `init` holds the site's lines, if it has any."""
 
     keeper: Path
+    far: Path
     init: Path | None = None
 
 
@@ -87,14 +88,20 @@ export CUDA_VISIBLE_DEVICES="${{CUDA_VISIBLE_DEVICES-}}"
 {init}cd {place}
 env -0 > {ENVIRONMENT}.new && mv {ENVIRONMENT}.new {ENVIRONMENT}
 unset MILL_PLACEMENT MILL_TOKEN
+{becoming(files.keeper, directory, python)}
+"""
+
+
+def becoming(program: Path, directory: Path, python: str) -> str:
+    """Lines of shell that become a program of Millpond's for a placement, with a Python that can run it."""
+    return f"""\
 for python in {shlex.quote(python)} python3; do
   if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
-    exec "$python" -I -S {shlex.quote(str(files.keeper))} {place}
+    exec "$python" -I -S {shlex.quote(str(program))} {shlex.quote(str(directory))}
   fi
 done
-echo "There is no Python 3.9 or newer on $(hostname)."
-exit {NO_PYTHON}
-"""
+echo "There is no Python 3.9 or newer on $(hostname)." >&2
+exit {NO_PYTHON}"""
 
 
 def exports(spec: Spec) -> str:

@@ -1,0 +1,26 @@
+"""The agent's far end runs with a bare Python, wherever it is put."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from millpond.agent.far_archive import far_archive
+
+
+def frame(text: str) -> bytes:
+    return struct.pack(">cI", b"t", len(text)) + text.encode()
+
+
+def test_it_needs_nothing_but_python(tmp_path: Path) -> None:
+    (tmp_path / "far.pyz").write_bytes(far_archive())
+    placement = tmp_path / "placement"
+    placement.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tmp_path / "far.pyz"), str(placement)],
+        input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60, check=True,
+    )  # fmt: skip
+    assert b"No process of the job listens at port 1." in done.stdout
+    assert done.stderr == b""
