@@ -1,0 +1,17 @@
+"""Steps beside a running job, on old versions of Slurm and new ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from millpond.agent.drivers.slurm.reaching import step_arguments
+
+
+@pytest.mark.parametrize(
+    ("version", "overlaps"),
+    [("22.05.8", True), ("20.11.0", True), ("20.02.7", False), ("19.05.5", False), ("", True), ("23-dev", True)],
+)
+def test_a_step_shares_what_its_job_has(version: str, overlaps: bool) -> None:
+    arguments = step_arguments("17", version)
+    assert ("--overlap" in arguments) is overlaps
+    assert {"--jobid=17", "--unbuffered", "--ntasks=1"} <= set(arguments)
