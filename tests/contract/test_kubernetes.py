@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
-from millpond.agent.drivers import EngineAway, Exited, NotStarted, Pending, Reason
+from millpond.agent.drivers import Driver, EngineAway, Exited, NotStarted, Pending, Reason
 from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.kubernetes import KubernetesDriver
 from millpond.agent.keeper import all_processes, boot_time
 from millpond.agent.spec import Mount, Spec, renew
-from millpond.testing.drivers import DriverContract, Place, finished, looking
+from millpond.model.job import RankPlace
+from millpond.testing.drivers import Place, finished, looking
+from millpond.testing.gangs import RANKS, GangContract
 from millpond.testing.kube import IMAGE, Kube
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
@@ -40,7 +42,7 @@ def a_driver(kube: Kube, path: Path, **options: str | list[str]) -> KubernetesDr
     return driver
 
 
-class TestKubernetesDriver(DriverContract):
+class TestKubernetesDriver(GangContract):
     image = IMAGE
 
     @pytest.fixture
@@ -55,6 +57,30 @@ class TestKubernetesDriver(DriverContract):
         found = [process.pid for process in all_processes() if _is_keeper(process.pid, placement)]
         assert len(found) == 1
         return found[0]
+
+    def keeper_of(self, placement: Path, rank: int) -> int:
+        return self.keeper(placement / "ranks" / str(rank))
+
+    @pytest.mark.long
+    def test_a_killed_keeper_of_one_rank_is_the_end_of_all(self, driver: Driver, place: Place) -> None:
+        super().test_a_killed_keeper_of_one_rank_is_the_end_of_all(driver, place)
+
+    @pytest.mark.long
+    def test_ranks_that_do_not_all_get_a_place_keep_none(self, kube: Kube, tmp_path: Path, place: Place) -> None:
+        cpus = int(json.loads(kube.kubectl("get", "node", "node1", "-o", "json"))["status"]["allocatable"]["cpu"])
+        with closing(a_driver(kube, tmp_path, gather_seconds="3")) as driver, looking(driver):
+            placement = place("sh", "-c", "touch begun-$RANK", ranks=(*RANKS[:1], RankPlace("", (0,))), cpu=cpus)
+            driver.start(placement)
+            assert wait_until(lambda: _why(driver, placement, "1 of 2 processes have their place"), within=60)
+            why = wait_until(lambda: _why(driver, placement, "none keeps one"), within=60)
+            assert "Insufficient cpu" in why
+            jobs = f"millpond.dev/placement={placement.name}"
+            wait_until(lambda: not kube.kubectl("get", "pods", "-l", jobs, "-o", "name"), within=60)
+            wait_until(lambda: kube.kubectl("get", "pods", "-l", jobs, "-o", "name"), within=60, what="another try")
+            driver.stop(placement)
+            assert _status(driver, placement) == Reason.NOT_STARTED
+            driver.forget(placement)
+        assert list((placement / "work").iterdir()) == []
 
     def test_what_the_cluster_has_no_room_for_waits_in_its_words(
         self, kube: Kube, driver: KubernetesDriver, place: Place

@@ -67,7 +67,10 @@ def may_begin(size: int) -> bool | None:
         with open(f"{PLACEMENT}/claim") as file:
             return bool(json.load(file).get("gang"))
     except FileNotFoundError:
-        return None if all_places(size) is None else claim_first("claim", {"gang": True}) or None
+        if all_places(size) is None:
+            return None
+    with open("claim") as file:
+        return claim_first("claim", {**json.load(file), "gang": True}) or None
 
 
 def claim_first(name: str, said: dict[str, Any]) -> bool:

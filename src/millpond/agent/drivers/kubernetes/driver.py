@@ -8,7 +8,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIGKILL
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from millpond.agent import far_archive
+from millpond.agent import gang as keeper_gang
 from millpond.agent.drivers import (
     Capabilities,
     Exited,
@@ -27,12 +28,14 @@ from millpond.agent.drivers import (
     Status,
     records,
 )
-from millpond.agent.drivers.kubernetes import explain
+from millpond.agent.drivers.gangs import lay_out
+from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
-from millpond.agent.drivers.kubernetes.manifest import KEEPER, MANAGED, PLACEMENT, job, job_name
+from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
 from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, run_in_pod
+from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
 from millpond.agent.spec import Spec, read_spec
 from millpond.model.quantity import format_bytes
 from millpond.wire.agent import NodeFacts
@@ -48,27 +51,6 @@ MARGIN_SECONDS = 60.0
 _SELECTOR = ",".join(f"{key}={value}" for key, value in MANAGED.items())
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What the last look saw of one placement, by the monotonic clock."""
-
-    at: float
-    pods: tuple[Mapping[str, Any], ...] = ()
-    events: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(slots=True)
-class _Watched:
-    """A placement that is not forgotten. `handed_at`: when its Job was last made or seen, by the monotonic clock."""
-
-    directory: Path
-    spec: Spec
-    handed_at: float | None = None
-    found: _Found | None = None
-    # Since when all its pods are over, or gone, without a word of the keeper.
-    silent_since: float | None = None
-
-
 class KubernetesDriver:
     """See `Driver` for the contract. The placement's directory and the volumes are seen by the agent and by pods."""
 
@@ -81,7 +63,7 @@ class KubernetesDriver:
         self._nodes_due = 0.0
         # Whether the cluster lets the agent run its far end in pods; asked together with the nodes.
         self._may_enter = False
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, Watched] = {}
         self._lock = threading.Lock()
 
     @property
@@ -97,6 +79,7 @@ class KubernetesDriver:
             containers=True,
             default_image=self._options.image,
             limits_enforced=True,
+            gangs=True,
             gpu_fractions="none",  # a pod gets whole devices
             shared_trust=False,
             exec=self._may_enter,
@@ -110,7 +93,7 @@ class KubernetesDriver:
         self._look_at_nodes()
         with self._lock:
             watched = list(self._watched.values())
-        spaces: dict[str, list[_Watched]] = defaultdict(list)
+        spaces: dict[str, list[Watched]] = defaultdict(list)
         for one in watched:
             spaces[self._space(one.spec)].append(one)
         for namespace, placements in spaces.items():
@@ -123,9 +106,33 @@ class KubernetesDriver:
         if (directory / records.STOP).exists():
             records.give_up(directory)
             return
-        spec = watched.spec
-        shutil.copyfile(records.KEEPER, directory / KEEPER)
+        self._hand_over(watched)
+
+    def _hand_over(self, watched: Watched) -> None:
+        spec, directory = watched.spec, watched.directory
+        for program in (records.KEEPER, Path(keeper_gang.__file__)) if spec.ranks else (records.KEEPER,):
+            shutil.copyfile(program, directory / program.name)
         (directory / far_archive.NAME).write_bytes(far_archive.far_archive())
+        if spec.ranks:
+            self._make_names(spec)
+            # Which GPUs a pod has is Kubernetes' to say.
+            for one in lay_out(directory, spec, owns_gpus=False):
+                rank = read_spec(one)
+                if rank is not None and records.owner(one) is None:
+                    self._create(directory, rank)
+        else:
+            self._create(directory, spec)
+        watched.handed_at = time.monotonic()
+
+    def _make_names(self, spec: Spec) -> None:
+        """So that ranks can look each other up. They are told addresses, so an agent that may not is no worse off."""
+        try:
+            self._api.create(self._services(spec), gang.service(spec))
+        except Refused as error:
+            if error.code != 403:
+                raise
+
+    def _create(self, directory: Path, spec: Spec) -> None:
         node = self._nodes.get(spec.node)
         body = job(
             spec,
@@ -138,7 +145,6 @@ class KubernetesDriver:
             node=spec.node if node and node.facts is not self._machine else None,
         )
         self._api.create(self._jobs(spec), body)
-        watched.handed_at = time.monotonic()
 
     def status(self, directory: Path) -> Status:
         watched = self._watch(directory)
@@ -148,7 +154,7 @@ class KubernetesDriver:
         ended = records.exited(directory)
         if ended is not None:
             return self._ended(watched, ended)
-        if records.owner(directory) is None:
+        if records.owner(directory) is None or gang.is_withdrawn(directory):
             return self._unclaimed(watched)
         started_at = records.started_at(directory)
         problem = self._lost(watched)
@@ -159,6 +165,8 @@ class KubernetesDriver:
         if watched is None:
             return
         records.ask_to_stop(directory)
+        if gang.is_withdrawn(directory):
+            gang.start_over(directory)
         # One that no keeper has begun is taken from all of them; then its Job need not wait for room any longer.
         if records.give_up(directory) or records.exited(directory):
             self._delete(watched.spec)
@@ -201,7 +209,7 @@ class KubernetesDriver:
         self._nodes = {node.facts.name: node for node in found}
         self._nodes_due = time.monotonic() + NODES_SECONDS
 
-    def _look_at(self, namespace: str, placements: Sequence[_Watched]) -> None:
+    def _look_at(self, namespace: str, placements: Sequence[Watched]) -> None:
         at = time.monotonic()
         jobs = {_placement(one) for one in self._api.list(f"/apis/batch/v1/namespaces/{namespace}/jobs", **_ours())}
         pods: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -214,37 +222,69 @@ class KubernetesDriver:
                 one.handed_at = at
             elif one.handed_at is not None and one.handed_at < at:
                 one.handed_at = None  # somebody deleted it
-            one.found = _Found(at, mine, self._events(namespace, one, mine))
+            one.found = Found(at, mine, self._events(namespace, one, mine))
             self._give_up_in_vain(one)
+            if one.spec.ranks:
+                self._gather(one, mine)
 
-    def _events(
-        self, namespace: str, one: _Watched, pods: Sequence[Mapping[str, Any]]
-    ) -> tuple[Mapping[str, Any], ...]:
-        pod = pods[-1] if pods else None
+    def _events(self, namespace: str, one: Watched, pods: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        pod = unbegun(one, pods)
         if one.handed_at is None or records.owner(one.directory) or not explain.is_slow(pod, datetime.now(UTC)):
             return ()
-        about = pod["metadata"]["name"] if pod else job_name(one.spec.placement)
+        about = pod["metadata"]["name"] if pod else gang.job_names(one.spec)[0]
         return tuple(
             self._api.list(f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.name={about}")
         )
 
-    def _give_up_in_vain(self, one: _Watched) -> None:
+    def _give_up_in_vain(self, one: Watched) -> None:
         """A pod that will never begin is not waited for."""
-        if one.found is None or not one.found.pods or records.owner(one.directory):
+        pod = unbegun(one, one.found.pods) if one.found else None
+        if pod is None or records.owner(one.directory):
             return
-        problem = explain.why_never(one.found.pods[-1], datetime.now(UTC))
+        problem = explain.why_never(pod, datetime.now(UTC))
         if problem and records.give_up(one.directory, problem):
+            self._delete(one.spec)
+
+    def _gather(self, one: Watched, pods: Sequence[Mapping[str, Any]]) -> None:
+        """All ranks of a distributed job begin, or none keeps its place."""
+        directory, now = one.directory, time.monotonic()
+        if gang.is_withdrawn(directory):
+            one.paused_until = one.paused_until or now + self._options.gather_seconds
+            if not pods and now > one.paused_until:
+                gang.start_over(directory)
+                one.paused_until = one.gathering_since = None
+                self._hand_over(one)
+            return
+        if records.owner(directory) is not None:
+            if gang.lost_ranks(directory, pods):
+                records.ask_to_stop(directory)
+            return
+        waiting = gang.missing(directory)
+        if not waiting or len(waiting) == len(one.spec.ranks):
+            one.gathering_since = None
+            return
+        one.gathering_since = one.gathering_since or now
+        if now > one.gathering_since + self._options.gather_seconds and gang.withdraw(directory):
+            one.why_withdrawn = self._why_unclaimed(one)
             self._delete(one.spec)
 
     # What it means
 
-    def _unclaimed(self, one: _Watched) -> Status:
+    def _unclaimed(self, one: Watched) -> Status:
         if one.handed_at is None:
             return NotStarted()
-        found = one.found or _Found(0.0)
-        return Pending(explain.why_pending(found.pods[-1] if found.pods else None, found.events))
+        if gang.is_withdrawn(one.directory):
+            seconds = f"{self._options.gather_seconds:.0f} s"
+            return Pending(f"Not all of its processes got a place within {seconds}, so none keeps one; "
+                           f"they are tried again after {seconds}. {one.why_withdrawn}")  # fmt: skip
+        return Pending(self._why_unclaimed(one))
 
-    def _ended(self, one: _Watched, ended: Exited) -> Status:
+    def _why_unclaimed(self, one: Watched) -> str:
+        found = one.found or Found(0.0)
+        why = explain.why_pending(unbegun(one, found.pods), found.events)
+        return gang.why_gathering(one.directory, why) if one.spec.ranks else why
+
+    def _ended(self, one: Watched, ended: Exited) -> Status:
         """A command that was killed, nobody says by whom: its container may have run out of memory."""
         if ended.signal != SIGKILL or ended.reason is not None:
             return ended
@@ -256,13 +296,14 @@ class KubernetesDriver:
         limit = f" of {format_bytes(one.spec.memory_bytes)}" if one.spec.memory_bytes else ""
         return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
 
-    def _lost(self, one: _Watched) -> str | None:
+    def _lost(self, one: Watched) -> str | None:
         """What became of a keeper that claimed it and has not written how it ended; None while it may be at work."""
         if one.found is None or any(not explain.is_over(pod) for pod in one.found.pods):
             one.silent_since = None
             return None
         silence = self._silence(one)
-        pods = one.found.pods
+        lost = gang.lost_ranks(one.directory, one.found.pods)
+        pods = gang.of_ranks(one.found.pods, lost) if lost else one.found.pods
         if pods:
             # A keeper that left by itself has written its last words; one that was killed has not.
             patience = LAST_WORDS_SECONDS if explain.how_it_ended(pods[-1]).exit_code == 0 else WORDS_SECONDS
@@ -273,7 +314,7 @@ class KubernetesDriver:
             patience = one.spec.valid_seconds + one.spec.grace_seconds + MARGIN_SECONDS
         return explain.why_lost(pods) if silence > patience else None
 
-    def _silence(self, one: _Watched) -> float:
+    def _silence(self, one: Watched) -> float:
         now = time.monotonic()
         if one.silent_since is None:
             one.silent_since = now
@@ -281,18 +322,31 @@ class KubernetesDriver:
 
     # Parts
 
-    def _watch(self, directory: Path) -> _Watched | None:
+    def _watch(self, directory: Path) -> Watched | None:
         with self._lock:
             known = self._watched.get(directory.name)
             if known is None:
                 spec = read_spec(directory)
                 if spec is None:
                     return None
-                known = self._watched[directory.name] = _Watched(directory, spec)
+                known = self._watched[directory.name] = Watched(directory, spec)
             return known
 
     def _delete(self, spec: Spec) -> None:
-        self._api.delete(f"{self._jobs(spec)}/{job_name(spec.placement)}")
+        for name in gang.job_names(spec):
+            self._api.delete(f"{self._jobs(spec)}/{name}")
+        if spec.ranks:
+            self._delete_names(spec)
+
+    def _delete_names(self, spec: Spec) -> None:
+        try:
+            self._api.delete(f"{self._services(spec)}/{job_name(spec.placement)}")
+        except Refused as error:
+            if error.code != 403:
+                raise
+
+    def _services(self, spec: Spec) -> str:
+        return f"/api/v1/namespaces/{self._space(spec)}/services"
 
     def _jobs(self, spec: Spec) -> str:
         return f"/apis/batch/v1/namespaces/{self._space(spec)}/jobs"

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, Source
-from millpond.agent.spec import Mount, Spec
+from millpond.agent.spec import RANKS, Mount, Spec
 
 PLACEMENT = "millpond.dev/placement"
+RANK = "millpond.dev/rank"
 MANAGED = {"app.kubernetes.io/managed-by": "millpond"}
 KEEPER = "keeper.py"
+# By which address the pod of a rank is reached; its keeper tells it to the others.
+_ADDRESS = {"name": "MILL_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 # What a Job leaves behind goes after this time, should its agent never come back.
 KEPT_SECONDS = 24 * 3600
 # How long the keeper has beyond the job's own grace to end what is left and to write it down.
@@ -26,8 +29,8 @@ class NotMounted(OSError):
     """A path that pods cannot see."""
 
 
-def job_name(placement: str) -> str:
-    return f"mill-{placement}"
+def job_name(placement: str, rank: int | None = None) -> str:
+    return f"mill-{placement}" if rank is None else f"mill-{placement}-{rank}"
 
 
 def job(
@@ -39,17 +42,22 @@ def job(
     gpu_resource: str | None = None,
     node: str | None = None,
 ) -> dict[str, Any]:
-    """`node` pins it there; `gpu_resource` is what that node calls its GPUs. Raises NotMounted."""
+    """`node` pins it there; `gpu_resource` is what that node calls its GPUs. Raises NotMounted.
+
+    Of a distributed job, that of the rank whose spec this is.
+    """
+    rank = spec.gang["rank"] if spec.gang else None
     labels = {
         **MANAGED,
         PLACEMENT: spec.placement,
         "millpond.dev/job": spec.job,
         "millpond.dev/project": spec.project,
+        **({} if rank is None else {RANK: str(rank)}),
     }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": job_name(spec.placement), "labels": labels},
+        "metadata": {"name": job_name(spec.placement, rank), "labels": labels},
         "spec": {
             # One pod, once: whether a job is tried again is for the server to say. A pod that Kubernetes makes in
             # place of one that was deleted finds the claim and leaves at once.
@@ -86,7 +94,8 @@ def _pod(
                 "name": "job",
                 "image": spec.image or options.image,
                 "imagePullPolicy": "IfNotPresent",
-                "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(directory)],
+                "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(_keepers(spec, directory))],
+                **({"env": [_ADDRESS]} if spec.gang else {}),
                 "resources": _resources(spec, gpu_resource),
                 "securityContext": {"allowPrivilegeEscalation": False},
                 # Programs that share tensors between processes need more than the 64 MB of a container's own.
@@ -102,8 +111,19 @@ def _pod(
         "serviceAccountName": options.service_account,
         "runtimeClassName": options.runtime_class,
         "affinity": _on_node(node) if node else None,
+        **_name(spec),
     }
     return {**pod, **{field: value for field, value in chosen.items() if value}}
+
+
+def _keepers(spec: Spec, directory: Path) -> Path:
+    """Where the keeper works."""
+    return directory / RANKS / str(spec.gang["rank"]) if spec.gang else directory
+
+
+def _name(spec: Spec) -> dict[str, str]:
+    """A rank has a name below that of the job's Service."""
+    return {"hostname": f"rank-{spec.gang['rank']}", "subdomain": job_name(spec.placement)} if spec.gang else {}
 
 
 def _mounts(

@@ -81,6 +81,8 @@ class KubernetesOptions(Options):
     toleration: list[str] = []
     gpu_resource: list[str] = ["nvidia.com/gpu", "amd.com/gpu"]
     service_account: str | None = None
+    # How long the pods of a distributed job that have a place wait for the others, and how long until the next try.
+    gather_seconds: float = Field(default=60.0, gt=0)
     runtime_class: str | None = None
     # The interpreter in images that runs the keeper, 3.9 or newer.
     python: str = "python3"

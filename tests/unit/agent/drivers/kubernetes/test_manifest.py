@@ -38,6 +38,20 @@ def test_the_keeper_runs_in_the_placements_own_directory() -> None:
     assert pod["securityContext"]["runAsUser"] == 1000
 
 
+def test_a_rank_of_a_distributed_job_has_a_job_and_a_name_of_its_own() -> None:
+    told = KubernetesOptions.model_validate({"image": "python:3.12", "mount": ["/mill=pvc:mill/shared"]})
+    gang = {"rank": 2, "size": 3, "node": "n1", "address": None}
+    spec = Spec("p1", "job1", "vision", ("true",), {}, "/work", valid_seconds=600, grace_seconds=10, gang=gang)
+    made = job(spec, DIRECTORY, told, user=(1000, 1000))
+    pod = made["spec"]["template"]["spec"]
+    assert made["metadata"]["name"] == "mill-p1-2"
+    assert made["metadata"]["labels"]["millpond.dev/rank"] == "2"
+    assert (pod["hostname"], pod["subdomain"]) == ("rank-2", "mill-p1")
+    (container,) = pod["containers"]
+    assert container["command"][-2:] == [f"{DIRECTORY}/keeper.py", f"{DIRECTORY}/ranks/2"]
+    assert container["env"][0]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+
+
 def test_a_pod_sees_its_directory_its_inputs_and_nothing_else() -> None:
     inputs = (Mount("/mill/cache/commits/a/b/c", "/data/x"), Mount("/nfs/commits/d", "/data/y"))
     pod = a_pod({"mount": ["/mill=pvc:mill/shared", "/nfs=nfs:filer:/export", "/mill/cache=host:/srv"]}, inputs=inputs)
