@@ -99,7 +99,8 @@ def agent(
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     directory = (state_dir or default_data_dir() / "agent").absolute()
-    isolation = detect(directory, None if job_uids == "none" else Accounts.parse(job_uids))
+    accounts = None if job_uids == "none" else Accounts.parse(job_uids)
+    isolation = detect(directory, accounts, engine_shows_own=driver == "kubernetes")
     runner = open_driver(driver, Machine(facts, directory, isolation), parse_options(option or []))
     wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     with locked_state(directory):

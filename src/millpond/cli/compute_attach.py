@@ -1,4 +1,4 @@
-"""`mill compute attach ssh`: a machine becomes a compute over SSH."""
+"""`mill compute attach`: a machine becomes a compute over SSH, a cluster by what `kubectl` is given."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.compute_attach_kubernetes import attach_kubernetes
 from millpond.cli.output import Bytes
 from millpond.cli.session import Session
 from millpond.errors import SetupError
@@ -16,9 +17,10 @@ from millpond.wire.work import Compute
 
 
 def add_attach_commands(app: typer.Typer) -> None:
-    attach = typer.Typer(help="Make a machine a compute.", no_args_is_help=True)
+    attach = typer.Typer(help="Make a machine or a cluster a compute.", no_args_is_help=True)
     attach.callback()(_group)
     command(attach, "ssh")(attach_ssh)
+    command(attach, "kubernetes")(attach_kubernetes)
     app.add_typer(attach, name="attach")
 
 
@@ -75,4 +77,4 @@ def _show(mill: Session, found: Compute) -> None:
 
 
 def _group() -> None:
-    """Make a machine a compute."""
+    """Make a machine or a cluster a compute."""

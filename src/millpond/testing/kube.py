@@ -39,6 +39,17 @@ class Kube:
         command: list[str | Path] = [self.folder / "bin" / "kubectl", "--kubeconfig", self.kubeconfig, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True, input=stdin).stdout
 
+    @contextmanager
+    def exposing(self, port: int) -> Iterator[str]:
+        """Pods find this port of 127.0.0.1 at the address given, while the block lasts."""
+        inside = (self.state / "pids" / "kubelet.pid").read_text().split()[0]
+        command: list[str | Path] = [sys.executable, self.folder / "netns-forward", inside]
+        with subprocess.Popen([*command, f"in:10.244.0.1:{port}=out:127.0.0.1:{port}"]) as process:
+            try:
+                yield f"10.244.0.1:{port}"
+            finally:
+                process.kill()
+
 
 def why_no_kube() -> str | None:
     """Why there can be no cluster here; None if there can."""

@@ -20,7 +20,15 @@ import {
 } from "@tabler/icons-react";
 import type { CachedState, Compute, JobState, RunState, Source } from "../api/shapes";
 
-type State = JobState | RunState | CachedState | Source["state"] | Compute["health"] | "connected" | "away" | "held up";
+type State =
+  | JobState
+  | RunState
+  | CachedState
+  | Source["state"]
+  | Compute["health"]
+  | "connected"
+  | "away"
+  | "held up";
 
 /** Always an icon and a word: colour alone says nothing to many people. */
 const LOOKS: Record<State, readonly [Icon, MantineColor]> = {

@@ -128,22 +128,26 @@ def _confinement(directory: Path) -> dict[str, Any]:
     return how
 
 
-def detect(state_dir: Path, accounts: Accounts | None) -> Isolation:
-    """What this machine lets the agent do. Never less than it can, and `why_shared` says what is missing."""
+def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool = False) -> Isolation:
+    """What this machine lets the agent do. Never less than it can, and `why_shared` says what is missing.
+
+    `engine_shows_own`: every job is in a container that sees its own directory and inputs, and nothing else.
+    """
     limits = cgroups.find()
     _open_state(state_dir, 0o700)
     by_process = limits is None or not limits.has_memory
     if accounts is None:
-        return Isolation(limits=limits, limits_processes=by_process)
+        return Isolation(limits=limits, limits_processes=by_process, views=engine_shows_own)
     allowed = _ask(accounts.first)
     why_not = allowed["account"]
-    views = allowed["view"] is None
+    views = engine_shows_own or allowed["view"] is None
     closed = closed_above(state_dir)
     if why_not is None and not views and closed is not None:
         why_not = f"no other account may enter {closed}: give it a directory below another one with --state-dir"
     if why_not is not None:
-        log.warning("all jobs run under this account and can read each other's files: %s", why_not)
-        return Isolation(limits=limits, limits_processes=by_process, why_shared=why_not)
+        if not engine_shows_own:
+            log.warning("all jobs run under this account and can read each other's files: %s", why_not)
+        return Isolation(limits=limits, limits_processes=by_process, why_shared=why_not, views=engine_shows_own)
     if not views:
         _open_state(state_dir, 0o711)
     return Isolation(

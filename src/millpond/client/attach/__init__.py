@@ -1,1 +1,1 @@
-"""Attaching a machine over SSH: the package is copied there and its agent started. Needs the extra `ssh`."""
+"""Attaching: a machine over SSH (needs the extra `ssh`), a Kubernetes cluster by what `kubectl` is given."""

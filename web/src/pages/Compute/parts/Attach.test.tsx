@@ -4,6 +4,7 @@ import { queries } from "../../../api/client";
 import { showPage, signInAs } from "../../../testing/page";
 import { answering } from "../../../testing/server";
 import { Attach } from "./Attach";
+import { attachCommands } from "./words";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 const token = {
@@ -18,6 +19,16 @@ const token = {
 afterEach(() => {
   vi.unstubAllGlobals();
   queries.clear();
+});
+
+it("shows how an agent comes into a cluster", () => {
+  const about = { site: "lab", name: "", server: "https://mill.example", driver: "kubernetes" };
+  const shown = attachCommands({ ...about, image: "r.example/mill:1", mount: "/mill=host" }, "mill_join_x");
+  expect(shown[1]).toContain("create secret generic millpond-join --from-literal=token=mill_join_x");
+  expect(shown[2]).toBe(
+    "mill compute attach kubernetes --no-token --url https://mill.example --site lab " +
+      "--image r.example/mill:1 --mount /mill=host | kubectl apply -f -",
+  );
 });
 
 it("shows the lines to paste, and says when the agent has come in", async () => {

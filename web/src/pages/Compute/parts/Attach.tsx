@@ -9,7 +9,7 @@ import { sitesQuery } from "../../../api/topology";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { TextLink } from "../../../components/TextLink";
-import { agentCommand, tokenFileCommand } from "./words";
+import { attachCommands } from "./words";
 
 const HOUR = 3600;
 const DRIVERS = [
@@ -19,11 +19,19 @@ const DRIVERS = [
   { value: "kubernetes", label: "A Kubernetes cluster" },
 ];
 
+const PLACES: Record<string, string> = {
+  process: "On the machine:",
+  podman: "On the machine:",
+  kubernetes: "Where kubectl speaks to the cluster; the agent runs in it:",
+};
+
 interface Choice {
   site: string;
   driver: string;
   name: string;
   server: string;
+  image: string;
+  mount: string;
 }
 
 /** For site administrators. */
@@ -46,7 +54,14 @@ export function Attach({ onClose }: { onClose: () => void }) {
   const create = useCreateJoinToken();
   const names = sites.data?.items.map((site) => site.name) ?? [];
   const form = useForm<Choice>({
-    initialValues: { site: "", driver: "process", name: "", server: window.location.origin },
+    initialValues: {
+      site: "",
+      driver: "process",
+      name: "",
+      server: window.location.origin,
+      image: "",
+      mount: "/mill=pvc:millpond",
+    },
   });
   const chosen = { ...form.values, site: form.values.site || names[0] || "" };
   const submit = form.onSubmit(() => create.mutate({ site: chosen.site, seconds: HOUR }));
@@ -83,6 +98,23 @@ export function Attach({ onClose }: { onClose: () => void }) {
               required
               {...form.getInputProps("server")}
             />
+            {chosen.driver === "kubernetes" && (
+              <>
+                <TextInput
+                  label="Image"
+                  description="One with Millpond in it, for the agent; jobs that name none run in it, too."
+                  placeholder="registry.example/millpond:0.1.0"
+                  required
+                  {...form.getInputProps("image")}
+                />
+                <TextInput
+                  label="Storage"
+                  description="What agent and jobs see alike: PATH=pvc:CLAIM, PATH=nfs:SERVER:/EXPORT or PATH=host."
+                  required
+                  {...form.getInputProps("mount")}
+                />
+              </>
+            )}
             {create.error && <ErrorNotice error={create.error} />}
             <Button type="submit" loading={create.isPending} disabled={!chosen.site}>
               Make a join token
@@ -113,10 +145,10 @@ function Lines({ chosen, secret, token, onClose }: LinesProps) {
       >
         It lets one agent in, at {chosen.site}, within an hour.
       </Alert>
-      <Text size="sm">On the machine{chosen.driver === "process" ? "" : " that may submit work there"}:</Text>
-      <CommandLine command="pip install millpond" />
-      <CommandLine command={tokenFileCommand(secret)} />
-      <CommandLine command={agentCommand(chosen)} />
+      <Text size="sm">{PLACES[chosen.driver] ?? "On the machine that may submit work there:"}</Text>
+      {attachCommands(chosen, secret).map((command) => (
+        <CommandLine key={command} command={command} />
+      ))}
       <Text size="sm" role="status">
         {used?.used_at ? (
           <>

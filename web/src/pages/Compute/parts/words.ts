@@ -40,10 +40,36 @@ interface Attachment {
   site: string;
   name: string;
   driver: string;
+  /** Of a Kubernetes cluster: the agent's image, and what agent and jobs see alike. */
+  image: string;
+  mount: string;
+}
+
+/** What to type so that an agent comes in, one line after the other. */
+export function attachCommands(about: Attachment, secret: string): string[] {
+  if (about.driver === "kubernetes") return clusterCommands(about, secret);
+  return ["pip install millpond", tokenFileCommand(secret), agentCommand(about)];
+}
+
+/** The agent runs in the cluster, and its join token is a secret there. */
+function clusterCommands({ server, site, name, image, mount }: Attachment, secret: string): string[] {
+  const made = [
+    "mill compute attach kubernetes --no-token",
+    `--url ${shellQuote(server)}`,
+    `--site ${shellQuote(site)}`,
+    ...(name ? [`--name ${shellQuote(name)}`] : []),
+    `--image ${shellQuote(image)}`,
+    `--mount ${shellQuote(mount)}`,
+  ];
+  return [
+    "kubectl create namespace millpond",
+    `kubectl -n millpond create secret generic millpond-join --from-literal=token=${shellQuote(secret)}`,
+    `${made.join(" ")} | kubectl apply -f -`,
+  ];
 }
 
 /** What to type on the machine that is to be attached, with the join token in a file there. */
-export function agentCommand({ server, site, name, driver }: Attachment): string {
+export function agentCommand({ server, site, name, driver }: Omit<Attachment, "image" | "mount">): string {
   const parts = [
     "mill agent",
     `--server ${shellQuote(server)}`,

@@ -1,0 +1,76 @@
+"""`mill compute attach kubernetes`: prints what makes a cluster a compute, for `kubectl apply`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from millpond.cli.session import Session
+from millpond.client.attach.kubernetes import ClusterPlan, claims, objects
+from millpond.client.computes import create_join_token
+from millpond.errors import SetupError
+
+
+def attach_kubernetes(
+    mill: Session,
+    image: Annotated[str, typer.Option(help="An image with Millpond (pip install millpond), for the agent.")],
+    mount: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATH=WHAT",
+            help="What agent and jobs see at PATH: pvc:CLAIM[/SUB], nfs:SERVER:/EXPORT or host[:PATH]. Repeatable.",
+        ),
+    ],
+    site: Annotated[str, typer.Option(help="The site it is at.")] = "local",
+    name: Annotated[str | None, typer.Option(help="What the compute is called.", show_default="its site")] = None,
+    job_image: Annotated[
+        str | None, typer.Option(help="For jobs that name none; with Python 3.9 or newer.", show_default="the agent's")
+    ] = None,
+    jobs_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROJECT", help="A namespace for this project's jobs. Repeatable.", show_default="none"),
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="Where the agent runs.")] = "millpond",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="More for the driver. Repeatable.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The server as seen from there.", show_default="as from here")
+    ] = None,
+    token: Annotated[bool, typer.Option(help="Put a join token into it, good for an hour.")] = True,
+) -> None:
+    """Print what makes a Kubernetes cluster a compute: pipe it into `kubectl apply -f -`.
+
+    A Deployment with one agent, its service account with the few rights it needs, and a join token. The agent fills
+    volumes from inside the cluster and runs every job as a pod; it connects outwards only.
+    """
+    try:
+        import yaml  # noqa: PLC0415 - an extra: only who attaches clusters needs it
+    except ModuleNotFoundError as error:
+        raise SetupError("This needs PyYAML.", hint="Run: pip install 'millpond[kubernetes]'") from error
+    plan = ClusterPlan(
+        server=(url or mill.api.base_url).rstrip("/"),
+        site=site,
+        name=name or site,
+        image=image,
+        job_image=job_image or image,
+        mounts=mount,
+        namespace=namespace,
+        projects=jobs_of or (),
+        options=option or (),
+    )
+    if urlsplit(plan.server).hostname in ("127.0.0.1", "localhost", "::1"):
+        mill.out.warn(f"Pods do not reach {plan.server}: say with --url how they see the server.")
+    needed = claims(plan)  # before a token is made
+    if token:
+        plan = replace(plan, join_token=create_join_token(mill.api, site, seconds=3600).secret)
+    if mill.out.as_json:
+        mill.out.json({"apiVersion": "v1", "kind": "List", "items": objects(plan)})
+    else:
+        mill.out.line(yaml.safe_dump_all(objects(plan), sort_keys=False).rstrip())
+    if needed:
+        mill.out.note(f"These claims must be there, on the same storage: {', '.join(needed)}.")
+    mill.out.note(f"For a volume there: mill volume add {plan.name}-cache {plan.cache_dir} --site {site}")
