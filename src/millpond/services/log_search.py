@@ -59,7 +59,7 @@ class Ended:
     hits: int
 
 
-Find = Callable[[bytes, int], tuple[int, int] | None]
+Find = Callable[[bytes, int, int], tuple[int, int] | None]
 
 
 def search(
@@ -74,21 +74,21 @@ def search(
 
 
 def finder(query: Query) -> Find:
-    """The first match at or behind a position, as its begin and end."""
+    """The first match between two positions, as its begin and end."""
     if not query.text or "\n" in query.text:
         raise BadRequest("Say what to look for: a text or a pattern of one line.")
     if query.is_pattern or query.ignore_case:
         pattern = _compiled(query)
 
-        def find_pattern(data: bytes, position: int) -> tuple[int, int] | None:
-            found = pattern.search(data, position)
+        def find_pattern(data: bytes, begin: int, end: int) -> tuple[int, int] | None:
+            found = pattern.search(data, begin, end)
             return found.span() if found else None
 
         return find_pattern
     wanted = query.text.encode()
 
-    def find_text(data: bytes, position: int) -> tuple[int, int] | None:
-        at = data.find(wanted, position)
+    def find_text(data: bytes, begin: int, end: int) -> tuple[int, int] | None:
+        at = data.find(wanted, begin, end)
         return (at, at + len(wanted)) if at >= 0 else None
 
     return find_text
@@ -111,51 +111,73 @@ def _searched(deps: Deps, log: Log, query: Query, find: Find) -> Iterator[Hit | 
     deadline = time.monotonic() + query.seconds
     hits, reached = 0, query.begin
     with log_chunks.viewed(deps, log, query.begin) as view, Pieces(deps, log, view) as pieces:
-        for begin, lines, data in _blocks(pieces):
-            for found in _hits(begin, lines, data, find, query.begin):
+        for block in _blocks(pieces):
+            for found in _hits(block, find, query.begin):
                 hits += 1
                 yield _with_context(pieces, found, query.context)
                 if hits >= query.most:
                     yield Ended(found.line_offset + len(found.text) + 1, False, hits)
                     return
-            reached = begin + len(data)
+            reached = block.offset + block.end
             if time.monotonic() > deadline and reached < view.end:
                 yield Ended(reached, False, hits)
                 return
         yield Ended(max(reached, query.begin), not pieces.is_cut_off, hits)
 
 
-def _blocks(pieces: Pieces) -> Iterator[tuple[int, int, bytes]]:
-    """The log as whole lines: offset, newlines before, bytes. Only a very long line, or a gap, cuts one."""
-    carry, reached, lines = b"", -1, 0
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Whole lines: `begin` to `end` of `data`, which lies at `offset` of the log; `lines` newlines are before them.
+
+    In place: copying a log takes longer than looking through it.
+    """
+
+    offset: int
+    data: bytes
+    begin: int
+    end: int
+    lines: int
+
+
+def _blocks(pieces: Pieces) -> Iterator[_Block]:
+    """The log as whole lines: those of each piece, and those across two. Only a very long line, or a gap, cuts one."""
+    carry, in_tail = b"", 0
     for index, piece in enumerate(pieces.all):
         data = pieces.load(index)
         if data is None:
             return
-        if piece.begin != reached:
-            carry, lines = b"", piece.lines_before
-        block, reached = carry + data, piece.begin + len(data)
-        is_continued = index + 1 < len(pieces.all) and pieces.all[index + 1].begin == reached
-        length = block.rfind(b"\n") + 1 if is_continued else len(block)
-        if len(block) - length > _LINE_BYTES:
-            length = len(block)
-        yield reached - len(block), lines, block[:length]
-        lines += block.count(b"\n", 0, length)
-        carry = block[length:]
+        lines = piece.lines_before + in_tail
+        in_tail += data.count(b"\n") if piece.chunk is None else 0
+        is_continued = pieces.is_continued(index)
+        first = data.find(b"\n") + 1
+        if carry and is_continued and not first and len(carry) + len(data) <= _LINE_BYTES:
+            carry += data
+            continue
+        begin = (first or len(data)) if carry else 0
+        if carry:
+            across = carry + data[:begin]
+            yield _Block(piece.begin - len(carry), across, 0, len(across), lines)
+        end = max(begin, data.rfind(b"\n") + 1) if is_continued else len(data)
+        if len(data) - end > _LINE_BYTES:
+            end = len(data)
+        yield _Block(piece.begin, data, begin, end, lines + (1 if carry and first else 0))
+        carry = data[end:]
 
 
-def _hits(begin: int, lines: int, data: bytes, find: Find, wanted_from: int) -> Iterator[Hit]:
+def _hits(block: _Block, find: Find, wanted_from: int) -> Iterator[Hit]:
     """One for each line with a match."""
-    position = counted = 0
-    while position <= len(data) and (found := find(data, position)) is not None:
+    data, lines = block.data, block.lines
+    position = counted = block.begin
+    while position < block.end and (found := find(data, position, block.end)) is not None:
         at, end = found
         lines += data.count(b"\n", counted, at)
         counted = at
-        line_begin = data.rfind(b"\n", 0, at) + 1
-        line_end = data.find(b"\n", at)
-        line_end = len(data) if line_end < 0 else line_end
-        if begin + at >= wanted_from:
-            yield Hit(begin + at, end - at, lines + 1, begin + line_begin, data[line_begin:line_end])
+        line_begin = max(block.begin, data.rfind(b"\n", block.begin, at) + 1)
+        line_end = data.find(b"\n", at, block.end)
+        line_end = block.end if line_end < 0 else line_end
+        if block.offset + at >= wanted_from:
+            offset, line_offset = block.offset + at, block.offset + line_begin
+            yield Hit(offset, end - at, lines + 1, line_offset, data[line_begin:line_end])
         position = line_end + 1
 
 
@@ -213,6 +235,10 @@ class Pieces:
         for gone in [known for known in self._loading if known < index - 1]:
             del self._loading[gone]
         return self._loading[index].result()
+
+    def is_continued(self, index: int) -> bool:
+        """Whether the next one begins where this one ends."""
+        return index + 1 < len(self.all) and self.all[index + 1].begin == self.all[index].end
 
     def read(self, begin: int, end: int) -> bytes:
         """Bytes from `begin` to `end`, as far as the pieces at hand hold them without a gap."""

@@ -193,6 +193,8 @@ def test_a_search_finds_what_the_whole_log_holds(writing: Writing) -> None:
             at = writing.append(at, content[at : at + chance.randint(1, 1500)]).offset
         found = [(hit.offset, hit.line) for hit in writing.search("needle") if isinstance(hit, Hit)]
         assert found == needles(content), f"seed {seed}"
+        lines = [hit.line for hit in writing.search("^", is_pattern=True) if isinstance(hit, Hit)]
+        assert lines == list(range(1, len(content.splitlines()) + 1)), f"seed {seed}"
         logs.remove(writing.deps, writing.job)
 
 
