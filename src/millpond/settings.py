@@ -29,6 +29,8 @@ class Settings:
     # the next free one; and, for the URL, whatever host the page is reached by.
     content_port: int | None = None
     content_url: str | None = None
+    # Where agents reach this very server, one of several that share a database (docs/design/011). None: the only one.
+    advertised_url: str | None = None
     start_agent: bool = True
     # GPUs of this machine, declared; None: its agent asks the driver.
     gpus: int | None = None

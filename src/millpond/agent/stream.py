@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from millpond.client.http import API
 from millpond.model.address import is_local_host
 from millpond.trust import tls_context
+from millpond.wire.agent import DesiredTunnel
 
 OPEN_SECONDS = 10.0
 
@@ -47,11 +48,12 @@ class WebSocketStream:
         await self._socket.close()
 
 
-async def open_tunnel(server: str, token: str, tunnel: str) -> Stream:
-    """The agent's end of a tunnel. Raises OSError when it cannot be opened."""
-    parts = urlsplit(server)
+async def open_tunnel(server: str, token: str, wanted: DesiredTunnel) -> Stream:
+    """The agent's end of a tunnel, at its own server or at the one that waits for it. Raises OSError when it cannot be
+    opened."""
+    parts = urlsplit(wanted.server or server)
     is_secure = parts.scheme == "https"
-    url = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path.rstrip('/')}{API}/agents/tunnels/{tunnel}"
+    url = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path.rstrip('/')}{API}/agents/tunnels/{wanted.id}"
     try:
         socket = await connect(
             url,

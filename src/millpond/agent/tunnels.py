@@ -20,11 +20,11 @@ from millpond.wire.agent import DesiredTunnel
 
 log = logging.getLogger(__name__)
 
-Connect = Callable[[str], Awaitable[Stream]]
+Connect = Callable[[DesiredTunnel], Awaitable[Stream]]
 
 
-async def no_tunnel(tunnel: str) -> Stream:
-    raise ConnectionError(f"this agent opens no streams, so not {tunnel}")
+async def no_tunnel(wanted: DesiredTunnel) -> Stream:
+    raise ConnectionError(f"this agent opens no streams, so not {wanted.id}")
 
 
 class Tunnels:
@@ -56,7 +56,7 @@ class Tunnels:
 
     async def _serve(self, wanted: DesiredTunnel) -> None:
         try:
-            stream = await self._connect(wanted.id)
+            stream = await self._connect(wanted)
         except OSError as error:
             log.warning("tunnel not opened: tunnel=%s %s", wanted.id, error)
             return

@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketState
 from millpond.api.access import authenticate, deps_of
 from millpond.errors import Forbidden, MillError, NotFound
 from millpond.model.people import Actor, ActorKind
-from millpond.services import job_streams
+from millpond.services import job_streams, tunnel_calls
 from millpond.services.job_streams import Target
 from millpond.services.tunnels import Tunnel, relay
 
@@ -102,7 +102,7 @@ async def _lead(socket: WebSocket, place: tuple[str, str], target: Callable[[Act
         actor = await run_in_threadpool(_person, socket)
         found = await run_in_threadpool(target, actor)
         tunnel = deps.tunnels.open(found.agent_id, found.wanted)
-        deps.events.wake("agents")
+        await run_in_threadpool(tunnel_calls.call, deps, tunnel)
         await _until_over(socket, place, WebSocketEnd(socket), tunnel)
     except MillError as error:
         await _refuse(socket, error)

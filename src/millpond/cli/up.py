@@ -73,6 +73,15 @@ def up(
             "with `*` (https://*.apps.example.com) every port of a job has one, too.",
         ),
     ] = None,
+    advertised_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="MILL_ADVERTISED_URL",
+            help="Where agents reach this very server, if it is one of several on one database: for terminals and "
+            "ports of jobs.",
+        ),
+    ] = None,
     agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
     gpus: Annotated[
         int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
@@ -146,6 +155,7 @@ def up(
         public_url=public_url,
         content_port=content_port,
         content_url=checked_content_url(content_url, public_url),
+        advertised_url=advertised_url.rstrip("/") if advertised_url else None,
         start_agent=agent,
         gpus=gpus,
         job_uids=job_uids,

@@ -23,7 +23,7 @@ from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.services import cache_reports, compute_tests, desired_fills, job_changes, logs, presence
+from millpond.services import cache_reports, compute_tests, desired_fills, job_changes, logs, presence, tunnel_calls
 from millpond.services.deps import Deps
 from millpond.services.desired import desired_placements
 from millpond.services.joining import check_protocol
@@ -55,6 +55,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
         _check_is_attached(tx, agent)
         wanted = desired_placements(tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes)
         trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
+        tunnels = tunnel_calls.waiting_for(deps, tx, agent)
     answer = Desired(
         revision="",
         agent_id=agent.id,
@@ -63,7 +64,7 @@ def desired(deps: Deps, agent: Agent) -> Desired:
         fills=fills,
         placements=wanted,
         trials=trials,
-        tunnels=deps.tunnels.waiting_for(agent.id),
+        tunnels=tunnels,
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )

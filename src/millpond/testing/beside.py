@@ -72,7 +72,7 @@ class Beside:
     def opened(self, *, sent: Sequence[str | bytes] = (), **wanted: Any) -> Iterator[PersonStream]:
         stream = PersonStream(sent)
 
-        async def connect(_: str) -> Stream:
+        async def connect(_: DesiredTunnel) -> Stream:
             return stream
 
         self._count += 1

@@ -341,6 +341,8 @@ class DesiredTunnel(Response):
     tty: bool = False
     columns: int = 80
     rows: int = 24
+    # Where the stream is waited for; None: at the server that tells of it.
+    server: str | None = None
 
 
 class Desired(Response):

@@ -3542,6 +3542,8 @@ export interface components {
              * @default 24
              */
             rows: number;
+            /** Server */
+            server?: string | null;
             /**
              * Tty
              * @default false

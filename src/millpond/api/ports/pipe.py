@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from starlette.concurrency import run_in_threadpool
 
 from millpond.errors import MillError, Unavailable, by_code
-from millpond.services import job_ports
+from millpond.services import job_ports, tunnel_calls
 from millpond.services.deps import Deps
 from millpond.services.job_ports import Opened
 from millpond.services.tunnels import Socket, Tunnel
@@ -63,8 +63,8 @@ class Pipes:
         if not fresh and (pipe := self._take(key)) is not None:
             return pipe
         tunnel = self._deps.tunnels.open(target.agent_id, target.wanted)
-        self._deps.events.wake("agents")
         try:
+            await run_in_threadpool(tunnel_calls.call, self._deps, tunnel)
             socket = await tunnel.agent()
             first = await socket.receive()
             if not isinstance(first, str):

@@ -13,7 +13,7 @@ from millpond.db.tables.cache import (
     volume_limit,
     volume_share,
 )
-from millpond.db.tables.computes import account, compute_test, join_token, trust
+from millpond.db.tables.computes import account, compute_test, join_token, trust, tunnel
 from millpond.db.tables.data import (
     blob,
     commit,
@@ -81,6 +81,7 @@ __all__ = [
     "token",
     "tree_difference",
     "trust",
+    "tunnel",
     "upload",
     "usage",
     "user",

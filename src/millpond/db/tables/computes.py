@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, ForeignKey, LargeBinary, String, Table
+from sqlalchemy import JSON, Column, ForeignKey, LargeBinary, String, Table, Text
 
 from millpond.db.tables.base import BigId, id_column, metadata, ref_column, time_column
 
@@ -31,6 +31,17 @@ compute_test = Table(
     time_column("ended_at", nullable=True),
     # What was found, as the agent told it; null until then.
     Column("checks", JSON, nullable=True),
+)
+
+# Streams to jobs that one of several servers waits for: the agent may be talking to another one.
+tunnel = Table(
+    "tunnel",
+    metadata,
+    id_column(),
+    ref_column("agent_id", "agent.id", cascade=True),
+    Column("server", Text, nullable=False),
+    Column("wanted", JSON, nullable=False),
+    time_column("expires_at"),
 )
 
 # The number of a project, from which agents make the account that its jobs run under. It outlives the project: a number

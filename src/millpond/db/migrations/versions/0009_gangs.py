@@ -1,4 +1,5 @@
-"""Distributed jobs, with a log for each of their processes; secrets that projects give their jobs."""
+"""Distributed jobs, with a log for each of their processes; secrets that projects give their jobs; streams that
+servers tell each other of."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ def upgrade() -> None:
     op.add_column("placement", sa.Column("ranks", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
     add_rank_to_log_chunk()
     create_secret()
+    create_tunnel()
 
 
 def add_rank_to_log_chunk() -> None:
@@ -64,3 +66,17 @@ def create_secret() -> None:
         sa.UniqueConstraint("project_id", "name", name=op.f("uq_secret_project_id_name")),
     )
     op.add_column("job", sa.Column("secrets", sa.JSON(), nullable=False, server_default=sa.text("'{}'")))
+
+
+def create_tunnel() -> None:
+    op.create_table(
+        "tunnel",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("agent_id", sa.String(length=32), nullable=False),
+        sa.Column("server", sa.Text(), nullable=False),
+        sa.Column("wanted", sa.JSON(), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["agent_id"], ["agent.id"], name=op.f("fk_tunnel_agent_id_agent"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tunnel")),
+    )
+    op.create_index("ix_tunnel_agent_id", "tunnel", ["agent_id"])
