@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from millpond.testing.gangs import PROGRAM
 from millpond.testing.kube import IMAGE, Kube
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
@@ -121,6 +122,26 @@ def test_a_job_in_a_pod_reads_its_data_and_outlives_its_agent(cluster: Cluster) 
         cluster.until(stopped, "running")
         cluster.mill.ok("stop", stopped)
         assert cluster.until(stopped, "succeeded", "failed", "cancelled")["state"] == "cancelled"
+        wait_until(lambda: not _jobs(cluster), within=180, what="the end of its Jobs in the cluster")
+
+
+@pytest.mark.long
+def test_a_distributed_job_over_one_cached_dataset_outlives_its_agent(cluster: Cluster) -> None:
+    command = 'cat /data/digits/train/a.txt; while ! test -e go; do sleep 0.1; done; exec python3 -c "$PROGRAM"'
+    with cluster.agent("--token-file", str(cluster.root / "token"), "--site", "lab") as agent:
+        wait_until(lambda: _nodes(cluster), within=180, what="the nodes of the cluster")
+        gang = cluster.submit(
+            "gang", "-n", "3", "-d", "digits", "-e", f"PROGRAM={PROGRAM}", "--", "sh", "-c", command
+        )  # fmt: skip
+        cluster.until(gang, "running")
+        agent.kill()
+        agent.wait()
+    with cluster.agent():
+        _touch(cluster, "go")
+        job = cluster.until(gang, "succeeded", "failed", "cancelled")
+        assert job["state"] == "succeeded", job["reasons"]
+        logs = [cluster.mill.ok("logs", gang, "--rank", str(rank)).out for rank in range(3)]
+        assert all(f"rank {rank}: sum 6\n" in log and "one" in log for rank, log in enumerate(logs)), logs
         wait_until(lambda: not _jobs(cluster), within=180, what="the end of its Jobs in the cluster")
 
 

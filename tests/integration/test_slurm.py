@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from millpond.testing.gangs import PROGRAM
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
@@ -119,6 +120,27 @@ def test_jobs_on_slurm_read_their_data_and_outlive_their_agent(cluster: Cluster)
         assert cluster.until(lasting, *FINAL)["state"] == "succeeded"
         assert cluster.mill.ok("logs", lasting).out == "end\n"
         _stopped_while_it_waits(cluster)
+
+
+def test_a_distributed_job_over_one_cached_dataset_outlives_its_agent(cluster: Cluster) -> None:
+    command = 'cat "$MILL_DATA_DIGITS/a.txt"; while ! test -e go; do sleep 0.1; done; exec python3 -c "$PROGRAM"'
+    with cluster.agent("--token-file", str(cluster.root / "token"), "--site", "lab") as agent:
+        wait_until(cluster.show, within=120, what="the nodes of the cluster")
+        asked = ("-n", "3", "--cpu", "2", "-d", "digits", "-e", f"PROGRAM={PROGRAM}")
+        gang = cluster.submit("gang", *asked, "--", "sh", "-c", command)
+        cluster.until(gang, "running")
+        os.kill(agent.pid, 9)
+        agent.wait()
+    with cluster.agent():
+        (placement,) = (cluster.root / "state" / "placements").iterdir()
+        (placement / "work" / "go").touch()
+        job = cluster.until(gang, *FINAL)
+    assert job["state"] == "succeeded", job["reasons"]
+    logs = [cluster.mill.ok("logs", gang, "--rank", str(rank)).out for rank in range(3)]
+    assert logs == [f"one\nrank {rank}: sum 6\n" for rank in range(3)]
+    (attempt,) = json.loads(cluster.mill.ok("attempts", gang, "--json").out)["items"]
+    # Two of two CPUs each do not all fit one node of four.
+    assert {rank["node"] for rank in attempt["ranks"]} == {cluster.slurm.gpu_node, cluster.slurm.plain_node}
 
 
 def _stopped_while_it_waits(cluster: Cluster) -> None:

@@ -68,7 +68,7 @@ def list_all(
             ("HOW", how_it_is),
             ("USER", lambda j: j.created_by),
             ("COMPUTE", lambda j: j.compute),
-            ("GPUS", lambda j: _gpus(j) if j.gpu_hundredths else None),
+            ("GPUS", lambda j: (f"{j.processes} x " if j.processes else "") + _gpus(j) if j.gpu_hundredths else None),
             ("QUEUED", lambda j: j.queued_at),
             ("RUNNING", lambda j: _seconds(j.ledger.run)),
             ("TOTAL", lambda j: Seconds(j.ledger.total)),

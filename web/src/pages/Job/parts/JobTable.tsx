@@ -98,6 +98,7 @@ function Gpus({ job }: { job: Job }) {
   const share = shareWords(job);
   return (
     <>
+      {job.processes > 0 && job.gpu_hundredths > 0 && `${job.processes} × `}
       {formatGpus(job.gpu_hundredths)}
       {share && (
         <Text size="xs" c="dimmed">
