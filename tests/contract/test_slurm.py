@@ -167,6 +167,15 @@ class TestSlurmDriver(GangContract):
         assert (status.signal, status.reason) == (signal.SIGKILL, Reason.OUT_OF_MEMORY)
         assert "more memory than it was given" in (status.problem or "")
 
+    def test_memory_of_a_rank_beyond_what_was_given(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
+        if not slurm.cgroups:
+            pytest.skip("this Slurm does not limit memory: there are no cgroups of the first version here")
+        program = "import os; bytearray(300 << 20 if os.environ['RANK'] == '1' else 1)"
+        placement = ask_for(place("python3", "-c", program, ranks=RANKS[:2]), memory_bytes=100 << 20)
+        status = self.run(driver, placement)
+        assert (status.signal, status.rank, status.reason) == (signal.SIGKILL, 1, Reason.OUT_OF_MEMORY)
+        assert "more memory than it was given" in (status.problem or "")
+
     def test_cancelled_by_somebody_else(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
         placement = place("sh", "-c", "touch here; exec sleep 600")
         driver.start(placement)

@@ -434,6 +434,7 @@ class Gang:
             sys.path.append(os.path.dirname(os.path.abspath(__file__)))
             self.gang = importlib.import_module("gang")
             self.place = self.gang.place(self.told, spec["placement"])
+            self.oom_kills = self.gang.oom_kills()
 
     def may_begin(self) -> bool | None:
         return True if self.told is None else self.gang.may_begin(self.told["size"])
@@ -450,6 +451,12 @@ class Gang:
 
     def another_failed(self) -> bool:
         return self.told is not None and self.gang.another_failed()
+
+    def why_ended(self, code: int) -> dict[str, Any]:
+        """As `Confinement.why_ended`, by the limits of an engine that does not say."""
+        if self.told is None or code != -signal.SIGKILL or self.gang.oom_kills() <= self.oom_kills:
+            return {}
+        return {"reason": "out_of_memory", "problem": "It used more memory than it was given, and was killed."}
 
     def tell(self, failed: bool) -> None:
         if self.told is not None and failed:
@@ -646,7 +653,7 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     status = end_tree(command, status, patience, client=spec.get("client", False))
     code = os.waitstatus_to_exitcode(status)
     ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
-    ended |= {"reason": reason} if reason else confinement.why_ended(code)
+    ended |= {"reason": reason} if reason else confinement.why_ended(code) or gang.why_ended(code)
     return {**record, **ended, "started_at": started_at,
             "exited_at": time.time() if reason else exited_at}  # fmt: skip
 
