@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,9 @@ class SteppingUploader(ApiUploader):
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
         return self.steps.around(super().page_slots)(pages)  # type: ignore[no-any-return]
+
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        self.steps.around(super().put_pages)(pages)
 
 
 def die_at(folder: Path, token: str, fatal: int) -> None:

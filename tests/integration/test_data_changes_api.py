@@ -14,6 +14,7 @@ from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.lake.digests import digest_of
 from millpond.lake.keys import ProjectKeys
+from millpond.lake.page_batches import pack_batch
 from millpond.lake.pages import pack_page
 from millpond.model.people import Role
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
@@ -84,6 +85,27 @@ def test_a_tree_built_elsewhere_comes_page_by_page(server: RunningServer, maria:
     made = maria.post(f"{BASE}/commits", json={"upload": upload, "tree": pushed.root})
     assert made.status_code == 201, made.text
     assert read(maria, "main", "a") == b"one"
+
+
+def test_many_pages_come_in_one_request(server: RunningServer, maria: httpx.Client) -> None:
+    maria.post("/projects/default/datasets", json={"name": "xray"})
+    pushed = a_tree({f"{number:05}": b"one" for number in range(5000)})
+    upload = send(maria, b"one")
+    frames = {page_id: pack_page(data) for page_id, data in pushed.pages.items()}
+    assert len(frames) > 2
+    place = f"/projects/default/uploads/{upload}/pages/bytes"
+    for wrong in (b"x", pack_batch(frames)[:-1], pack_batch({**frames, "0" * 64: pack_page(b"another")})):
+        refused = maria.put(place, content=wrong)
+        assert (refused.status_code, refused.json()["code"]) == (400, "bad_format")
+    commit = {"upload": upload, "tree": pushed.root}
+    assert maria.post(f"{BASE}/commits", json=commit).json()["code"] == "incomplete", (
+        "one of them is no page: none was taken"
+    )
+    for _ in range(2):
+        assert maria.put(place, content=pack_batch(frames)).status_code == 204
+    assert maria.post(f"{BASE}/commits", json=commit).status_code == 201
+    paul = server.user("paul", roles={"default": Role.MEMBER})
+    assert paul.put(place, content=pack_batch(frames)).status_code == 404, "an upload belongs to one person"
 
 
 def test_what_the_server_does_not_take(server: RunningServer, maria: httpx.Client) -> None:

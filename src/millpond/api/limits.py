@@ -24,6 +24,7 @@ class BodyLimit:
         self._by_path = (
             (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/missing"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/(packs|pages)/[^/]+/bytes"), settings.max_object_bytes),
+            (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/pages/bytes"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/datasets/[^/]+/edits"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts/.+"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.blobs.store import Buffer
@@ -92,10 +92,13 @@ class _PageCollector:
         raise AssertionError("nothing is missing, so no pack is filled")
 
     def put(self, slot: Slot, data: Buffer) -> None:
-        self.pages[slot.id] = bytes(data)
+        raise AssertionError("no pack was filled")
 
     def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
         raise AssertionError("no pack was filled")
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
         return [Slot(id=page, url="") for page in pages]
+
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        self.pages.update(pages)

@@ -18,6 +18,7 @@ from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.errors import BadFormat, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
+from millpond.lake.page_batches import pack_batch
 from millpond.lake.pages import IndexPage, decode_page, unpack_page
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
@@ -57,19 +58,17 @@ class ApiUploader:
         self._clock = clock
         self._objects = DataPlane(api.base_url)
         self._lock = threading.Lock()
-        self._id: str | None = None
+        self._upload: Upload | None = None
         self._slots: deque[tuple[Slot, float]] = deque()
         self._checks_crc32 = True  # until slots come without it
 
     @property
     def id(self) -> str:
-        with self._lock:
-            if self._id is None:
-                path = f"/projects/{segment(self._project)}/uploads"
-                self._id = self._api.send("POST", path, Upload, UploadCreate(), idempotent=True).id
-            return self._id
+        return self._made().id
 
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
+        if self._made().begins_empty:
+            return [True] * len(digests)
         answers: list[bool] = []
         for start in range(0, len(digests), DIGESTS_AT_ONCE):
             asked = b"".join(digests[start : start + DIGESTS_AT_ONCE])
@@ -120,6 +119,14 @@ class ApiUploader:
             slots += _taken(self._api.send("POST", f"{self._path}/pages", Slots, request, idempotent=True))
         return slots
 
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        put = partial(self._api.request, "PUT", f"{self._path}/pages/bytes", body=pack_batch(pages), timeout=300.0)
+        try:
+            put()
+        except (BadFormat, Forbidden):
+            # Damaged on the way, or signed by a server whose clock the store does not like; or else refused again.
+            put()
+
     def close(self) -> None:
         self._objects.close()
 
@@ -128,6 +135,13 @@ class ApiUploader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _made(self) -> Upload:
+        with self._lock:
+            if self._upload is None:
+                path = f"/projects/{segment(self._project)}/uploads"
+                self._upload = self._api.send("POST", path, Upload, UploadCreate(), idempotent=True)
+            return self._upload
 
     @property
     def _path(self) -> str:

@@ -122,6 +122,13 @@ def unread_of_others(tx: Connection, project_id: str, owner: str) -> Sequence[Pa
     return [_pack(row) for row in tx.execute(query.where(pack.c.owner != owner))]
 
 
+def is_any_usable(tx: Connection, project_id: str, owner: str) -> bool:
+    """Whether the project has a pack that `owner` may build on."""
+    there = and_(pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)), pack.c.problem.is_(None))
+    own = or_(pack.c.verified_at.is_not(None), pack.c.owner == owner)
+    return tx.execute(select(pack.c.id).where(pack.c.project_id == project_id, there, own).limit(1)).first() is not None
+
+
 def is_any_in_use(tx: Connection, since: datetime) -> bool:
     """Whether anything was asked of any upload after that moment."""
     return tx.execute(select(upload.c.id).where(upload.c.used_at > since).limit(1)).first() is not None

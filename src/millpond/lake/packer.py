@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, repeat
 from zlib import crc32
 
 from millpond.blobs.store import Buffer
 from millpond.errors import Forbidden
 from millpond.lake.packs import PackWriter
+from millpond.lake.page_batches import page_batches
 from millpond.lake.transfer import Meter, Slot, Uploader
 
 _SENDERS = 3
 # Packs that are written but that the server was not told of yet: they would be sent again after a crash.
 _UNTOLD_MOST = 3
-# The first pack is a small one, so that sending begins soon.
-_FIRST_TARGET = 8 << 20
+# The first packs are small ones, so that sending begins soon and goes on.
+_FIRST_TARGETS = (8 << 20, 16 << 20)
 # Blobs whose presence is asked for at once.
 _ASK_DIGESTS = 4000
 _ASK_BYTES = 32 << 20
@@ -33,9 +35,10 @@ class Packer:
         self.uploader = uploader
         self.packs = 0
         self._meter = meter
-        self._target = target
+        self._targets = chain((min(target, first) for first in _FIRST_TARGETS), repeat(target))
+        self._target = next(self._targets)
         self._buffers: list[bytearray] = []
-        self._writer = PackWriter(min(target, _FIRST_TARGET))
+        self._writer = PackWriter(self._target)
         self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
         self._teller = ThreadPoolExecutor(1, "push-tell")
         self._sending: deque[Future[None]] = deque()
@@ -63,8 +66,7 @@ class Packer:
         self._asked.add(digest)
         self._waiting.append((digest, data if isinstance(data, bytes) else bytes(data)))
         self._waiting_bytes += len(data)
-        most = _ASK_BYTES if self.packs else _FIRST_TARGET
-        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= most:
+        if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= min(_ASK_BYTES, self._target):
             self._pack_missing()
 
     def flush(self) -> None:
@@ -78,10 +80,11 @@ class Packer:
         self._wait(0)
         self._wait_until_told(0)
 
-    def put_all(self, slots: Sequence[Slot], objects: dict[str, bytes]) -> int:
-        """Write small objects, several at once, beside what else is under way; the number written."""
+    def put_all(self, slots: Sequence[Slot], pages: Mapping[str, bytes]) -> int:
+        """Write pages, many in one request, beside what else is under way; the number written."""
+        batches = page_batches((slot.id, pages[slot.id]) for slot in slots)
         with ThreadPoolExecutor(_SENDERS, "push-pages") as pool:
-            return sum(pool.map(lambda slot: self._put_page(slot, objects[slot.id]), slots))
+            return sum(pool.map(self._put_pages, batches))
 
     def _pack_missing(self) -> None:
         if not self._waiting:
@@ -102,6 +105,7 @@ class Packer:
         self._wait(_SENDERS - 1)
         self._wait_until_told(_UNTOLD_MOST)
         self._sending.append(self._senders.submit(self._put_pack, writer))
+        self._target = next(self._targets)
         self._writer = PackWriter(self._target, self._buffers.pop() if self._buffers else None)
         self.packs += 1
 
@@ -137,11 +141,7 @@ class Packer:
         if told:
             self.uploader.packs_written(told)
 
-    def _put_page(self, slot: Slot, data: bytes) -> int:
-        try:
-            self.uploader.put(slot, data)
-        except Forbidden:
-            for renewed in self.uploader.page_slots([slot.id]):
-                self.uploader.put(renewed, data)
-        self._meter.add(sent=len(data))
-        return 1
+    def _put_pages(self, pages: Mapping[str, bytes]) -> int:
+        self.uploader.put_pages(pages)
+        self._meter.add(sent=sum(map(len, pages.values())))
+        return len(pages)

@@ -34,6 +34,8 @@ class PackWriter:
         self.buffer = bytearray() if buffer is None else buffer
         self._view = memoryview(self.buffer)
         self._length = 0
+        # Bytes of the pack if it were finished now.
+        self.size = _TRAILER.size
         self._encoder = BlobEncoder()
         self._digests: dict[bytes, None] = {}
         self._stored: list[int] = []
@@ -46,11 +48,6 @@ class PackWriter:
     def __contains__(self, digest: bytes) -> bool:
         return digest in self._digests
 
-    @property
-    def size(self) -> int:
-        """Bytes of the pack if it were finished now."""
-        return self._length + len(self) * _ROW + _TRAILER.size
-
     def fits(self, raw_length: int) -> bool:
         """Whether a blob still fits below the target; an empty pack takes any blob that the format allows."""
         return self.size + _ROW + raw_length <= (self._target if self._digests else PACK_MOST)
@@ -60,13 +57,15 @@ class PackWriter:
         if digest in self._digests:
             return
         encoding, stored = self._encoder.encode(raw)
-        if self.size + _ROW + len(stored) > PACK_MOST:
+        length = len(stored)
+        if self.size + _ROW + length > PACK_MOST:
             raise BadFormat(f"A blob of {len(raw)} bytes does not fit into a pack.")
         self._digests[digest] = None
-        self._stored.append(len(stored))
+        self._stored.append(length)
         self._raw.append(len(raw))
         self._encodings.append(encoding)
         self._append(stored)
+        self.size += _ROW + length
 
     def finish(self) -> memoryview:
         """The whole pack, which lies in `buffer`. The writer is spent."""

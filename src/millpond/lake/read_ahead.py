@@ -36,23 +36,33 @@ _SLOW = 0.002
 # Batches that are read by several threads before the caller tries again whether it is quicker.
 _TRY_EVERY = 64
 
-# What was found, and its entry where that is known without reading.
-Batch = list[tuple[Found, Entry | None]]
 # None stands for what is to be read in chunks, or has vanished.
 Results = list[tuple[Found, Entry | Reading | None]]
 
 
+@dataclass(slots=True)
+class Batch:
+    """What was found, and its entry where that is known without reading; how many are to be read, and their bytes."""
+
+    items: list[tuple[Found, Entry | None]] = field(default_factory=list)
+    unknown: int = 0
+    bytes: int = 0
+
+
 def batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[Batch]:
     """Batches that take some milliseconds to read, and little memory."""
-    batch: Batch = []
-    size = 0
-    for item, entry in items:
-        batch.append((item, entry))
-        size += _bytes_to_read(item, entry)
-        if len(batch) >= BATCH_FILES or size >= _BATCH_BYTES:
+    batch = Batch()
+    for pair in items:
+        batch.items.append(pair)
+        if pair[1] is None:
+            batch.unknown += 1
+            size = pair[0].size
+            if size <= WHOLE_MOST:
+                batch.bytes += size
+        if len(batch.items) >= BATCH_FILES or batch.bytes >= _BATCH_BYTES:
             yield batch
-            batch, size = [], 0
-    if batch:
+            batch = Batch()
+    if batch.items:
         yield batch
 
 
@@ -78,19 +88,17 @@ class ReadAhead:
             yield from ahead.popleft().result()
 
     def _is_for_several(self, batch: Batch) -> bool:
-        sizes = [_bytes_to_read(item, entry) for item, entry in batch if entry is None]
-        if not sizes:
+        if not batch.unknown:
             return False
         self._by_pool -= 1
-        return self._by_pool >= 0 or sum(sizes) >= _LARGE * len(sizes)
+        return self._by_pool >= 0 or batch.bytes >= _LARGE * batch.unknown
 
     def _read_here(self, batch: Batch) -> Results:
         """In this thread; what it finds out about the storage decides about the batches to come."""
         began, fetched = time.perf_counter(), _bytes_fetched()
         results = _read(self.root, batch)
-        to_read = sum(_bytes_to_read(item, entry) for item, entry in batch)
-        was_slow = time.perf_counter() - began > _SLOW * len(batch)
-        if was_slow or 2 * (_bytes_fetched() - fetched) > to_read:
+        was_slow = time.perf_counter() - began > _SLOW * len(batch.items)
+        if was_slow or 2 * (_bytes_fetched() - fetched) > batch.bytes:
             self._by_pool = _TRY_EVERY
         return results
 
@@ -98,7 +106,7 @@ class ReadAhead:
 def _read(root: bytes, batch: Batch) -> Results:
     """Read what is small."""
     results: Results = []
-    for item, entry in batch:
+    for item, entry in batch.items:
         result: Entry | Reading | None = entry
         if entry is None and item.size <= WHOLE_MOST:
             try:
@@ -107,10 +115,6 @@ def _read(root: bytes, batch: Batch) -> Results:
                 result = None
         results.append((item, result))
     return results
-
-
-def _bytes_to_read(item: Found, entry: Entry | None) -> int:
-    return item.size if entry is None and item.size <= WHOLE_MOST else 0
 
 
 def _bytes_fetched() -> int:

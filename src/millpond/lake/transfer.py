@@ -49,6 +49,10 @@ class Uploader(Protocol):
         """
         ...
 
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        """Write pages that slots were given for: their frames by id, some megabytes together at most."""
+        ...
+
 
 class Downloader(Protocol):
     """The reading side of one commit. Called from several threads; URLs and their renewal are its own business."""

@@ -56,12 +56,17 @@ class PageCache:
         return data
 
 
-def pass_on(store: BlobStore, key: str, frame: bytes) -> None:
-    """Write what came for a page's key. BadFormat unless it is that page: nothing else ever lies there."""
+def check_frame(page_id: str, frame: bytes) -> None:
+    """BadFormat unless it is the page of this id: nothing else ever lies under its key."""
     try:
-        decode_page(unpack_page(key.rpartition("/")[2], frame))
+        decode_page(unpack_page(page_id, frame))
     except Corrupt as error:
         raise BadFormat(error.message) from error
+
+
+def pass_on(store: BlobStore, key: str, frame: bytes) -> None:
+    """Write what came for a page's key, if it is that page."""
+    check_frame(key.rpartition("/")[2], frame)
     store.put(key, frame)
 
 

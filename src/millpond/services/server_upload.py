@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from millpond.blobs.store import Buffer
 from millpond.db import blobs, uploads
@@ -45,3 +45,6 @@ class ServerUploader:
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
         raise AssertionError("the server writes pages when it changes a branch")
+
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        raise AssertionError("no page has a slot")

@@ -5,14 +5,17 @@ They take the same slots as everybody else and only send the bytes here instead 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
 from millpond.blobs.store import Buffer
 from millpond.db import uploads
-from millpond.errors import BadFormat, BadRequest, Conflict, Corrupt, Incomplete
+from millpond.errors import BadRequest, Conflict, Incomplete
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import decode_page, unpack_page
+from millpond.lake.page_batches import unpack_batch
 from millpond.model.dataset import PackState, Upload
 from millpond.services.deps import Deps
-from millpond.services.pages import ProjectPages
+from millpond.services.pages import PARALLEL, check_frame
 from millpond.services.uploads import check_page_id, promise_pages
 
 
@@ -38,11 +41,18 @@ def put_pack(deps: Deps, upload: Upload, pack_id: str, data: Buffer) -> None:
 
 def put_page(deps: Deps, upload: Upload, page_id: str, frame: Buffer) -> None:
     """Write a page, which comes as it is stored: one zstd frame. BadFormat unless it is the page of this id."""
-    check_page_id(page_id)
-    try:
-        data = unpack_page(page_id, frame)
-    except Corrupt as error:
-        raise BadFormat(error.message) from error
-    decode_page(data)
-    if promise_pages(deps, upload.project_id, [page_id], upload_id=upload.id):
-        ProjectPages(deps.store, deps.pages, upload.project_id).put(page_id, data)
+    _put(deps, upload, {check_page_id(page_id): bytes(frame)})
+
+
+def put_pages(deps: Deps, upload: Upload, batch: bytes) -> None:
+    """Write the pages of a batch (lake/page_batches.py). BadFormat unless each is the page of its id: none is then."""
+    _put(deps, upload, unpack_batch(batch))
+
+
+def _put(deps: Deps, upload: Upload, frames: Mapping[str, bytes]) -> None:
+    for page_id, frame in frames.items():
+        check_frame(page_id, frame)
+    new = promise_pages(deps, upload.project_id, list(frames), upload_id=upload.id)
+    keys = ProjectKeys(upload.project_id)
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        list(pool.map(lambda page_id: deps.store.put(keys.page(page_id), frames[page_id]), new))

@@ -58,6 +58,12 @@ def create(deps: Deps, actor: Actor, project: Project) -> Upload:
     return upload
 
 
+def begins_empty(deps: Deps, upload: Upload) -> bool:
+    """Whether there is nothing at all that it may build on, so that nothing need be asked for."""
+    with deps.db.read() as tx:
+        return not uploads.is_any_usable(tx, upload.project_id, upload.owner)
+
+
 def find(tx: Connection, actor: Actor, project: Project, upload_id: str) -> Upload:
     """NotFound unless it is the actor's own, in this project."""
     found = uploads.get(tx, upload_id)

@@ -138,6 +138,10 @@ class DirectLake:
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
         return [Slot(page_id, self.keys.page(page_id)) for page_id in pages if page_id not in self.accepted]
 
+    def put_pages(self, pages: Mapping[str, bytes]) -> None:
+        for page_id, frame in pages.items():
+            self.put(Slot(page_id, self.keys.page(page_id)), frame)
+
     def accept(self, root: str) -> Tree:
         """Write the locators of the leaves and count the pages as present from now on. Incomplete if blobs lack.
 

@@ -187,8 +187,11 @@ class UploadCreate(Request):
 
 
 class Upload(Response):
+    """`begins_empty`: the project has no content that this upload may build on, so all of it is missing."""
+
     id: str
     created_at: Time
+    begins_empty: bool = False
 
 
 class Slot(Response):

@@ -13,7 +13,7 @@ from millpond.lake.digests import id_of
 from millpond.lake.pages import pack_page
 from millpond.lake.tree import TreeBuilder
 from millpond.model.tree import Content, Entry, Kind
-from tests.unit.client.fake_server import Answer, FakeServer, Received
+from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 
 EXPIRES = "2026-11-15T20:15:00Z"
 
@@ -107,6 +107,23 @@ def test_missing_is_asked_in_batches(api: Api, server: FakeServer, lake: Lake, m
         assert uploader.missing([digest(n) for n in range(5)]) == [False, True, False, True, False]
     assert [len(r.body) for r in server.calls("POST", ".*/missing")] == [64, 64, 32]
     assert len(server.calls("POST", "/projects/vision/uploads")) == 1
+
+
+def test_an_empty_project_is_not_asked(api: Api, server: FakeServer, lake: Lake) -> None:
+    made = {"id": "u1", "created_at": "2026-11-15T20:00:00Z", "begins_empty": True}
+    server.on("POST", "/projects/vision/uploads", lambda r: made)
+    with ApiUploader(api, "vision") as uploader:
+        assert uploader.missing([digest(0), digest(1)]) == [True, True]
+    assert server.calls("POST", ".*/missing") == []
+
+
+def test_pages_damaged_on_the_way_are_sent_again(api: Api, server: FakeServer, lake: Lake) -> None:
+    answers = [Answer(204), problem(400, "bad_format", "That is no page.")]
+    server.on("PUT", ".*/uploads/u1/pages/bytes", lambda r: answers.pop())
+    with ApiUploader(api, "vision") as uploader:
+        uploader.put_pages({"ab" * 32: b"frame"})
+    first, second = server.calls("PUT", ".*/pages/bytes")
+    assert first.body == second.body and first.body.endswith(b"frame")
 
 
 def test_slots_come_ahead_of_need_and_are_not_used_when_old(api: Api, server: FakeServer, lake: Lake) -> None:

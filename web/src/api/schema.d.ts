@@ -1977,6 +1977,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/uploads/{upload}/pages/bytes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Pages
+         * @description Many pages at once: for each its id (32 bytes), its length (4 bytes, little-endian) and one zstd frame.
+         */
+        put: operations["put_pages"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -5816,8 +5836,16 @@ export interface components {
              */
             projects: string[];
         };
-        /** Upload */
+        /**
+         * Upload
+         * @description `begins_empty`: the project has no content that this upload may build on, so all of it is missing.
+         */
         Upload: {
+            /**
+             * Begins Empty
+             * @default false
+             */
+            begins_empty: boolean;
             /** Created At */
             created_at: string;
             /** Id */
@@ -10667,6 +10695,37 @@ export interface operations {
             header?: never;
             path: {
                 page: string;
+                /** @description The project's name. */
+                project: string;
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_pages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
                 /** @description The project's name. */
                 project: string;
                 upload: string;

@@ -22,7 +22,7 @@ Uploader = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
 @router.post("", status_code=201)
 def create_upload(body: wire.UploadCreate, scope: Uploader, deps: DepsOf) -> wire.Upload:
     made = uploads.create(deps, scope.actor, scope.project)
-    return wire.Upload(id=made.id, created_at=made.created_at)
+    return wire.Upload(id=made.id, created_at=made.created_at, begins_empty=uploads.begins_empty(deps, made))
 
 
 @router.post("/{upload}/missing", response_class=Response)
@@ -53,6 +53,17 @@ def promise_pages(upload: str, body: wire.PageSlotsRequest, scope: Uploader, dep
     """Slots for those pages that the project does not have."""
     found = uploads.get(deps, scope.actor, scope.project, upload)
     return wire.Slots(slots=uploads.page_slots(deps, found, body.pages))
+
+
+@router.put("/{upload}/pages/bytes", status_code=204)
+async def put_pages(upload: str, request: Request, scope: Uploader, deps: DepsOf) -> None:
+    """Many pages at once: for each its id (32 bytes), its length (4 bytes, little-endian) and one zstd frame."""
+    body = await request.body()
+
+    def put() -> None:
+        upload_bytes.put_pages(deps, uploads.get(deps, scope.actor, scope.project, upload), body)
+
+    await run_in_threadpool(put)
 
 
 @router.put("/{upload}/packs/{pack}/bytes", status_code=204)

@@ -249,8 +249,10 @@ def test_unverified_content_serves_its_uploader_alone(deps: Deps) -> None:
     own = uploads.create(deps, the_admin(deps), the_project(deps))
     assert uploads.missing(deps, hers, digest) == b"\1"
     assert uploads.missing(deps, own, digest) == b"\0"
+    assert (uploads.begins_empty(deps, hers), uploads.begins_empty(deps, own)) == (True, False)
     assert verify.verify_some(deps) == 1
     assert uploads.missing(deps, hers, digest) == b"\0"
+    assert not uploads.begins_empty(deps, hers)
 
 
 def lie(deps: Deps, actor: Actor, pushed: Pushed) -> str:
