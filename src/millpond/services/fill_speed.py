@@ -41,5 +41,12 @@ def _speed(row: CachedCommit, rate: FillRate | None, lake: float | None) -> Fill
     return FillSpeed(
         source_id=rate.source_id if rate and row.done_bytes else LAKE,
         bytes_per_second=fetched / seconds if seconds > 0 and fetched >= LEAST_BYTES else None,
-        seconds_left=seconds_left(missing, seconds=seconds, fetched_bytes=fetched, bytes_per_second=lake),
+        seconds_left=_left(row, missing, seconds, fetched, lake),
     )
+
+
+def _left(row: CachedCommit, missing: int, seconds: float, fetched: int, lake: float | None) -> float | None:
+    """None while it is held up: nobody knows for how long."""
+    if row.problem is not None:
+        return None
+    return seconds_left(missing, seconds=seconds, fetched_bytes=fetched, bytes_per_second=lake)

@@ -62,6 +62,11 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     assert "it takes about 10.0 s, by what earlier fills brought" in added.reasons
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert running.seconds_left == 10, "by what the fill before brought"
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    held_up = told(fill, "failed", problem="The disk is too full.", transient=True)
+    cache_reports.observe_fills(deps, agent, [held_up])
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert (running.seconds_left, running.problem) == (None, "The disk is too full."), "nobody knows for how long"
 
 
 def test_tiny_fills_measure_nothing(deps: Deps) -> None:
