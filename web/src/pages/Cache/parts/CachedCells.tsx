@@ -19,6 +19,8 @@ export function Name({ cached }: Props) {
       <TextLink
         to="/projects/$project/datasets/$dataset"
         params={{ project: cached.project, dataset: cached.dataset }}
+        // What jobs run and make has no branch that leads to it.
+        search={cached.kind === "data" ? {} : { tab: "commits", ref: cached.commit_id }}
         size="sm"
         fw={600}
       >

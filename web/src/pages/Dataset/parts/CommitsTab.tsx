@@ -14,11 +14,14 @@ import { RefSelect } from "./RefSelect";
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
 export function CommitsTab({ dataset }: { dataset: Dataset }) {
-  const { ref = dataset.default_branch } = route.useSearch();
+  const { ref: asked } = route.useSearch();
+  const ref = asked ?? dataset.default_branch;
+  // What jobs run and make has commits and no main branch.
+  const isEmpty = dataset.head === null && !asked;
   const place = { project: dataset.project, dataset: dataset.name };
-  const result = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: dataset.head !== null });
+  const result = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: !isEmpty });
   const navigate = route.useNavigate();
-  if (dataset.head === null) return <NoCommits dataset={dataset} />;
+  if (isEmpty) return <NoCommits dataset={dataset} />;
   return (
     <Stack>
       <Group justify="space-between">

@@ -16,10 +16,11 @@ import { RefSelect } from "./RefSelect";
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
 export function FilesTab({ dataset }: { dataset: Dataset }) {
-  const { ref = dataset.default_branch, path = "", file } = route.useSearch();
+  const { ref: asked, path = "", file } = route.useSearch();
+  const ref = asked ?? dataset.default_branch;
   const navigate = route.useNavigate();
   const branch = useChangeable(dataset, ref);
-  if (dataset.head === null) return <NoCommits dataset={dataset} />;
+  if (dataset.head === null && !asked) return <NoCommits dataset={dataset} />;
   const place = { project: dataset.project, dataset: dataset.name };
   const written = `${dataset.project}/${dataset.name}@${ref}`;
   return (
