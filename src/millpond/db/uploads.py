@@ -135,12 +135,12 @@ def is_any_in_use(tx: Connection, since: datetime) -> bool:
 
 
 def to_verify(
-    tx: Connection, *, limit: int, used_before: datetime, promised_before: datetime, wanted: Collection[str]
+    tx: Connection, *, limit: int, promised_before: datetime | None, wanted: Collection[str]
 ) -> Sequence[Pack]:
-    """Live packs that nobody has read yet, oldest first; while an upload is in use, old ones and those wanted."""
+    """Live packs that nobody has read yet, oldest first; with `promised_before` only older ones and those wanted."""
     unread = and_(pack.c.state == PackState.LIVE.value, pack.c.verified_at.is_(None))
     query = select(pack).where(unread)
-    if is_any_in_use(tx, used_before):
+    if promised_before is not None:
         query = query.where(or_(pack.c.promised_at <= promised_before, pack.c.id.in_(wanted)))
     return [_pack(row) for row in tx.execute(query.order_by(pack.c.promised_at, pack.c.id).limit(limit))]
 

@@ -46,6 +46,13 @@ class Events(Protocol):
         ...
 
 
+class LakeUse:
+    """When packs were last about to be read straight from the store, for work that has time until that is over."""
+
+    def __init__(self) -> None:
+        self.last_read = datetime.min.replace(tzinfo=UTC)
+
+
 def _weigh(summary: Summary) -> int:
     return summary.weight
 
@@ -65,6 +72,7 @@ class Deps:
     found_good: set[str] = field(default_factory=set)
     # Packs somebody waits for: they are checked at once, though their upload may still go on.
     check_soon: set[str] = field(default_factory=set)
+    lake_use: LakeUse = field(default_factory=LakeUse)
     # Differences that are being paged through, by the two trees.
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
     # One-time tickets to the second origin that this server has taken.

@@ -45,7 +45,10 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
     _check_belong(deps, actor, dataset, commit, asked)
     keys = ProjectKeys(dataset.project_id)
     seconds = deps.settings.url_seconds
-    expires = deps.clock.now() + timedelta(seconds=seconds)
+    now = deps.clock.now()
+    expires = now + timedelta(seconds=seconds)
+    if asked.packs:
+        deps.lake_use.last_read = now
 
     def signed(key: str) -> str:
         return deps.store.sign("GET", key, seconds).url

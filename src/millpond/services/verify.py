@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from logging import getLogger
 
-from millpond.db import blobs, projects, promised, uploads
+from millpond.db import blobs, projects, promised, uploads, volume_usage
 from millpond.db.uploads import Pack
 from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
@@ -28,8 +28,8 @@ _MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
 # Whose packs copies are: nobody's who has a URL.
 _SERVER = "server"
-# Reading packs back waits until all uploads are at rest: it takes processor and store from whoever uploads.
-# Packs that came long ago are checked beside that.
+# Reading packs back waits until uploads, downloads and fills are at rest: it takes processor and store from whoever
+# waits for them. Packs that came long ago are checked beside that.
 AT_REST = timedelta(seconds=20)
 _GOES_ON = timedelta(minutes=10)
 
@@ -37,14 +37,13 @@ _GOES_ON = timedelta(minutes=10)
 def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()) -> int:
     """Check the oldest packs nobody has read yet; how many were looked at. One pack is in memory at a time.
 
-    While an upload was used within the last `at_rest`, young packs have time, unless somebody waits for them.
+    While the lake was used within the last `at_rest`, young packs have time, unless somebody waits for them.
     """
     now = deps.clock.now()
     wanted = frozenset(deps.check_soon)
+    oldest_alone = now - _GOES_ON if _is_in_use(deps, at_rest) else None
     with deps.db.read() as tx:
-        found = uploads.to_verify(
-            tx, limit=_LOOKED_AT, used_before=now - at_rest, promised_before=now - _GOES_ON, wanted=wanted
-        )
+        found = uploads.to_verify(tx, limit=_LOOKED_AT, promised_before=oldest_alone, wanted=wanted)
     deps.check_soon.difference_update(wanted - {pack.id for pack in found})
     waiting = [pack for pack in found if pack.id in wanted]
     waiting += [pack for pack in found if pack.id not in wanted and _is_due(deps, pack)]
@@ -53,7 +52,7 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
     for pack in waiting:
         if pack.id in wanted:
             secure(deps, [pack])
-        elif pack.promised_at > now - _GOES_ON and _somebody_uploads(deps, at_rest):
+        elif pack.promised_at > now - _GOES_ON and _is_in_use(deps, at_rest):
             break  # has begun meanwhile; those behind this one are younger still
         else:
             verify(deps, pack)
@@ -64,9 +63,13 @@ def verify_some(deps: Deps, *, limit: int = 16, at_rest: timedelta = timedelta()
     return looked_at
 
 
-def _somebody_uploads(deps: Deps, at_rest: timedelta) -> bool:
+def _is_in_use(deps: Deps, at_rest: timedelta) -> bool:
+    """Whether somebody uploads or downloads, or a volume is being filled."""
+    since = deps.clock.now() - at_rest
+    if deps.lake_use.last_read > since:
+        return True
     with deps.db.read() as tx:
-        return uploads.is_any_in_use(tx, deps.clock.now() - at_rest)
+        return uploads.is_any_in_use(tx, since) or bool(at_rest and volume_usage.filling_ids(tx))
 
 
 def _is_due(deps: Deps, pack: Pack) -> bool:

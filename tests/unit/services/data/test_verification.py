@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from millpond.services import uploads, verify
+from millpond.db.uploads import to_verify
+from millpond.services import uploads, urls, verify
 from millpond.services.deps import Deps
 from millpond.services.verification import verification
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
+from millpond.wire.data import UrlsRequest
 
 
 def test_a_new_commit_is_not_verified_until_its_packs_were_read(deps: Deps, clock: FakeClock) -> None:
@@ -37,6 +39,18 @@ def test_packs_are_not_read_while_somebody_uploads_unless_they_are_old(deps: Dep
     clock.advance(verify.AT_REST.total_seconds())
     uploads.create(deps, the_admin(deps), the_project(deps))
     assert verify.verify_some(deps, at_rest=verify.AT_REST) == 0, "somebody else's, too"
+
+    clock.advance(verify.AT_REST.total_seconds())
+    assert verify.verify_some(deps, at_rest=verify.AT_REST) == 1
+
+
+def test_packs_are_not_read_while_somebody_downloads(deps: Deps, clock: FakeClock) -> None:
+    commit = a_commit(deps, {"a": b"1"})
+    clock.advance(verify.AT_REST.total_seconds())
+    with deps.db.read() as tx:
+        [pack] = to_verify(tx, limit=2, promised_before=None, wanted=())
+    urls.sign(deps, the_admin(deps), a_dataset(deps), commit, UrlsRequest(packs=[pack.id]))
+    assert verify.verify_some(deps, at_rest=verify.AT_REST) == 0
 
     clock.advance(verify.AT_REST.total_seconds())
     assert verify.verify_some(deps, at_rest=verify.AT_REST) == 1
