@@ -19,7 +19,7 @@ from millpond.errors import BadFormat, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
 from millpond.lake.page_batches import pack_batch
-from millpond.lake.pages import IndexPage, decode_page, unpack_page
+from millpond.lake.pages import IndexPage, decode_page, is_leaf, unpack_page
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
@@ -166,8 +166,7 @@ class ApiDownloader:
 
     def page(self, page_id: str) -> bytes:
         content = self._whole("pages", page_id, partial(unpack_page, page_id))
-        page = decode_page(content)
-        if isinstance(page, IndexPage):
+        if not is_leaf(content) and isinstance(page := decode_page(content), IndexPage):
             kinds = ("pages", "locators") if page.level == 1 else ("pages",)
             self._expect((kind, child.id) for child in page.children() for kind in kinds)
         return content

@@ -191,6 +191,11 @@ def decode_page(data: Buffer) -> Page:
     return _decode_index(view, level, count) if level else _decode_leaf(view, count)
 
 
+def is_leaf(data: bytes) -> bool:
+    """A glance at what kind of page this says it is: decoding a leaf takes a while."""
+    return data[: len(_MAGIC) + 1] == _MAGIC + b"\0"
+
+
 def leaf_columns(data: bytes) -> LeafColumns:
     """A glance at a leaf that was checked before: it is not checked again. BadFormat for another page."""
     magic, level, count = _HEAD.unpack_from(data)
