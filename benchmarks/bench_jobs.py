@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from benchmarks import job_list
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.client.http import Api
 from millpond.client.jobs import get_job, list_jobs, stop_job, submit_job
@@ -45,6 +46,8 @@ def measure(work: Path, options: argparse.Namespace) -> dict[str, float | int]:
         running = crowd(mill, api, options.running)
         results["server_rss_mb"] = _say(f"server with {options.running} running jobs", running, "MB")
         results |= pouring(mill, api, work, options)
+    for name, seconds in job_list.measure(work, options.listed).items():
+        results[name] = _say(f"{name.removesuffix('_s')}, first page", seconds, "s")
     return results
 
 
@@ -182,6 +185,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--starts", type=int, default=15, help="jobs whose start is timed, one after the other")
     parser.add_argument("--drain", type=int, default=500)
     parser.add_argument("--running", type=int, default=200)
+    parser.add_argument("--listed", type=int, default=10_000, help="finished jobs in the list")
     parser.add_argument("--log-rate", type=float, default=25.0, help="megabytes a second one job writes")
     parser.add_argument("--log-seconds", type=float, default=20.0)
     return parser.parse_args()

@@ -63,10 +63,12 @@ class Mill:
 
 
 @contextmanager
-def running_mill(work: Path, seaweed: Seaweed | None, prefix: str = "millpond") -> Iterator[Mill]:
+def running_mill(
+    work: Path, seaweed: Seaweed | None, prefix: str = "millpond", *, database: str | None = None
+) -> Iterator[Mill]:
     """Server, agent and credentials live below `work` and end with the block; without a store the lake does, too.
 
-    The lake is that `prefix` of the store's bucket.
+    The lake is that `prefix` of the store's bucket; `database` the URL of another one than a file below `work`.
     """
     environment = {
         **CREDENTIALS,
@@ -80,6 +82,8 @@ def running_mill(work: Path, seaweed: Seaweed | None, prefix: str = "millpond") 
     command = [str(MILL), "up", "--port", "0", "--data-dir", str(work / "server")]
     if seaweed is not None:
         command += ["--lake", seaweed.url(prefix)]
+    if database is not None:
+        command += ["--db", database]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **environment})
     try:
