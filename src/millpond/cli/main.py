@@ -33,7 +33,7 @@ ENTRIES = (
     Entry("connection", "millpond.cli.connection", "Places outside the lake to import from.", _DATA),
     Entry("source", "millpond.cli.source", "What comes into a dataset again and again, by itself.", _DATA),
     Entry("submit", "millpond.cli.submit", "Run a command as a job, beside its data.", _WORK, verb=True),
-    Entry("submit-mpi", "millpond.cli.submit", "The same with --processes: a distributed job.", _WORK, verb=True),
+    Entry("submit-mpi", "millpond.cli.submit", "Run a command as a distributed job", _WORK, verb=True),
     Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
     Entry("attempts", "millpond.cli.jobs", "List the attempts to run a job.", _WORK, verb=True),

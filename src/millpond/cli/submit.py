@@ -43,7 +43,10 @@ class SubmitCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
-@command(app, "submit-mpi", cls=SubmitCommand)
+_DISTRIBUTED = "Run a command as a distributed job: `mill submit` with --processes, which must be said."
+
+
+@command(app, "submit-mpi", cls=SubmitCommand, help=_DISTRIBUTED)
 @command(app, "submit", cls=SubmitCommand)
 def submit(
     mill: Session,

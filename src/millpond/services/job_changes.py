@@ -46,7 +46,7 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
             deps.events.publish(f"run:{job.run_id}", project_id=job.project_id, data=data)
             data = {"project": job.project, "id": job.id, "what": "complete"}
             deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)
-    # One that was only submitted is no agent's yet; five hundred of them would each have an agent's wishes put together.
+    # One that was only submitted is no agent's yet: five hundred of them would each have one put its wishes together.
     if any(job.attempt or job.state is not JobState.QUEUED for job in changed):
         deps.events.wake("agents")
     if any(job.state.is_finished or job.state is JobState.QUEUED for job in changed):
