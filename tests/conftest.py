@@ -10,7 +10,7 @@ import pytest
 from argon2 import PasswordHasher
 from hypothesis import settings
 
-from millpond.services import passwords
+from millpond.services.people import passwords
 from millpond.testing.azurite import Azurite, running_azurite
 from millpond.testing.kube import Kube, running_kube, why_no_kube
 from millpond.testing.postgres import Postgres, running_postgres

@@ -30,10 +30,13 @@ from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
 from millpond.sealing import Seal
-from millpond.services import doomed, lake_owner, records, reindex, setup, users
+from millpond.services import setup
+from millpond.services.commits import records
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
-from millpond.services.reindex import Reindexed
+from millpond.services.lake import doomed, lake_owner, reindex
+from millpond.services.lake.reindex import Reindexed
+from millpond.services.people import users
 from millpond.settings import Settings
 
 logger = getLogger(__name__)

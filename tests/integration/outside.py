@@ -16,8 +16,8 @@ from millpond.client.connections import create_connection
 from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
 from millpond.client.sources import import_objects
-from millpond.services import lake_owner
-from millpond.services.source_runs import run_due
+from millpond.services.lake import lake_owner
+from millpond.services.sources.source_runs import run_due
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
 from millpond.testing.server import ADMIN, RunningServer, running_server
 from millpond.wire.imports import Connection, ConnectionCreate, Credentials, Import, Imported

@@ -27,7 +27,7 @@ from millpond.model.people import ActorKind, Role, TokenKind
 from millpond.model.secret import ProjectSecret
 from millpond.model.source import Source
 from millpond.model.volume import CachedCommit, CachedState, CachePolicy
-from millpond.services import tokens
+from millpond.services.people import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
 from millpond.testing.clock import NOON, FakeClock
 from millpond.testing.server import RunningServer, running_server

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from millpond.model.people import SYSTEM
-from millpond.services import sites
+from millpond.services.places import sites
 from millpond.testing.builders_work import add_agent
 from millpond.testing.fronts import connect_proxy, tls_front
 from millpond.testing.server import RunningServer, running_server

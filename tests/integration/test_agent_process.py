@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.keeper import marked
-from millpond.services import schedule
+from millpond.services.jobs import schedule
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import RunningServer, running_server
 from millpond.testing.waiting import wait_until

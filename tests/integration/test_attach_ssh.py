@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from millpond.model.people import SYSTEM
-from millpond.services import sites
+from millpond.services.places import sites
 from millpond.testing.server import RunningServer, running_server
 from millpond.testing.sshd import SSHD, Sshd, running_sshd
 from millpond.testing.waiting import wait_until

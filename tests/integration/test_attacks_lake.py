@@ -1,7 +1,7 @@
 """Somebody with a role and a hand-made client tries to read, spoil or fake what is others'.
 
-What a tree must look like is in tests/unit/services/data/test_commits.py; here are the ways around it: foreign packs,
-kept URLs, lost roles, on a store that signs its own URLs and overwrites without asking.
+What a tree must look like is in tests/unit/services/commits/test_commits.py; here are the ways around it: foreign
+packs, kept URLs, lost roles, on a store that signs its own URLs and overwrites without asking.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from millpond.lake.digests import digest_of
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import IndexPage, PageRef, decode_page, pack_page
 from millpond.model.people import Role
-from millpond.services import verify
+from millpond.services.commits import verify
 from millpond.services.deps import SystemClock
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
 from millpond.testing.rclone import CREDENTIALS, Rclone

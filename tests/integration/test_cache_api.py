@@ -16,7 +16,7 @@ import millpond
 from millpond.errors import DoesNotFit, NotReady
 from millpond.model.job import Agent
 from millpond.model.people import Role
-from millpond.services import cache_reports, desired_fills
+from millpond.services.caches import cache_reports, desired_fills
 from millpond.testing.builders_data import (
     GB,
     a_commit,

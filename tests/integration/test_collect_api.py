@@ -17,8 +17,8 @@ from millpond.client.lake_care import collect, stats
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy
 from millpond.model.people import Role
-from millpond.services import accept
-from millpond.services import collect as collecting
+from millpond.services.commits import accept
+from millpond.services.lake import collect as collecting
 from millpond.testing.builders_data import a_commit, the_admin
 from millpond.testing.clock import FakeClock
 from millpond.testing.postgres import Postgres

@@ -16,9 +16,9 @@ from millpond.api.metrics import RequestMetrics
 from millpond.api.requests import RequestEdge
 from millpond.db import projects, users
 from millpond.model.people import Role
-from millpond.services import file_types
-from millpond.services.previews import GRANT_SECONDS
-from millpond.services.tickets import TICKET_SECONDS
+from millpond.services.datasets import file_types
+from millpond.services.datasets.previews import GRANT_SECONDS
+from millpond.services.people.tickets import TICKET_SECONDS
 from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit, the_project
 from millpond.testing.clock import FakeClock

@@ -13,8 +13,11 @@ from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.errors import NotFound
 from millpond.model.people import SYSTEM
-from millpond.services import collect, connections, files, imports, lake_owner, reading, reindex, setup
+from millpond.services import setup
+from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
+from millpond.services.lake import collect, lake_owner, reindex
+from millpond.services.sources import connections, imports
 from millpond.settings import Settings
 from millpond.testing.builders_data import a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock

@@ -17,7 +17,7 @@ from millpond.client.datasets import create_dataset, list_entries, read_file
 from millpond.client.http import Api
 from millpond.client.sources import import_objects
 from millpond.errors import BadRequest, ChangedOutside, Corrupt, Forbidden, MillError
-from millpond.services.source_runs import run_due
+from millpond.services.sources.source_runs import run_due
 from millpond.testing.server import ADMIN, RunningServer, running_server
 from millpond.testing.website import Website, resolving, running_website
 from millpond.wire.imports import ConnectionCreate, Import, Imported

@@ -12,7 +12,7 @@ import pytest
 from millpond.db import placements
 from millpond.model.job import JobInput, Placement, PlacementState
 from millpond.model.people import Role, TokenKind
-from millpond.services import tokens
+from millpond.services.people import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job
 from millpond.testing.clock import NOON, FakeClock
 from millpond.testing.server import RunningServer, running_server

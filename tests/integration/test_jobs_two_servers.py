@@ -14,9 +14,10 @@ from millpond.db import jobs, placements, projects
 from millpond.db.engine import Database
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM, Actor
-from millpond.services import agents, schedule, submit
-from millpond.services import jobs as job_service
+from millpond.services.computes import agents
 from millpond.services.deps import Deps
+from millpond.services.jobs import jobs as job_service
+from millpond.services.jobs import schedule, submit
 from millpond.settings import Settings
 from millpond.testing.builders_work import add_agent, add_commit, add_volume, observed
 from millpond.testing.clock import FakeClock

@@ -21,15 +21,19 @@ from millpond.db.tables import metadata
 from millpond.errors import SetupError
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, RefType
-from millpond.services import collect, datasets, lake_owner, projects, refs, reindex, setup
+from millpond.services import setup
+from millpond.services.commits import refs
+from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
+from millpond.services.lake import collect, lake_owner, reindex
+from millpond.services.people import projects
 from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
 from millpond.testing.server import SECRET, making_deps
-from tests.unit.services.data.reading_all import read_all
+from tests.unit.services.lake.reading_all import read_all
 
 BIG = random.Random(3).randbytes(2_500_000)
 

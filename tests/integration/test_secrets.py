@@ -11,8 +11,8 @@ from sqlalchemy import select
 from millpond.db import agents, audit
 from millpond.db.tables import secret as secret_table
 from millpond.model.people import Role
-from millpond.services.desired import desired_placements
-from millpond.services.schedule import run_once
+from millpond.services.computes.desired import desired_placements
+from millpond.services.jobs.schedule import run_once
 from millpond.testing.builders_work import add_agent
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import RunningServer, running_server

@@ -21,7 +21,7 @@ from millpond.lake.digests import digest_of
 from millpond.model.connection import ExternalObject
 from millpond.model.people import Role
 from millpond.model.source import SourceObject
-from millpond.services import copying, source_runs
+from millpond.services.sources import copying, source_runs
 from millpond.testing.seaweed import Seaweed
 from millpond.wire.imports import Source, SourceChange, SourceCreate
 from tests.integration.outside import Importing, importing

@@ -20,7 +20,7 @@ from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
 from millpond.lake import crew, http, tries
-from millpond.services import verify
+from millpond.services.commits import verify
 from millpond.testing.faults import (
     Fault,
     FaultyProxy,

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from millpond.db.engine import Database
-from millpond.services import tunnel_calls
 from millpond.services.deps import Deps
-from millpond.services.tunnels import COME_SECONDS, Tunnels, port_wanted
+from millpond.services.jobs import tunnel_calls
+from millpond.services.jobs.tunnels import COME_SECONDS, Tunnels, port_wanted
 from millpond.settings import Settings
 from millpond.testing.builders_work import add_agent
 from millpond.testing.clock import FakeClock

@@ -23,8 +23,8 @@ NAMES = ("first", "second")
 
 @pytest.fixture
 def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CacheSite]:
-    monkeypatch.setattr("millpond.services.presence.CONNECTED", timedelta(seconds=4))
-    monkeypatch.setattr("millpond.services.presence.WORD", timedelta(seconds=2.5))
+    monkeypatch.setattr("millpond.services.computes.presence.CONNECTED", timedelta(seconds=4))
+    monkeypatch.setattr("millpond.services.computes.presence.WORD", timedelta(seconds=2.5))
     with running_server(tmp_path / "data") as server, ExitStack() as stack:
         yield CacheSite(tmp_path, server, stack, NAMES)
 

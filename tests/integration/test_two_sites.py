@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from millpond.services import schedule
+from millpond.services.jobs import schedule
 from millpond.testing.builders_data import a_commit
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import RunningServer, running_server

@@ -15,7 +15,7 @@ from millpond.db.engine import Database
 from millpond.errors import BadLogin, NotFound, SetupError
 from millpond.services.deps import SystemClock
 from millpond.services.events import EventHub
-from millpond.services.sessions import LoginLimiter, sign_in
+from millpond.services.people.sessions import LoginLimiter, sign_in
 from millpond.settings import Settings
 from millpond.testing.clock import NOON, FakeClock
 

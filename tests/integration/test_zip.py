@@ -17,7 +17,7 @@ import pytest
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
 from millpond.model.people import Role
-from millpond.services.archives import safe_name
+from millpond.services.datasets.archives import safe_name
 from millpond.testing.builders_data import a_commit
 from millpond.testing.server import SECRET, RunningServer, running_server
 from millpond.testing.waiting import wait_until

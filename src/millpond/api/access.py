@@ -24,9 +24,9 @@ from starlette.requests import HTTPConnection
 from millpond.api.origins import origin_of
 from millpond.errors import Forbidden, NotSignedIn
 from millpond.model.people import Actor, ActorKind, Project, Role, Session
-from millpond.services import access, sessions, tokens
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
+from millpond.services.people import access, sessions, tokens
 
 COOKIE = "mill_session"
 CSRF_HEADER = "X-Mill-CSRF"

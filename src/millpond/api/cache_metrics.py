@@ -11,9 +11,9 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from millpond.model.topology import CacheUses
-from millpond.services import volume_usage
 from millpond.services.deps import Deps
-from millpond.services.volume_usage import VolumeNumbers
+from millpond.services.places import volume_usage
+from millpond.services.places.volume_usage import VolumeNumbers
 from millpond.wire.cache import Volume
 
 _GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (

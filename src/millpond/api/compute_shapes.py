@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.model.compute import ComputeTest, JoinToken
-from millpond.services.computes import ComputeView, NodeUse
+from millpond.services.computes.computes import ComputeView, NodeUse
 from millpond.wire import computes, work
 from millpond.wire.trust import Trust
 

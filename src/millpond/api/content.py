@@ -22,9 +22,9 @@ from millpond.api.access import DepsOf
 from millpond.api.origins import host_of
 from millpond.api.ports.app import JobPorts, is_job_host
 from millpond.errors import MillError
-from millpond.services import previews
+from millpond.services.datasets import previews
+from millpond.services.datasets.file_types import BINARY, document_type
 from millpond.services.deps import Deps
-from millpond.services.file_types import BINARY, document_type
 
 logger = getLogger(__name__)
 

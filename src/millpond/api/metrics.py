@@ -16,8 +16,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from millpond.db import counts
+from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.services.presence import connected_since
 
 # An agent asks at least this often (docs/design/003): one that was silent for longer is not connected.
 

@@ -52,7 +52,7 @@ from millpond.api.routes import (
 )
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
-from millpond.services.sessions import LoginLimiter
+from millpond.services.people.sessions import LoginLimiter
 from millpond.wire.base import Problem
 
 PREFIX = "/api/v1"

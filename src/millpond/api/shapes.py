@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from millpond.model.job import Dependency, Job, UsageSample
-from millpond.services.jobs import AttemptView, JobView
-from millpond.services.runs import RunView
-from millpond.services.series import Series
+from millpond.services.jobs.jobs import AttemptView, JobView
+from millpond.services.runs.runs import RunView
+from millpond.services.runs.series import Series
 from millpond.wire import work as wire
 
 

@@ -19,9 +19,9 @@ from starlette.websockets import WebSocketState
 from millpond.api.access import authenticate, deps_of
 from millpond.errors import Forbidden, MillError, NotFound
 from millpond.model.people import Actor, ActorKind
-from millpond.services import job_streams, tunnel_calls
-from millpond.services.job_streams import Target
-from millpond.services.tunnels import Tunnel, relay
+from millpond.services.jobs import job_streams, tunnel_calls
+from millpond.services.jobs.job_streams import Target
+from millpond.services.jobs.tunnels import Tunnel, relay
 
 logger = getLogger(__name__)
 router = APIRouter()

@@ -21,7 +21,7 @@ from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
 from millpond.model.volume import DAY
-from millpond.services.reindex import Reindexed
+from millpond.services.lake.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
 LEAST_LOG_BYTES = 1_000_000

@@ -10,27 +10,16 @@ from logging import getLogger
 from millpond.errors import NotReady
 from millpond.loops.runner import Loop
 from millpond.model.people import SYSTEM
-from millpond.services import (
-    bin,
-    cache_policies,
-    collect,
-    compute_tests,
-    differences,
-    doomed,
-    evict,
-    idle,
-    joining,
-    placements,
-    purge,
-    records,
-    runs,
-    sessions,
-    source_runs,
-    sources,
-    verify,
-    volume_usage,
-)
+from millpond.services.caches import cache_policies, differences, evict
+from millpond.services.commits import records, verify
+from millpond.services.computes import compute_tests, joining
 from millpond.services.deps import Deps
+from millpond.services.jobs import bin, idle, placements
+from millpond.services.lake import collect, doomed, purge
+from millpond.services.people import sessions
+from millpond.services.places import volume_usage
+from millpond.services.runs import runs
+from millpond.services.sources import source_runs, sources
 
 _TOPIC = "housekeeping"
 logger = getLogger(__name__)

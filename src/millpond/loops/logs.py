@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.loops.runner import Loop
-from millpond.services import logs
 from millpond.services.deps import Deps
+from millpond.services.runs import logs
 
 # So much later a log is seen through another server than the one its agent talks to.
 _SECONDS = 5.0

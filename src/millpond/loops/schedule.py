@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.loops.runner import Loop
-from millpond.services import schedule
 from millpond.services.deps import Deps
+from millpond.services.jobs import schedule
 
 # Wakes say what changed in this process; this is for what only the passing of time, or another server, changes.
 _SECONDS = 2.0

@@ -1,1 +1,1 @@
-"""Use cases, one module per noun: load, decide, apply."""
+"""Use cases: load, decide, apply. A package for each part of the product; beside them what all of them need."""

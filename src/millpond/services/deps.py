@@ -11,9 +11,9 @@ from millpond.db.engine import Database
 from millpond.lake.kept import Kept
 from millpond.lake.renames import Summary
 from millpond.sealing import Seal
-from millpond.services.pages import PageCache
-from millpond.services.tickets import UsedTickets
-from millpond.services.tunnels import Tunnels
+from millpond.services.commits.pages import PageCache
+from millpond.services.jobs.tunnels import Tunnels
+from millpond.services.people.tickets import UsedTickets
 from millpond.settings import Settings
 
 DIFFS_BYTES = 64 << 20

@@ -13,8 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from millpond.db import counts
 from millpond.errors import MillError
 from millpond.model.quantity import format_bytes
+from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.services.presence import connected_since
 
 _LEAST_FREE = 1_000_000_000
 _PROBE = "doctor/probe"

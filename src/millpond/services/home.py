@@ -10,11 +10,12 @@ from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.people import Actor
 from millpond.model.topology import CacheUses
-from millpond.services import access, computes
+from millpond.services.computes import computes
+from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.services.jobs import JobView, views
-from millpond.services.presence import connected_since
-from millpond.services.volume_usage import running_fills
+from millpond.services.jobs.jobs import JobView, views
+from millpond.services.people import access
+from millpond.services.places.volume_usage import running_fills
 
 RECENT_JOBS = 10
 

@@ -21,10 +21,10 @@ from millpond.model.job import Agent
 from millpond.model.names import DEFAULT_PROJECT
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
 from millpond.model.volume import DAY, Site, Volume
-from millpond.services import audit
-from millpond.services.passwords import hash_password
-from millpond.services.tokens import add as add_token
-from millpond.services.tokens import hash_secret
+from millpond.services.people import audit
+from millpond.services.people.passwords import hash_password
+from millpond.services.people.tokens import add as add_token
+from millpond.services.people.tokens import hash_secret
 
 ADMIN = "admin"
 LOCAL = "local"

@@ -24,11 +24,12 @@ from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, Project, Role
 from millpond.model.tree import Content, Entry, Kind
 from millpond.model.volume import Volume
-from millpond.services import cache_reports, desired_fills, uploads
-from millpond.services import commits as commit_service
-from millpond.services import datasets as dataset_service
-from millpond.services import volumes as volume_service
+from millpond.services.caches import cache_reports, desired_fills
+from millpond.services.commits import commits as commit_service
+from millpond.services.commits import uploads
+from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
+from millpond.services.places import volumes as volume_service
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import ADMIN, add_user
 from millpond.wire.agent import CommitSeen, DesiredFill, FillSeen, VolumeSeen

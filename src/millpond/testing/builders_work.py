@@ -20,7 +20,7 @@ from millpond.model.job import Agent, Job, JobKind, JobState, Node, Resources, R
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
 from millpond.model.volume import DAY, Site, Volume
-from millpond.services import tokens
+from millpond.services.people import tokens
 from millpond.testing.clock import NOON
 from millpond.wire.agent import NodeFacts, Observed
 

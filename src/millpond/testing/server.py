@@ -39,11 +39,11 @@ from millpond.db.server import ServerRow
 from millpond.db.tables import metadata
 from millpond.model.ids import new_id
 from millpond.model.people import SYSTEM, Project, Role, TokenKind, User
-from millpond.services import projects as project_service
-from millpond.services import tokens
-from millpond.services import users as user_service
 from millpond.services.deps import Clock, Deps, Events, SystemClock
 from millpond.services.events import EventHub
+from millpond.services.people import projects as project_service
+from millpond.services.people import tokens
+from millpond.services.people import users as user_service
 from millpond.settings import Settings
 
 ADMIN = "admin"

@@ -9,7 +9,7 @@ import pytest
 from millpond.db import caches
 from millpond.model.people import Role
 from millpond.model.volume import CachedState
-from millpond.services import volume_usage
+from millpond.services.places import volume_usage
 from millpond.testing.builders_work import add_agent, add_commit, add_volume
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import RunningServer

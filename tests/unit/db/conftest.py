@@ -14,8 +14,8 @@ from millpond.blobs.signing import LocalSigner
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.model.people import SYSTEM, Role
-from millpond.services import projects
 from millpond.services.deps import Deps
+from millpond.services.people import projects
 from millpond.settings import Settings
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents

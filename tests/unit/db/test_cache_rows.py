@@ -8,7 +8,7 @@ from millpond.db import caches, differences, evictions, leases, shares, volumes
 from millpond.db.differences import Difference
 from millpond.model.people import Role
 from millpond.model.volume import LeaseKind, Share
-from millpond.services import cache_holds, cache_policies, cache_requests, cache_why
+from millpond.services.caches import cache_holds, cache_policies, cache_requests, cache_why
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,

@@ -10,9 +10,10 @@ from millpond.db import blobs, datasets, leases, volumes
 from millpond.errors import InUse, NameTaken, RefMoved
 from millpond.lake.digests import digest_of
 from millpond.model.volume import DAY, CachedState
-from millpond.services import cache_requests, caches, commits, evict, verify
-from millpond.services import datasets as dataset_service
-from millpond.services.cache_requests import CacheFilter
+from millpond.services.caches import cache_requests, caches, evict
+from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.commits import commits, verify
+from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,

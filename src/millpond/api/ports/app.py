@@ -21,9 +21,9 @@ from millpond.api.ports import http, sockets
 from millpond.api.ports.headers import COOKIE, Names, is_own
 from millpond.api.ports.pipe import Pipe, Pipes
 from millpond.errors import Forbidden, MillError, NotSignedIn
-from millpond.services import job_ports
 from millpond.services.deps import Deps
-from millpond.services.job_ports import Opened
+from millpond.services.jobs import job_ports
+from millpond.services.jobs.job_ports import Opened
 
 logger = getLogger(__name__)
 

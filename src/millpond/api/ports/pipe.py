@@ -11,10 +11,10 @@ from collections.abc import Hashable
 from starlette.concurrency import run_in_threadpool
 
 from millpond.errors import MillError, Unavailable, by_code
-from millpond.services import job_ports, tunnel_calls
 from millpond.services.deps import Deps
-from millpond.services.job_ports import Opened
-from millpond.services.tunnels import Socket, Tunnel
+from millpond.services.jobs import job_ports, tunnel_calls
+from millpond.services.jobs.job_ports import Opened
+from millpond.services.jobs.tunnels import Socket, Tunnel
 
 # What listens in the job may close a connection that rests; most do so after a minute at the earliest.
 REST_SECONDS = 10.0

@@ -13,7 +13,7 @@ from websockets.uri import parse_uri
 
 from millpond.api.ports.headers import Names, inwards
 from millpond.api.ports.pipe import Pipe
-from millpond.services.tunnels import until_one_ends
+from millpond.services.jobs.tunnels import until_one_ends
 
 # The handshake's own headers are made anew.
 _HANDSHAKE = frozenset(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
-from millpond.services import agents, compute_tests, joining, presence
+from millpond.services.computes import agents, compute_tests, joining, presence
 from millpond.wire.agent import PROTOCOL_HEADER, Desired, Observed, TrialUrls
 from millpond.wire.computes import Checks, Join, Joined
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from millpond.api.access import DepsOf, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import audit
+from millpond.services.people import audit
 from millpond.wire import people as wire
 from millpond.wire.base import Page
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from millpond.api.access import ByObject, DepsOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Role
-from millpond.services import cache_offers, cache_policies, cache_requests, cache_why
+from millpond.services.caches import cache_offers, cache_policies, cache_requests, cache_why
 from millpond.wire import cache_plans as wire
 from millpond.wire.base import Page
 

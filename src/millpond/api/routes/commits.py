@@ -15,8 +15,11 @@ from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
-from millpond.services import cache_holds, commits, diffs, edits, merges, reading, urls, verification
+from millpond.services.caches import cache_holds
+from millpond.services.commits import commits, edits, merges
+from millpond.services.datasets import diffs, reading, urls
 from millpond.services.deps import Deps
+from millpond.services.lake import verification
 from millpond.wire import data as wire
 from millpond.wire.base import Page
 

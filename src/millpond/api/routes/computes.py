@@ -8,8 +8,8 @@ from millpond.api import compute_shapes as shapes
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor
-from millpond.services import compute_care, compute_tests, computes, trust
-from millpond.services.computes import ComputeView
+from millpond.services.computes import compute_care, compute_tests, computes, trust
+from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
 from millpond.wire.base import Page
 from millpond.wire.computes import ComputeTest, Drain

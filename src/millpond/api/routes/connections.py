@@ -8,7 +8,7 @@ from millpond.api.access import Admin, DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.connection import PlaceKind, ProjectConnection
 from millpond.model.people import Project
-from millpond.services import connections
+from millpond.services.sources import connections
 from millpond.wire import imports as wire
 from millpond.wire.base import Page
 

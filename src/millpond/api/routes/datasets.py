@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query
 from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.dataset import Dataset
-from millpond.services import dataset_bin, dataset_caches, datasets, refs
+from millpond.services.commits import refs
+from millpond.services.datasets import dataset_bin, dataset_caches, datasets
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
 from millpond.wire.base import Page

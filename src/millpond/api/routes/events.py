@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import StreamingResponse
 
 from millpond.api.access import HubOf, SignedIn
-from millpond.services import access
+from millpond.services.people import access
 
 router = APIRouter(tags=["events"])
 

@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from millpond.api.access import DepsOf
 from millpond.api.ranges import parse_range
-from millpond.services import external
-from millpond.services.external import SignedRead
+from millpond.services.datasets import external
+from millpond.services.datasets.external import SignedRead
 
 router = APIRouter(prefix=external.ROUTE, include_in_schema=False)
 

@@ -19,8 +19,8 @@ from millpond.api.origins import content_origin
 from millpond.api.ranges import parse_range
 from millpond.api.routes.commits import TreePath, commit_of
 from millpond.errors import NotReady
-from millpond.services import archives, files, previews
-from millpond.services.file_types import BINARY, shown_type
+from millpond.services.datasets import archives, files, previews
+from millpond.services.datasets.file_types import BINARY, shown_type
 from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/datasets/{dataset}/commits/{ref:path}", tags=["files"])

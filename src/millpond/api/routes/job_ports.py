@@ -10,8 +10,8 @@ from millpond.api.access import DepsOf, Member, check_origin
 from millpond.api.origins import job_origin
 from millpond.api.ports.app import OPEN, label
 from millpond.errors import NotReady
-from millpond.services import job_ports, jobs
-from millpond.services.job_ports import Opened
+from millpond.services.jobs import job_ports, jobs
+from millpond.services.jobs.job_ports import Opened
 from millpond.wire.work import PortAddress
 
 router = APIRouter(prefix="/projects/{project}/jobs/{job}/ports", tags=["jobs"])

@@ -11,7 +11,7 @@ from millpond.api.access import DepsOf, Member, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.db.jobs import JobFilter
 from millpond.model.job import JobKind, JobState
-from millpond.services import jobs, submit
+from millpond.services.jobs import jobs, submit
 from millpond.wire import work as wire
 from millpond.wire.base import Page
 

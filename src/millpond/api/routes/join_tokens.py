@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from millpond.api import compute_shapes as shapes
 from millpond.api.access import DepsOf, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import joining
+from millpond.services.computes import joining
 from millpond.wire.base import Page
 from millpond.wire.computes import JoinToken, JoinTokenCreate, NewJoinToken
 

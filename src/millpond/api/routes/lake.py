@@ -23,7 +23,7 @@ from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import CRC32_HEADER
 from millpond.errors import BadRequest, Conflict, NotFound
 from millpond.lake.keys import is_page
-from millpond.services import pages
+from millpond.services.commits import pages
 from millpond.services.deps import Deps
 
 router = APIRouter(prefix="/lake", include_in_schema=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from millpond.api.access import DepsOf, SiteAdmin
-from millpond.services import collect, lake_stats
+from millpond.services.lake import collect, lake_stats
 from millpond.wire import lake as wire
 
 router = APIRouter(prefix="/lake", tags=["lake"])

@@ -11,9 +11,10 @@ from fastapi.responses import StreamingResponse
 
 from millpond.api import shapes
 from millpond.api.access import DepsOf, Viewer
-from millpond.services import jobs, log_search, logs, series
-from millpond.services.log_search import Ended, Hit
-from millpond.services.logs import LogPart
+from millpond.services.jobs import jobs
+from millpond.services.runs import log_search, logs, series
+from millpond.services.runs.log_search import Ended, Hit
+from millpond.services.runs.logs import LogPart
 from millpond.wire import logs as wire
 from millpond.wire.work import UsageSeries
 

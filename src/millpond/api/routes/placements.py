@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import AgentOnly, DepsOf
-from millpond.services import logs, series
+from millpond.services.runs import logs, series
 from millpond.wire.agent import LogAnswer, UsageBatch
 
 router = APIRouter(prefix="/placements/{placement}", tags=["placements"])

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from millpond.api.access import Admin, DepsOf, SignedIn, SiteAdmin, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Member, Project, Role
-from millpond.services import projects
+from millpond.services.people import projects
 from millpond.wire import people as wire
 from millpond.wire.base import Page
 

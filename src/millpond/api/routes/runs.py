@@ -11,7 +11,7 @@ from millpond.api import shapes
 from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Role
-from millpond.services import artifacts, runs, series
+from millpond.services.runs import artifacts, runs, series
 from millpond.wire import work as wire
 from millpond.wire.base import Page
 

@@ -8,7 +8,7 @@ from millpond.api.access import Admin, DepsOf, Member
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Project
 from millpond.model.secret import ProjectSecret
-from millpond.services import secrets
+from millpond.services.people import secrets
 from millpond.wire import secrets as wire
 from millpond.wire.base import Page
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response
 from millpond import __version__
 from millpond.api.access import COOKIE, PUBLIC, DepsOf, SignedIn, check_origin
 from millpond.model.people import Actor, Session, User
-from millpond.services import sessions, users
 from millpond.services.deps import Deps
+from millpond.services.people import sessions, users
 from millpond.wire import people as wire
 
 router = APIRouter(tags=["session"])

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.db.sites import SiteCounts
-from millpond.services import links, sites, topology
+from millpond.services.places import links, sites, topology
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
 from millpond.wire.topology import Link, LinkPut, SiteDetail, Topology

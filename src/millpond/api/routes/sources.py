@@ -7,7 +7,8 @@ from fastapi import APIRouter
 from millpond.api.access import DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.routes.datasets import find
-from millpond.services import imports, reading, sources
+from millpond.services.datasets import reading
+from millpond.services.sources import imports, sources
 from millpond.wire import imports as wire
 from millpond.wire.base import Page
 

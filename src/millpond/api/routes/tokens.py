@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from millpond.api.access import DepsOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import tokens
+from millpond.services.people import tokens
 from millpond.wire import people as wire
 from millpond.wire.base import Page
 

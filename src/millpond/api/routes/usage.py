@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn
-from millpond.services import volume_usage
+from millpond.services.places import volume_usage
 from millpond.wire.base import Time
 from millpond.wire.topology import CachesSummary, VolumeUsage
 

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 
 from millpond.api.access import COOKIE, DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import users
-from millpond.services.tokens import hash_secret
+from millpond.services.people import users
+from millpond.services.people.tokens import hash_secret
 from millpond.wire import people as wire
 from millpond.wire.base import Page
 

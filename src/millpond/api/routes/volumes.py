@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.services import volume_limits, volumes
+from millpond.services.places import volume_limits, volumes
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
 

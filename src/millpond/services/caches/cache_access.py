@@ -1,0 +1,77 @@
+"""Cached commits found for somebody, locked, and known to be free of others' use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import caches, leases, policies, volumes
+from millpond.db.caches import CachedView
+from millpond.errors import Forbidden, InUse
+from millpond.model.people import Actor, Role
+from millpond.model.volume import Volume
+from millpond.services.people import access, audit
+
+
+def find_cached(tx: Connection, actor: Actor, cached_id: str, needed: Role) -> CachedView:
+    """NotFound for one that does not exist or that the actor may not see, Forbidden if the role is too small."""
+    view = caches.get(tx, cached_id)
+    if view is None or not access.sees(actor, view.cached.project_id):
+        raise access.not_found("cached commit", cached_id)
+    if needed is not Role.VIEWER:
+        require_member(actor, view.cached.project_id, view.project)
+    return view
+
+
+def lock_cached(tx: Connection, actor: Actor, cached_id: str, needed: Role = Role.MEMBER) -> tuple[Volume, CachedView]:
+    """The volume, alone until the transaction ends, and the cached commit as it is then."""
+    volume = volumes.lock(tx, find_cached(tx, actor, cached_id, needed).cached.volume_id)
+    if volume is None:
+        raise access.not_found("cached commit", cached_id)
+    return volume, find_cached(tx, actor, cached_id, needed)  # again, now that nobody else changes it
+
+
+def require_member(actor: Actor, project_id: str, project: str) -> None:
+    role = actor.role_in(project_id)
+    if role is None or not role.includes(Role.MEMBER):
+        raise Forbidden(
+            f"This needs the role member in project {project!r}.",
+            hint="Ask an administrator of the project.",
+            needed=Role.MEMBER.value,
+        )
+
+
+def check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime) -> None:
+    """InUse, naming what stands in the way, while it is leased, pinned or kept."""
+    held = leases.holders(tx, [view.cached.id], now).get(view.cached.id, ())
+    users = [holder.shown(lambda project_id: access.sees(actor, project_id)) for holder in held]
+    where = f"{view.written} on {view.volume}"
+    if users:
+        raise InUse(
+            f"{where} is in use by {', '.join(users)}.",
+            hint="It can be cleared once they have ended; people's holds end with `mill cache release`.",
+            depends=users,
+        )
+    if view.cached.pinned:
+        by = f" by {view.cached.pinned_by}" if view.cached.pinned_by else ""
+        raise InUse(f"{where} is pinned{by}.", hint="Unpin it first.", depends=["a pin"])
+    branch = policies.kept_on(tx, view.cached.volume_id).get(view.cached.commit_id)
+    if branch is not None:
+        raise InUse(
+            f"{where} is kept there as the newest commit of {branch}.",
+            hint=f"Let go of it first: mill cache unkeep {view.project}/{view.dataset}@{branch} --on {view.volume}",
+            depends=[f"the policy for {branch}"],
+        )
+
+
+def audit_cache(tx: Connection, actor: Actor, action: str, view: CachedView, now: datetime, **details: object) -> None:
+    audit.record(
+        tx,
+        now=now,
+        actor=actor,
+        action=action,
+        subject=view.written,
+        project_id=view.cached.project_id,
+        details={"volume": view.volume, **details},
+    )

@@ -1,0 +1,140 @@
+"""Compares trees before anybody reserves room: what a commit takes beside one that is cached already.
+
+Outside of transactions, because pages may have to come from the lake. What is found is kept as a row, so that admission
+knows it inside one; without a row a commit counts as a whole.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import blobs, caches, differences
+from millpond.db.caches import CommitSize
+from millpond.db.differences import Difference
+from millpond.decide.base import Candidate, rank_bases
+from millpond.errors import MillError, NotReady
+from millpond.lake.diff import diff_trees
+from millpond.model.tree import Content, Entry, Kind, TreeChange
+from millpond.services.commits.leaf_check import BLOCK
+from millpond.services.commits.pages import ProjectPages
+from millpond.services.deps import Deps
+
+logger = getLogger(__name__)
+
+# Files that have only moved are looked for among so many differences, as the agent does when it fills.
+_MOVED_MOST = 100_000
+# Trees compared at most for one request: one for each volume that has another commit of the dataset.
+_COMPARED = 4
+KEPT = timedelta(days=30)
+
+_turn = threading.Lock()
+
+
+def prepare(deps: Deps, commit_ids: Iterable[str]) -> None:
+    """Compare these commits with the ones they would be filled beside, where nobody has done so yet.
+
+    It never fails: what cannot be compared counts as a whole.
+    """
+    for commit_id in commit_ids:
+        if _needs_comparing(deps, commit_id):
+            # A hundred who ask for the same at once compare once.
+            with _turn:
+                _prepare(deps, commit_id)
+
+
+def _needs_comparing(deps: Deps, commit_id: str) -> bool:
+    with deps.db.read() as tx:
+        size = caches.size_of(tx, commit_id)
+        return size is not None and bool(_uncompared(tx, size))
+
+
+def _prepare(deps: Deps, commit_id: str) -> None:
+    with deps.db.read() as tx:
+        size = caches.size_of(tx, commit_id)
+        new = _uncompared(tx, size) if size else []
+    for base in new:
+        assert size is not None
+        try:
+            found = _compare(deps, size, base)
+        except MillError as error:
+            logger.warning("trees_not_compared commit=%s base=%s: %s", commit_id, base.commit_id, error.message)
+            continue
+        with deps.db.write() as tx:
+            differences.insert(tx, found, deps.clock.now())
+
+
+def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[Candidate, Difference] | None:
+    """The commit on the volume that this one would link from, and what it takes then; None without a comparison."""
+    for base in bases_for(tx, volume_id, size)[:1]:
+        found = differences.find(tx, size.project_id, base.tree, size.tree)
+        if found is not None and base.dataset_id == size.dataset_id:
+            return base, found
+    return None
+
+
+def bases_for(tx: Connection, volume_id: str, size: CommitSize) -> list[Candidate]:
+    """All whole commits of the project on the volume, in the order in which files are taken from them."""
+    found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id, volume_id=volume_id)
+    return _ranked(tx, found, size)
+
+
+def forget_old(deps: Deps) -> None:
+    with deps.db.write() as tx:
+        differences.forget(tx, before=deps.clock.now() - KEPT)
+
+
+def _uncompared(tx: Connection, size: CommitSize) -> Sequence[Candidate]:
+    found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id)
+    mine = [one for one in found if one.dataset_id == size.dataset_id]
+    there = {view.cached.volume_id for view in caches.of_commits(tx, [size.commit_id])}
+    by_tree: dict[str, Candidate] = {}
+    for volume_id in sorted({one.volume_id for one in mine} - there):
+        best = _ranked(tx, [one for one in mine if one.volume_id == volume_id], size)[0]
+        by_tree.setdefault(best.tree, best)
+    new = [one for one in by_tree.values() if differences.find(tx, size.project_id, one.tree, size.tree) is None]
+    return new[:_COMPARED]
+
+
+def _ranked(tx: Connection, found: Sequence[Candidate], size: CommitSize) -> list[Candidate]:
+    nearest = differences.nearest(tx, size.commit_id, {one.commit_id for one in found}) if found else []
+    return rank_bases(found, size.dataset_id, nearest)
+
+
+def _compare(deps: Deps, size: CommitSize, base: Candidate) -> Difference:
+    with deps.db.read() as tx:
+        root = blobs.pages(tx, size.project_id, [size.tree]).get(size.tree)
+    if root is None or root.inodes is None or root.directory_bytes is None:
+        raise NotReady(f"The pages of {size.written} have not been counted.")
+    changes = diff_trees(ProjectPages(deps.store, deps.pages, size.project_id), base.tree, size.tree)
+    news = _new_files(changes)
+    blocks = sum(-(-entry.size // BLOCK) for entry in news)
+    return Difference(
+        project_id=size.project_id,
+        base=base.tree,
+        tree=size.tree,
+        allocated=min(size.allocated, blocks * BLOCK + root.directory_bytes),
+        # Empty directories are entries: those among the differences are counted twice, the others not left out.
+        inodes=min(size.inodes, len(news) + root.inodes - root.files),
+        bytes=sum(entry.size for entry in news if entry.content is not Content.NOTHING),
+        files=sum(entry.content is not Content.NOTHING for entry in news),
+    )
+
+
+def _new_files(changes: Iterable[TreeChange]) -> list[Entry]:
+    """What the base does not have under any path: the same content with the same permissions is the same file."""
+    gone: set[tuple[bytes, Kind]] = set()
+    news: list[Entry] = []
+    for number, change in enumerate(changes, start=1):
+        if change.before is not None and number <= _MOVED_MOST:
+            gone.add((change.before.digest, change.before.kind))
+        if change.after is not None:
+            news.append(change.after)
+        if number == _MOVED_MOST + 1:
+            gone.clear()
+    moved = {key for key in gone if any(key[0])}
+    return [entry for entry in news if (entry.digest, entry.kind) not in moved]

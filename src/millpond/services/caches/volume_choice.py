@@ -1,0 +1,168 @@
+"""Chooses the volume for a commit when nobody names one: loads what the choice needs and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, caches, links, sites, volumes
+from millpond.db.caches import CommitSize
+from millpond.db.leases import Sees
+from millpond.decide.admission import Refuse, usable_room
+from millpond.decide.near import Rule, Serves
+from millpond.decide.stock import used_room
+from millpond.decide.volume_choice import Candidate, Choice, choose_volume, obstacle
+from millpond.errors import DoesNotFit, MillError, VolumeProblem
+from millpond.model.job import Agent
+from millpond.model.topology import LAKE
+from millpond.model.volume import CachedState, Volume
+from millpond.services.caches.admission import Answer, check_usable, would_admit
+from millpond.services.caches.stock import space_of, stock_of
+from millpond.services.people import access
+from millpond.services.places import geography
+from millpond.services.places.geography import Geography
+
+Near = Callable[[Volume], Serves]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    volume: Volume
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One volume and what admission says of it; None where there was no need to ask."""
+
+    volume: Volume
+    candidate: Candidate
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAll:
+    looked: Sequence[Looked]
+    choice: Choice
+
+
+def look_at_all(
+    tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees
+) -> LookedAll:
+    """Every volume as the choice sees it. NotFound for a name that is neither a compute nor a site."""
+    serves = _near(tx, near, geography.load(tx, rule, now)) if near is not None else None
+    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
+    looked = [_look(tx, volume, size, serves, lake.get(volume.id), now, sees) for volume in volumes.all_of(tx)]
+    return LookedAll(looked, choose_volume([one.candidate for one in looked]))
+
+
+def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees) -> Chosen:
+    """The best volume, near the compute or site named if one is. Changes nothing; lock the volume before it is filled.
+
+    NotFound for a name that is neither, VolumeProblem or DoesNotFit, with a reason for every volume, if none can
+    take it.
+    """
+    found = look_at_all(tx, size, near=near, rule=rule, now=now, sees=sees)
+    if not found.looked:
+        raise VolumeProblem("There is no volume that can be used.", hint="`mill volume add NAME PATH` adds one.")
+    best = found.choice.best or _only_full(found.looked)
+    if best is None:
+        raise _nowhere(size, near, found.choice, found.looked)
+    volume = next(one.volume for one in found.looked if one.volume.id == best.id)
+    return Chosen(volume, found.choice.reasons)
+
+
+def _near(tx: Connection, name: str, places: Geography) -> Near:
+    """Whether a volume serves this compute, or one of the computes of this site."""
+    known = agents.all_agents(tx)
+    meant = [agent for agent in known if agent.name == name]
+    site = sites.find(tx, name)
+    if not meant and site is None:
+        candidates = [*(agent.name for agent in known), *sites.names(tx)]
+        raise access.not_found("compute or site", name, candidates)
+    if not meant and site is not None:
+        meant = [agent for agent in known if agent.site_id == site.id]
+    if meant:
+        return lambda volume: _best_of(meant, volume, places)
+    assert site is not None  # a site without computes: whether they would see the volume shows once there are some
+    site_id = site.id
+
+    def beside(volume: Volume) -> Serves:
+        near = places.near(site_id, volume.site_id)
+        return Serves(near.near, True, near.reason)
+
+    return beside
+
+
+def _best_of(computes: Sequence[Agent], volume: Volume, places: Geography) -> Serves:
+    found = [places.serves(agent, volume) for agent in computes]
+    return next((one for one in found if one.serves), found[0])
+
+
+def _look(
+    tx: Connection,
+    volume: Volume,
+    size: CommitSize,
+    near: Near | None,
+    bytes_per_second: float | None,
+    now: datetime,
+    sees: Sees,
+) -> Looked:
+    there = caches.find(tx, volume.id, size.commit_id)
+    candidate = Candidate(
+        id=volume.id,
+        name=volume.name,
+        serves=near(volume) if near else None,
+        problem=_unwell(volume),
+        state=there.cached.state if there else None,
+        held_up=there.cached.problem if there and there.cached.state is CachedState.FILLING else None,
+        fetch_bytes=size.bytes,
+        bytes_per_second=bytes_per_second,
+        tier=volume.tier,
+        tier_throughput=volume.tier_throughput,
+        tier_price=volume.tier_price,
+    )
+    if candidate.is_there or obstacle(candidate) is not None:
+        return Looked(volume, candidate, None)
+    if there is not None and there.cached.state is CachedState.EVICTING:
+        return Looked(volume, replace(candidate, refusal=f"{size.written} is just leaving it"), None)
+    answer = would_admit(tx, volume, size, now, sees=sees)
+    decision = answer.decision
+    if isinstance(decision, Refuse):
+        return Looked(volume, replace(candidate, refusal="; ".join(decision.reasons)), answer)
+    stock = stock_of(tx, volume.id, now)
+    admitted = replace(
+        candidate,
+        evicts=len(decision.evict),
+        free_bytes=max(0, usable_room(space_of(volume), stock).bytes - used_room(stock).bytes),
+        fetch_bytes=answer.need.fetch_bytes,
+        base=answer.need.base[:8] if answer.need.base else None,
+    )
+    return Looked(volume, admitted, answer)
+
+
+def _unwell(volume: Volume) -> str | None:
+    try:
+        check_usable(volume)
+    except VolumeProblem as error:
+        return error.message
+    return None
+
+
+def _only_full(looked: Sequence[Looked]) -> Candidate | None:
+    """The one volume that only lacks room: beginning to fill it says best what stands in the way."""
+    full = [one.candidate for one in looked if one.answer is not None or one.candidate.state is CachedState.EVICTING]
+    return full[0] if len(full) == 1 else None
+
+
+def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[Looked]) -> MillError:
+    beside = f" near {near}" if near else ""
+    message = f"No volume{beside} can take {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
+    answers = [one.answer.decision for one in looked if one.answer is not None]
+    if not answers:
+        return VolumeProblem(message, hint="See `mill topology` and `mill volume list`.")
+    blockers = [text for answer in answers if isinstance(answer, Refuse) for text in answer.blockers]
+    return DoesNotFit(message, hint="Clear or unpin something, or enlarge a volume.", blockers=blockers[:10])

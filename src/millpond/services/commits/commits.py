@@ -1,0 +1,108 @@
+"""Commits: accepted once everything they name is durable and checked, then made visible by moving a branch.
+
+Every step can be done again: a client that lost the answer asks again and gets the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from millpond.db import commits, jobs
+from millpond.errors import BadRequest, Forbidden
+from millpond.model.dataset import Commit, Dataset
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, check_ref_name
+from millpond.model.people import Actor, ActorKind, Project
+from millpond.services.commits import refs
+from millpond.services.commits import uploads as upload_service
+from millpond.services.commits.accept import Proposal, accept
+from millpond.services.datasets import datasets as dataset_service
+from millpond.services.deps import Deps
+from millpond.services.people import access
+from millpond.wire import data as wire
+
+
+def create(
+    deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: wire.CommitCreate
+) -> tuple[Dataset, Commit]:
+    """Commit an uploaded tree to a branch. People commit to data and `.code`, a job to `.outputs` on its own branch.
+
+    Incomplete names what must be sent first, BadFormat what is wrong with the tree, RefMoved (`details["head"]`)
+    that somebody else came first. Asking again for what is done already returns that commit.
+    """
+    upload_service.check_page_id(asked.tree)
+    check_ref_name(asked.branch)
+    dataset = _dataset(deps, actor, project, dataset_name, asked.branch)
+    with deps.db.read() as tx:
+        upload = upload_service.find(tx, actor, project, asked.upload)
+        head = refs.head_commit(tx, dataset, asked.branch)
+        parent = _parent(tx, dataset, asked)
+        lineage = _lineage(tx, actor)
+    if head is not None and _is_done(head, actor, asked):
+        return dataset, head
+    if (head.id if head else None) != asked.expected:
+        raise refs.moved(dataset, asked.branch, head.id if head else None)
+    before = head or parent
+    proposal = Proposal(
+        tree=asked.tree,
+        branch=asked.branch,
+        expected=asked.expected,
+        parents=[before] if before else [],
+        message=asked.message,
+        owner=upload.owner,
+        upload_id=upload.id,
+        lineage=lineage,
+    )
+    return dataset, accept(deps, actor, dataset, proposal)
+
+
+def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str) -> Dataset:
+    """The dataset, if this actor may commit there."""
+    is_job = actor.kind is ActorKind.PLACEMENT
+    if is_job and (name != OUTPUT_DATASET or branch != actor.job_id):
+        raise Forbidden(f"A job commits to {OUTPUT_DATASET}, on the branch of its own id.")
+    if not is_job and name == OUTPUT_DATASET:
+        raise Forbidden(f"Only jobs commit to {OUTPUT_DATASET}.")
+    if name in (CODE_DATASET, OUTPUT_DATASET):
+        return dataset_service.ensure_system_dataset(deps, project, name)
+    with deps.db.read() as tx:
+        return dataset_service.find(tx, project, name)
+
+
+def _parent(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commit | None:
+    """The commit a new branch grows from; one of the same dataset."""
+    if asked.parent is None:
+        return None
+    if asked.expected is not None:
+        raise BadRequest(
+            "A commit on a branch that exists has its newest commit as its parent.", hint="Leave `parent` out."
+        )
+    found = commits.get(tx, asked.parent)
+    if found is None or found.dataset_id != dataset.id:
+        raise access.not_found("commit", asked.parent)
+    return found
+
+
+def _is_done(head: Commit, actor: Actor, asked: wire.CommitCreate) -> bool:
+    """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost."""
+    if head.tree != asked.tree:
+        return False
+    parent = asked.expected or asked.parent
+    was_asked_before = head.author == actor.name and list(head.parents) == ([parent] if parent else [])
+    return head.id == asked.expected or was_asked_before
+
+
+def _lineage(tx: Connection, actor: Actor) -> Mapping[str, Any]:
+    """Said by the server for jobs, from their own rows: nobody can claim another origin."""
+    if actor.kind is not ActorKind.PLACEMENT:
+        return {}
+    job = jobs.get(tx, actor.job_id or "")
+    if job is None:
+        raise access.not_found("job", actor.job_id or "")
+    lineage: dict[str, Any] = {
+        "job": job.id,
+        "inputs": [f"{entry.project}/{entry.dataset}@{entry.commit_id}" for entry in job.inputs],
+    }
+    return lineage | ({"code": job.code_commit} if job.code_commit else {})

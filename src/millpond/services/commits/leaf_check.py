@@ -1,0 +1,232 @@
+"""Checks one new leaf page: every blob it names is there for the committer, and sizes agree; makes its locator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sqlalchemy import Connection
+
+from millpond.db import blobs, projects, uploads
+from millpond.db.blobs import PageRow
+from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
+from millpond.lake.chunks import ChunkList, decode_chunk_list
+from millpond.lake.external import Descriptor, decode_descriptor
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.locators import pack_locator, unpack_locator
+from millpond.lake.pages import LeafPage, Row
+from millpond.lake.tree import leaf_ends, leaf_ends_within
+from millpond.model.dataset import BlobPlace
+from millpond.model.path import to_text
+from millpond.model.tree import Content, Kind
+from millpond.services.commits import verify
+from millpond.services.commits.blob_reading import read_blobs
+from millpond.services.commits.uploads import is_job
+from millpond.services.deps import Deps
+
+BLOCK = 4096
+# What one name takes in a directory besides itself: the measure of ext4, whose blocks are three quarters full.
+DIRECTORY_ENTRY = 20
+# What a refused commit names at most; the client asks about everything else itself.
+NAMED = 1000
+# Where these stand in a row of a leaf. Entries as such cost as much to make as all checks of them together.
+_CONTENT: Final = 2
+_DIGEST: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLeaf:
+    row: PageRow
+    # The object that says where its blobs lie, and the packs it names.
+    locator: bytes = b""
+    packs: frozenset[str] = frozenset()
+    # Digests the committer must still send; the rest was not checked then.
+    missing: tuple[bytes, ...] = field(default=())
+
+
+def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
+    """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
+    row = row_of(page_id, leaf)
+    named = [entry for entry in leaf.rows() if entry[_CONTENT] != Content.NOTHING]
+    if is_job(owner) and any(entry[_CONTENT] == Content.EXTERNAL for entry in named):
+        # Its token reads the job's inputs and nothing else; behind a connection there may be more.
+        raise BadFormat("What a job commits cannot lie outside the lake.")
+    places = _places(deps, project_id, owner, {entry[_DIGEST] for entry in named})
+    missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
+    if missing:
+        return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
+    lists, descriptors = _sized(deps, project_id, named, places)
+    if descriptors:
+        row = replace(row, external=frozenset(descriptor.connection for descriptor in descriptors.values()))
+    chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
+    missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
+    if missing:
+        return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
+    _check_sizes(named, places, lists, descriptors)
+    _check_chunks(lists, chunks)
+    found = (places | chunks).values()
+    return CheckedLeaf(row, pack_locator(found), frozenset(place.pack_id for place in found))
+
+
+def row_of(page_id: str, leaf: LeafPage, external: frozenset[str] = frozenset()) -> PageRow:
+    # As in docs/design/002: content in blocks, and blocks for the entries of each directory.
+    directories = _directories(leaf)
+    directory_bytes = sum(max(BLOCK, _blocks(taken)) for taken in directories.values())
+    directory_bytes += (len(leaf) - leaf.files) * BLOCK  # empty ones
+    return PageRow(
+        id=page_id,
+        level=0,
+        entries=len(leaf),
+        files=leaf.files,
+        size=sum(leaf.sizes),
+        allocated=sum(map(_blocks, leaf.sizes)) + directory_bytes,
+        first_path=leaf.paths[0] if leaf.paths else b"",
+        last_path=leaf.paths[-1] if leaf.paths else b"",
+        external=external,
+        # A symbolic link counts twice: beside a base, what a commit takes is all its inodes but those of files, and
+        # links are made anew whatever else it shares.
+        inodes=len(leaf) + len(directories) + leaf.kinds.count(Kind.SYMLINK),
+        directory_bytes=directory_bytes,
+    )
+
+
+def check_boundaries(leaf: LeafPage, *, is_last: bool) -> None:
+    """BadFormat unless the leaf ends where the format says: the same entries always make the same pages."""
+    if not leaf.paths:
+        return
+    ends = is_last or leaf_ends(len(leaf), leaf.paths[-1], sum(map(len, leaf.paths)))
+    if not ends or leaf_ends_within(leaf.paths):
+        raise BadFormat("A leaf page does not end where it should.")
+
+
+def _directories(leaf: LeafPage) -> dict[bytes, int]:
+    """The directories its paths lie in, and what their entries take in each.
+
+    One that goes on from the page before is counted again, so the sum over pages is never too little.
+    """
+    taken: dict[bytes, int] = {b"": 0}
+    for path in leaf.paths:
+        parent, _, name = path.rpartition(b"/")
+        while parent not in taken:
+            taken[parent] = DIRECTORY_ENTRY + len(name)
+            parent, _, name = parent.rpartition(b"/")
+        taken[parent] += DIRECTORY_ENTRY + len(name)
+    return taken
+
+
+def _blocks(size: int) -> int:
+    return -(-size // BLOCK) * BLOCK
+
+
+def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> dict[bytes, BlobPlace]:
+    with deps.db.read() as tx:
+        return blobs.places(tx, project_id, digests, owner=owner)
+
+
+def _sized(
+    deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]
+) -> tuple[dict[bytes, ChunkList], dict[bytes, Descriptor]]:
+    """The chunk lists of large files and the descriptors of external ones, by digest."""
+    kinds = {
+        entry[_DIGEST]: entry[_CONTENT] for entry in named if entry[_CONTENT] in (Content.CHUNKS, Content.EXTERNAL)
+    }
+    lists: dict[bytes, ChunkList] = {}
+    descriptors: dict[bytes, Descriptor] = {}
+    try:
+        for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]).items():
+            if kinds[digest] == Content.CHUNKS:
+                lists[digest] = decode_chunk_list(data)
+            else:
+                descriptors[digest] = decode_descriptor(data)
+    except Corrupt as error:
+        raise BadFormat(f"A chunk list or descriptor cannot be read: {error.message}") from error
+    return lists, descriptors
+
+
+def _check_sizes(
+    named: Sequence[Row],
+    places: Mapping[bytes, BlobPlace],
+    lists: Mapping[bytes, ChunkList],
+    descriptors: Mapping[bytes, Descriptor],
+) -> None:
+    for path, _, content, told, digest in named:
+        if content == Content.BLOB:
+            size = places[digest].raw
+        else:
+            size = (lists if content == Content.CHUNKS else descriptors)[digest].size
+        if size != told:
+            raise BadFormat(f"{to_text(path)!r} is said to have {told} bytes, its content has {size}.")
+
+
+def _check_chunks(lists: Mapping[bytes, ChunkList], chunks: Mapping[bytes, BlobPlace]) -> None:
+    for found in lists.values():
+        for digest, length in zip(found.digests, found.lengths, strict=True):
+            if chunks[digest].raw != length:
+                raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
+
+
+def write_locator(deps: Deps, project_id: str, owner: str, leaf: CheckedLeaf) -> frozenset[str]:
+    """Write it where none is; the packs of the one that then stands there.
+
+    A page has one locator, whoever commits it. One that is there already stays as long as the packs it names can
+    be trusted; it is replaced when they cannot, so that nobody's commit rests on somebody else's bad pack. The packs
+    of this one must be noted beforehand (`announce_locators`): whoever writes last, all that may be named is kept.
+    """
+    key = ProjectKeys(project_id).locator(leaf.row.id)
+    try:
+        deps.store.put(key, leaf.locator, if_absent=True)
+    except Conflict:
+        there = unpack_locator(deps.store.get(key))
+        packs = frozenset(place.pack_id for place in there.values())
+        lasting = not may_change(deps, project_id, owner, packs)
+        if there.keys() == unpack_locator(leaf.locator).keys() and lasting and trusted(deps, project_id, owner, packs):
+            return packs
+        deps.store.put(key, leaf.locator)
+    return leaf.packs
+
+
+def announce_locators(deps: Deps, project_id: str, leaves: Sequence[CheckedLeaf]) -> None:
+    """Note which packs these leaves need, before locators say so. Incomplete if one was removed this very moment.
+
+    A collection that has looked at one of them as part of a commit must look again: its locator is about to change.
+    """
+    packs_of = {leaf.row.id: leaf.packs for leaf in leaves}
+    with deps.db.write() as tx:
+        projects.lock_sequence(tx, project_id)
+        check_packs(tx, project_id, packs_of)
+        blobs.add_page_packs(tx, project_id, packs_of)
+        if blobs.pages(tx, project_id, [leaf.row.id for leaf in leaves]):
+            projects.raise_sequence(tx, project_id)
+
+
+def may_change(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
+    """Whether somebody else may still hold a URL that overwrites one of these packs."""
+    with deps.db.read() as tx:
+        found = uploads.packs(tx, project_id, set(pack_ids))
+    return any(pack.verified_at is None and pack.owner != owner and not verify.is_sealed(deps, pack) for pack in found)
+
+
+def check_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collection[str]]) -> None:
+    """Incomplete, with what to send again, unless all packs that these pages need may be built on."""
+    needed = {pack_id for packs in packs_of.values() for pack_id in packs}
+    there = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.may_be_built_on}
+    if lost := sorted(needed - there):
+        pages = sorted(page_id for page_id, packs in packs_of.items() if not there.issuperset(packs))
+        raise Incomplete(
+            f"{len(lost)} packs were removed meanwhile; send their content again.",
+            packs=lost[:NAMED],
+            pages=pages[:NAMED],
+            blobs=[digest.hex() for digest in blobs.digests_in(tx, lost[:NAMED], limit=NAMED)],
+        )
+
+
+def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
+    """Whether `owner` may build on all of these packs; those that nobody has checked yet are checked now."""
+    wanted = set(pack_ids)
+    with deps.db.read() as tx:
+        found = uploads.packs(tx, project_id, wanted)
+    if len(found) != len(wanted) or not all(pack.may_be_built_on for pack in found):
+        return False
+    foreign = [pack for pack in found if pack.verified_at is None and pack.owner != owner]
+    return all(verify.verify(deps, pack) for pack in foreign)

@@ -1,0 +1,229 @@
+"""The exchange with agents: take everything one sees, answer with everything that is wanted of it.
+
+Level-triggered (docs/design/003-agent-protocol.md): an exchange that is lost, late or made twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from logging import getLogger
+from typing import Any
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements
+from millpond.db.batches import batches
+from millpond.decide import job_life
+from millpond.decide.job_life import Report
+from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
+from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
+from millpond.model.names import OUTPUT_DATASET
+from millpond.model.people import Actor
+from millpond.services.caches import cache_reports, desired_fills
+from millpond.services.computes import compute_tests, presence
+from millpond.services.computes.desired import desired_placements
+from millpond.services.computes.joining import check_protocol
+from millpond.services.computes.presence import is_connected
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes, tunnel_calls
+from millpond.services.people.tokens import NEW_CREDENTIAL
+from millpond.services.runs import logs
+from millpond.wire.agent import Desired, NodeFacts, Observed, PlacementSeen
+
+logger = getLogger(__name__)
+
+# Reports that are written together.
+_AT_ONCE = 50
+
+
+def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
+    """Take what the agent sees. Reports about placements that are over are ignored: it forgets them by itself."""
+    check_protocol(observed.protocol, observed.version)
+    now = deps.clock.now()
+    agent = _hello(deps, actor, observed, now)
+    cache_reports.observe_volumes(deps, agent, observed.volumes)
+    cache_reports.observe_fills(deps, agent, observed.fills)
+    _observe_placements(deps, agent, observed.placements, now)
+    return agent
+
+
+def desired(deps: Deps, agent: Agent) -> Desired:
+    """Everything wanted of the agent now. Equal wishes have equal revisions, whichever server is asked."""
+    volumes, fills = desired_fills.desired_for(deps, agent)
+    with deps.db.read() as tx:
+        _check_is_attached(tx, agent)
+        wanted = desired_placements(tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes)
+        trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
+        tunnels = tunnel_calls.waiting_for(deps, tx, agent)
+    answer = Desired(
+        revision="",
+        agent_id=agent.id,
+        site=agent.site,
+        volumes=volumes,
+        fills=fills,
+        placements=wanted,
+        trials=trials,
+        tunnels=tunnels,
+        word_seconds=presence.WORD.total_seconds(),
+        server_time=deps.clock.now(),
+    )
+    return answer.model_copy(update={"revision": _revision(answer)})
+
+
+def still_there(deps: Deps, agent: Agent, instance: str) -> None:
+    """Note that the agent is waiting for an answer. Conflict once another process speaks with its credential."""
+    with deps.db.write() as tx:
+        _check_is_attached(tx, agent)
+        if agents.still_there(tx, agent.id, instance=instance, now=deps.clock.now()):
+            return
+    raise Conflict(
+        f"Another process has taken the place of agent {agent.name}.",
+        hint="Run one agent per credential; give a second one a name of its own.",
+    )
+
+
+def _check_is_attached(tx: Connection, agent: Agent) -> None:
+    """CredentialRevoked for an agent that was let go while it waited for an answer."""
+    known = agents.get(tx, agent.id)
+    if known is None or known.revoked_at is not None:
+        what = "was revoked" if known is not None else "was revoked: the compute is detached"
+        raise CredentialRevoked(f"The credential of compute {agent.name!r} {what}.", hint=NEW_CREDENTIAL)
+
+
+def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent:
+    with deps.db.write() as tx:
+        known = agents.get(tx, actor.agent_id or "")
+        if known is None:
+            raise NotSignedIn("This agent is not known any more.")
+        agents.seen(
+            tx, known.id, driver=observed.driver[:20], version=observed.version[:40],
+            instance=observed.instance[:64], capabilities=_capabilities(observed), now=now,
+        )  # fmt: skip
+        changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
+        placements.renew(tx, known.id, now)
+    if changed or known.instance != observed.instance or not is_connected(known.seen_at, now):
+        gpus = sum(node.gpus for node in observed.nodes)
+        logger.info("agent_connected agent=%s version=%s gpus=%s", known.name, observed.version, gpus or "none")
+        deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})
+        deps.events.wake("schedule")
+    return known
+
+
+def _capabilities(observed: Observed) -> Mapping[str, Any] | None:
+    return None if observed.capabilities is None else observed.capabilities.model_dump()
+
+
+def _nodes(agent_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
+    by_name = {fact.name[:200]: fact for fact in facts}
+    return [
+        Node(
+            agent_id=agent_id,
+            name=name,
+            cpus=fact.cpus,
+            memory_bytes=fact.memory_bytes,
+            gpus=fact.gpus,
+            gpu_model=fact.gpu_model[:200],
+            declared=fact.declared,
+            labels=fact.labels,
+        )
+        for name, fact in sorted(by_name.items())
+    ]
+
+
+def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen], now: datetime) -> None:
+    with deps.db.read() as tx:
+        living = {placement.id: placement for placement in placements.living_of_agent(tx, agent.id)}
+        known = jobs.by_ids(tx, [placement.job_id for placement in living.values()])
+    news: list[tuple[Placement, PlacementSeen]] = []
+    for report in seen:
+        placement = living.get(report.id)
+        job = known.get(placement.job_id) if placement else None
+        if placement is None or job is None or not _says_something_new(job, placement, report, now):
+            continue
+        if report.state == "finished":
+            logs.make_durable(deps, job, placement.id)
+        news.append((placement, report))
+    # Many at once: a transaction for each would be most of what five hundred short jobs cost. Always in one order, so
+    # that two servers do not wait for each other.
+    news.sort(key=lambda one: one[0].job_id)
+    changed: list[Job] = []
+    for batch in batches(news, _AT_ONCE):
+        with deps.db.write() as tx:
+            after = [_observe_placement(tx, placement, report, now) for placement, report in batch]
+        changed += [job for job in after if job is not None]
+    for job in changed:
+        logger.info("job_changed job=%s state=%s", job.id, job.state.value)
+    job_changes.announce(deps, changed)
+
+
+def _says_something_new(job: Job, placement: Placement, seen: PlacementSeen, now: datetime) -> bool:
+    """Agents repeat what is known: only news are worth a write transaction."""
+    is_new_state = placement.state is not PlacementState(seen.state) or placement.ranks != _ranks(seen)
+    return is_new_state or (not job.state.is_finished and job_life.observe(job, _report(seen), now) != job)
+
+
+def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen, now: datetime) -> Job | None:
+    """The job if the report changed it."""
+    job = jobs.lock(tx, placement.job_id)
+    if job is None or job.state.is_finished or job.placement_id != placement.id:
+        return None
+    placements.set_state(tx, placement.id, PlacementState(seen.state))
+    if seen.ranks:
+        placements.note_ranks(tx, placement.id, _ranks(seen))
+    report = _checked(tx, job, _report(seen))
+    after = job_life.observe(job, report, now)
+    _note_attempt(tx, placement, job, after, report, now)
+    return after if job_changes.save(tx, job, after, now) else None
+
+
+def _note_attempt(
+    tx: Connection, placement: Placement, before: Job, after: Job, report: Report, now: datetime
+) -> None:  # fmt: skip
+    """What is told of this attempt stays when the job is tried again."""
+    started_at = after.started_at or (report.started_at and min(max(report.started_at, placement.created_at), now))
+    if started_at is not None and placement.started_at is None:
+        placements.note_start(tx, placement.id, started_at)
+    if report.state is not PlacementState.FINISHED:
+        return
+    ending, said = job_life.ending_of(before, report)
+    exited_at = min(max(report.exited_at or now, started_at or now), now)
+    placements.note_end(
+        tx, placement.id, ending=ending, problem=said if ending else None, now=exited_at,
+        exit_code=report.exit_code, signal=report.signal,
+    )  # fmt: skip
+
+
+def _report(seen: PlacementSeen) -> Report:
+    return Report(
+        state=PlacementState(seen.state),
+        started_at=seen.started_at,
+        exited_at=seen.exited_at,
+        exit_code=seen.exit_code,
+        signal=seen.signal,
+        reason=seen.reason,
+        problem=seen.problem,
+        output_commit=seen.output_commit,
+        waiting=seen.waiting[:500] if seen.waiting else None,
+        failed_rank=seen.failed_rank,
+    )
+
+
+def _ranks(seen: PlacementSeen) -> tuple[Rank, ...]:
+    return tuple(Rank(one.rank, RankState(one.state), one.node[:200], one.exit_code, one.signal) for one in seen.ranks)
+
+
+def _checked(tx: Connection, job: Job, report: Report) -> Report:
+    """Outputs count only if they are a commit of this project's outputs."""
+    commit = report.output_commit
+    if commit is None or placements.commit_is_in(tx, commit, project_id=job.project_id, dataset_name=OUTPUT_DATASET):
+        return report
+    return replace(report, output_commit=None, problem="The outputs the agent reported are not in the lake.")
+
+
+def _revision(answer: Desired) -> str:
+    body = answer.model_dump(mode="json", exclude={"revision", "server_time"})
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,130 @@
+"""What administrators do to computes: keep new work away, empty them, take their credential back, let them go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements, tokens
+from millpond.errors import InUse
+from millpond.model.job import Agent, Job
+from millpond.model.people import Actor
+from millpond.services.computes import computes
+from millpond.services.computes.computes import ComputeView
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes
+from millpond.services.jobs.jobs import stopped
+from millpond.services.people import audit
+
+_NAMED = 5
+
+
+def cordon(deps: Deps, actor: Actor, name: str) -> ComputeView:
+    """Nothing new is placed there; what runs goes on. Again, it changes nothing."""
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        _cordon(tx, actor, computes.lock(tx, name), now)
+    return _announced(deps, name)
+
+
+def uncordon(deps: Deps, actor: Actor, name: str) -> ComputeView:
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        agent = computes.lock(tx, name)
+        if agent.cordoned_at is not None:
+            agents.change(tx, agent.id, cordoned_at=None, cordoned_by=None)
+            audit.record(tx, now=now, actor=actor, action="compute.uncordon", subject=name)
+    return _announced(deps, name)
+
+
+def drain(deps: Deps, actor: Actor, name: str, *, stop: bool) -> ComputeView:
+    """Cordon it; what runs there is let finish or, with `stop`, stopped as its owner would."""
+    now = deps.clock.now()
+    changed: list[Job] = []
+    with deps.db.write() as tx:
+        agent = computes.lock(tx, name)
+        _cordon(tx, actor, agent, now)
+        if stop:
+            changed = _stop_jobs(tx, actor, agent, now)
+    job_changes.announce(deps, changed)
+    return _announced(deps, name)
+
+
+def revoke(deps: Deps, actor: Actor, name: str) -> ComputeView:
+    """Take the credential back: its agent is refused from now on, and ends. The compute stays listed.
+
+    What runs there goes on until the keeper's promise has run out; then it is placed anew.
+    """
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        agent = computes.lock(tx, name)
+        if agent.revoked_at is None:
+            tokens.revoke_of_agent(tx, agent.id, now)
+            agents.change(tx, agent.id, revoked_at=now)
+            audit.record(tx, now=now, actor=actor, action="compute.revoke", subject=name)
+    return _announced(deps, name)
+
+
+def detach(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
+    """Take the credential back and forget the compute. InUse, naming the jobs, while some are there, unless `force`.
+
+    Forced, those jobs are placed anew once the keeper's promise has certainly run out.
+    """
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        agent = computes.lock(tx, name)
+        living = placements.living_of_agent(tx, agent.id)
+        if living and not force:
+            raise _in_use(tx, name, [placement.job_id for placement in living])
+        tokens.revoke_of_agent(tx, agent.id, now)
+        agents.detach(tx, agent.id, now)
+        audit.record(
+            tx, now=now, actor=actor, action="compute.detach", subject=name, details={"jobs_left": len(living)}
+        )
+    _tell(deps, agent.id)
+
+
+def _cordon(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> None:
+    if agent.cordoned_at is None:
+        agents.change(tx, agent.id, cordoned_at=now, cordoned_by=actor.name[:63])
+        audit.record(tx, now=now, actor=actor, action="compute.cordon", subject=agent.name)
+
+
+def _stop_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> list[Job]:
+    changed: list[Job] = []
+    for job_id in sorted({placement.job_id for placement in placements.living_of_agent(tx, agent.id)}):
+        job = jobs.lock(tx, job_id)
+        if job is None:
+            continue
+        after = stopped(job, actor, now)
+        if job_changes.save(tx, job, after, now):
+            changed.append(after)
+            audit.record(
+                tx, now=now, actor=actor, action="job.stop", subject=f"{job.project}/{job.name}",
+                project_id=job.project_id, details={"job": job.id, "drained": agent.name},
+            )  # fmt: skip
+    return changed
+
+
+def _in_use(tx: Connection, name: str, job_ids: list[str]) -> InUse:
+    found = list(jobs.by_ids(tx, job_ids).values())
+    shown = [f"{job.project}/{job.name}" for job in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return InUse(
+        f"Compute {name!r} runs {len(found)} job{'s' if len(found) != 1 else ''}: {', '.join(shown)}{more}.",
+        hint=f"Let them end first: mill compute drain {name}   (--force: they are placed anew when their time is up)",
+        depends=shown,
+    )
+
+
+def _announced(deps: Deps, name: str) -> ComputeView:
+    view = computes.get(deps, name)
+    _tell(deps, view.agent.id)
+    return view
+
+
+def _tell(deps: Deps, agent_id: str) -> None:
+    deps.events.publish("computes", project_id=None, data={"id": agent_id, "what": "changed"})
+    deps.events.wake("schedule")
+    deps.events.wake("agents")

@@ -1,0 +1,93 @@
+"""What an agent is to run: its placements, each with where its data lies and whether all of it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection
+
+from millpond.db import jobs, placements, projects
+from millpond.db.placements import LeasedCommit
+from millpond.model.job import Agent, Job, Placement
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
+from millpond.model.volume import CachedState
+from millpond.sealing import Seal
+from millpond.services.jobs.placements import GRACE_SECONDS, secret_of
+from millpond.services.people import secrets
+from millpond.wire.agent import DesiredInput, DesiredPlacement, DesiredRank
+
+# Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
+CODE_ENV = "MILL_CODE"
+# Where the packages lie that its requirements were built to.
+ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
+
+
+def desired_placements(
+    tx: Connection, agent: Agent, server_secret: bytes, seal: Seal, *, log_bytes: int
+) -> list[DesiredPlacement]:
+    """Oldest first. One that is over is not listed, and so the agent forgets it."""
+    living = placements.living_of_agent(tx, agent.id)
+    known = jobs.by_ids(tx, [placement.job_id for placement in living])
+    leased = placements.leased(tx, list(known))
+    owners = {job.project_id for job in known.values()}
+    owners |= {commit.project_id for held in leased.values() for commit in held.values()}
+    accounts = projects.accounts(tx, owners)
+    given = secrets.values_of(tx, seal, list(known.values()))
+    wanted = [
+        _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), accounts, server_secret)
+        for placement in living
+        if known[placement.job_id].placement_id == placement.id
+    ]
+    return [one.model_copy(update={"log_bytes": log_bytes, "secrets": given.get(one.job_id, {})}) for one in wanted]
+
+
+def _desired(
+    job: Job,
+    placement: Placement,
+    leased: Mapping[str, LeasedCommit],
+    accounts: Mapping[str, int],
+    server_secret: bytes,
+) -> DesiredPlacement:
+    def data(env: str, commit_id: str, dataset: str) -> DesiredInput:
+        found = _input(env, commit_id, dataset, leased)
+        return found.model_copy(update={"account": accounts.get(found.project_id, 0)})
+
+    return DesiredPlacement(
+        id=placement.id,
+        job_id=job.id,
+        job_name=job.name,
+        project=job.project,
+        run_id=job.run_id,
+        account=accounts.get(job.project_id, 0),
+        token=secret_of(server_secret, placement.id),
+        node=placement.node,
+        image=job.image,
+        command=list(job.command),
+        env=dict(job.env),
+        cpu=job.resources.cpu,
+        memory_bytes=job.resources.memory_bytes,
+        gpu_hundredths=job.resources.gpu_hundredths,
+        gpu_indices=list(placement.gpu_indices),
+        ranks=[DesiredRank(node=place.node, gpu_indices=list(place.gpu_indices)) for place in placement.places],
+        inputs=[data(item.env, item.commit_id, item.dataset) for item in job.inputs],
+        code=data(CODE_ENV, job.code_commit, CODE_DATASET) if job.code_commit else None,
+        environment=data(ENVIRONMENT_ENV, job.environment_commit, OUTPUT_DATASET) if job.environment_commit else None,
+        valid_seconds=placement.valid_seconds,
+        grace_seconds=GRACE_SECONDS,
+        timeout_seconds=job.timeout_seconds,
+        want="run" if job.stop_requested_at is None else "stop",
+    )
+
+
+def _input(env: str, commit_id: str, dataset: str, leased: Mapping[str, LeasedCommit]) -> DesiredInput:
+    """One that the job does not hold yet is named all the same: the agent must not start without it."""
+    found = leased.get(commit_id)
+    return DesiredInput(
+        env=env,
+        project_id=found.project_id if found else "",
+        dataset=dataset,
+        dataset_id=found.dataset_id if found else "",
+        commit_id=commit_id,
+        volume_id=found.volume_id if found else "",
+        ready=found is not None and found.state is CachedState.READY,
+    )

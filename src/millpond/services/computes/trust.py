@@ -1,0 +1,79 @@
+"""Shared trust: where jobs of all projects share one account, only those run and lie there that were let in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, projects, trust
+from millpond.errors import BadRequest, NotTrusted
+from millpond.model.compute import Trust
+from millpond.model.people import Actor
+from millpond.model.volume import Volume
+from millpond.services.computes import computes
+from millpond.services.computes.computes import ComputeView
+from millpond.services.deps import Deps
+from millpond.services.people import access, audit
+
+
+def let_in(deps: Deps, actor: Actor, name: str, project_names: Sequence[str], *, everyone: bool) -> ComputeView:
+    """Let these projects, or everyone, onto the compute. Again, it changes nothing."""
+    return _change(deps, actor, name, project_names, everyone=everyone, may_enter=True)
+
+
+def keep_out(deps: Deps, actor: Actor, name: str, project_names: Sequence[str], *, everyone: bool) -> ComputeView:
+    """Take that back: of these projects, or with `everyone` of all. What runs there goes on, nothing new begins."""
+    return _change(deps, actor, name, project_names, everyone=everyone, may_enter=False)
+
+
+def of_volume(tx: Connection, volume: Volume) -> Trust:
+    """What is cached there can be read by all jobs of the site's shared computes: it takes whom all of them take."""
+    shared = [one for one in trust.of_agents(tx, site_id=volume.site_id).values() if one.shared]
+    named = [one.projects for one in shared if not one.all]
+    everyone = bool(shared) and not named
+    return Trust(bool(shared), everyone, frozenset.intersection(*named) if named else frozenset())
+
+
+def check_volume(tx: Connection, volume: Volume, project_id: str, project: str) -> None:
+    """NotTrusted unless something of this project may lie there."""
+    if not of_volume(tx, volume).accepts(project_id):
+        raise NotTrusted(
+            f"Volume {volume.name} can be read by all jobs of site {volume.site}, and project {project} was not let "
+            "in there.",
+            hint=f"An administrator can do so: mill compute trust COMPUTE --project {project}",
+            volume=volume.name,
+        )
+
+
+def shown(tx: Connection, found: Trust, actor: Actor) -> Sequence[str]:
+    """The names of the projects that were let in, as far as the actor may know of them."""
+    visible = access.visible_projects(actor)
+    among = found.projects if visible is None else found.projects & frozenset(visible)
+    return projects.names(tx, among=among)
+
+
+def _change(
+    deps: Deps, actor: Actor, name: str, project_names: Sequence[str], *, everyone: bool, may_enter: bool
+) -> ComputeView:
+    if not project_names and not everyone:
+        raise BadRequest("Name at least one project, or all.", hint="Like: --project team-a, or --all.")
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        agent = computes.lock(tx, name)
+        found = [access.find_project(tx, actor, project) for project in project_names]
+        ids = {project.id for project in found}
+        if may_enter:
+            trust.add(tx, agent.id, ids)
+        else:
+            trust.remove(tx, agent.id, None if everyone else ids)
+        if everyone:
+            agents.change(tx, agent.id, trusts_all=may_enter)
+        audit.record(
+            tx, now=now, actor=actor, action="compute.trust" if may_enter else "compute.distrust", subject=name,
+            details={"projects": sorted(project_names), "all": everyone},
+        )  # fmt: skip
+    view = computes.get(deps, name)
+    deps.events.publish("computes", project_id=None, data={"id": agent.id, "what": "changed"})
+    deps.events.wake("schedule")
+    return view

@@ -1,0 +1,1 @@
+"""Datasets and what people read of them: histories, directories, files, differences, previews, archives."""

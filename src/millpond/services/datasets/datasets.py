@@ -1,0 +1,263 @@
+"""Datasets: found, listed as cards, made, renamed, deleted. Every change is a record of the lake first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from millpond.db import datasets, leases, volumes
+from millpond.db.datasets import Card, PendingRecord
+from millpond.db.dependents import jobs_using_dataset
+from millpond.errors import BadRequest, InUse, NameTaken
+from millpond.lake.records import Create, Delete, Rename, Restore, decode_record
+from millpond.model.dataset import Dataset, DatasetKind
+from millpond.model.ids import new_id
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
+from millpond.model.people import SYSTEM, Actor, Project
+from millpond.services.caches import evict
+from millpond.services.commits import records
+from millpond.services.computes.presence import connected_since
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, decode, page_of
+from millpond.services.people import access, audit
+from millpond.wire import data as wire
+
+_SYSTEM_KINDS = {CODE_DATASET: DatasetKind.CODE, OUTPUT_DATASET: DatasetKind.OUTPUT}
+
+
+def find(tx: Connection, project: Project, name: str) -> Dataset:
+    """The dataset of that name in a project the caller is known to see; NotFound with the nearest names."""
+    found = datasets.find(tx, project.id, name)
+    if found is None:
+        raise access.not_found("dataset", name, _choosable(datasets.names(tx, project.id)))
+    return found
+
+
+def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None = None) -> tuple[Dataset, str | None]:
+    """The dataset and ref of `dataset@ref` or `project/dataset@ref`, for someone who sees it.
+
+    Without a project it is the one of that name the actor sees; BadRequest names them if there are several.
+    """
+    written = DatasetRef.parse(text)
+    chosen = written.project or project
+    if chosen is not None:
+        return find(tx, access.find_project(tx, actor, chosen), written.dataset), written.ref
+    among = access.visible_projects(actor)
+    found = datasets.find_everywhere(tx, written.dataset, among=among)
+    if not found:
+        near = (name.partition("/")[2] for name in datasets.written_names(tx, among=among))
+        raise access.not_found("dataset", written.dataset, _choosable(list(near)))
+    if len(found) > 1:
+        names = ", ".join(dataset.written for dataset in found)
+        raise BadRequest(f"Several projects have a dataset {written.dataset!r}: {names}.", hint="Say which one.")
+    return found[0], written.ref
+
+
+def card(deps: Deps, dataset: Dataset) -> wire.Dataset:
+    with deps.db.read() as tx:
+        found = datasets.cards(tx, among=None, limit=1, only=dataset.id)
+        if not found:  # deleted this very moment
+            raise access.not_found("dataset", dataset.name)
+        return shapes(tx, found)[0]
+
+
+def list_visible(
+    deps: Deps, actor: Actor, *, project: str | None, search: str, limit: int, cursor: str | None
+) -> Listing[wire.Dataset]:
+    """Cards of all projects the actor sees (or of one), by project and name; hidden datasets are left out."""
+    with deps.db.read() as tx:
+        among = access.visible_projects(actor)
+        if project is not None:
+            among = {access.find_project(tx, actor, project).id}
+        found = datasets.cards(tx, among=among, limit=limit + 1, after=_place(cursor), search=search)
+        shown = shapes(tx, found)
+    return page_of(shown, limit, key=lambda item: [item.project, item.name])
+
+
+def totals(deps: Deps, actor: Actor) -> wire.DatasetTotals:
+    """The numbers of the hub's header, over what the actor may see."""
+    among = access.visible_projects(actor)
+    with deps.db.read() as tx:
+        count, size = datasets.totals(tx, among=among)
+        connected, capacity = volumes.connected(tx, since=connected_since(deps.clock.now()))
+        cached = volumes.cached_bytes(tx, among=among)
+    return wire.DatasetTotals(
+        datasets=count, bytes=size, volumes_connected=connected, cached_bytes=cached, volume_bytes=capacity
+    )
+
+
+def create(deps: Deps, actor: Actor, project: Project, *, name: str, description: str = "") -> Dataset:
+    """NameTaken if the project has one of that name."""
+    return _create(deps, actor, project, check_name(name, "dataset"), DatasetKind.DATA, description)
+
+
+def ensure_system_dataset(deps: Deps, project: Project, name: str) -> Dataset:
+    """`.code` or `.outputs` of a project, made when it is first needed."""
+    with deps.db.read() as tx:
+        found = datasets.find(tx, project.id, name)
+    if found is not None:
+        return found
+    try:
+        return _create(deps, SYSTEM, project, name, _SYSTEM_KINDS[name], "")
+    except NameTaken:  # somebody else needed it first
+        with deps.db.read() as tx:
+            return find(tx, project, name)
+
+
+def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, description: str | None) -> Dataset:
+    """Rename it, or describe it anew (the description is not in the lake)."""
+    refuse_system(dataset)
+    if name is not None and name != dataset.name:
+        _rename(deps, actor, dataset, check_name(name, "dataset"))
+    if description is not None and description != dataset.description:
+        with deps.db.write() as tx:
+            datasets.change(tx, dataset.id, description=description)
+            audit.record_dataset(tx, deps, actor, "dataset.change", dataset)
+    with deps.db.read() as tx:
+        changed = datasets.get(tx, dataset.id)
+    if changed is None:
+        raise access.not_found("dataset", dataset.name)
+    _announce(deps, changed, "changed")
+    return changed
+
+
+def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
+    """Into the bin. InUse, naming them, while jobs that have not ended use it.
+
+    Its caches are cleared; the lake keeps it until the bin is emptied (services/lake/purge.py).
+    """
+    refuse_system(dataset)
+    now = deps.clock.now()
+
+    def prepare(tx: Connection) -> PendingRecord:
+        records.wait_for_lock(tx, dataset.id, records.DATASET_LOCK)
+        if datasets.get(tx, dataset.id) is None:
+            raise access.not_found("dataset", dataset.name)
+        _check_unused(deps, tx, actor, dataset)
+        audit.record_dataset(tx, deps, actor, "dataset.delete", dataset)
+        return records.reserve(tx, dataset, Delete(), lock=records.DATASET_LOCK, by=actor.name, now=now)
+
+    records.write(deps, prepare)
+    _announce(deps, dataset, "deleted")
+    evict.evict_leaving(deps)
+
+
+def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: DatasetKind, description: str) -> Dataset:
+    now = deps.clock.now()
+    dataset = Dataset(
+        id=new_id(),
+        project_id=project.id,
+        project=project.name,
+        name=name,
+        kind=kind,
+        description=description,
+        created_at=now,
+        created_by=actor.name,
+        active_at=now,
+    )
+
+    def prepare(tx: Connection) -> PendingRecord:
+        reserve_name(tx, dataset)
+        datasets.insert(tx, dataset)
+        audit.record_dataset(tx, deps, actor, "dataset.create", dataset)
+        operation = Create(name=name, project=project.name, kind=kind)
+        return records.reserve(tx, dataset, operation, lock=records.DATASET_LOCK, by=actor.name, now=now)
+
+    records.write(deps, prepare)
+    _announce(deps, dataset, "created")
+    return dataset
+
+
+def _rename(deps: Deps, actor: Actor, dataset: Dataset, name: str) -> None:
+    def prepare(tx: Connection) -> PendingRecord:
+        records.wait_for_lock(tx, dataset.id, records.DATASET_LOCK)
+        current = datasets.get(tx, dataset.id)
+        if current is None:
+            raise access.not_found("dataset", dataset.name)
+        reserve_name(tx, current, name)
+        audit.record_dataset(tx, deps, actor, "dataset.rename", current, name=name)
+        now = deps.clock.now()
+        return records.reserve(tx, current, Rename(name), lock=records.DATASET_LOCK, by=actor.name, now=now)
+
+    records.write(deps, prepare)
+
+
+def reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> None:
+    """Nobody else has the name, nor is about to get it by a rename that is not visible yet."""
+    wanted = name or dataset.name
+    datasets.lock_names(tx, dataset.project_id)
+    for pending in datasets.pending(tx, project_id=dataset.project_id, lock=records.DATASET_LOCK):
+        operation = decode_record(pending.body.encode()).operation
+        given = operation.name if isinstance(operation, Create | Rename) else None
+        if given == wanted or (isinstance(operation, Restore) and datasets.name_of(tx, pending.dataset_id) == wanted):
+            records.wait_for(pending)
+    if datasets.taken(tx, dataset.project_id, wanted):
+        raise NameTaken(
+            f"Project {dataset.project} has a dataset {wanted!r} already.", hint="Choose another name.", name=wanted
+        )
+
+
+def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) -> None:
+    held = [
+        # People who read it, or hold it, are not asked: nothing new uses it, and it goes when they have ended.
+        *(h for found in leases.holders_of_dataset(tx, dataset.id, deps.clock.now()).values() for h in found if h.job),
+        *jobs_using_dataset(tx, dataset.id),
+    ]
+    users = {holder.shown(lambda project_id: access.sees(actor, project_id)) for holder in held}
+    if users:
+        raise InUse(
+            f"Dataset {dataset.written} is used by {', '.join(sorted(users))}.",
+            hint="Stop these first, or wait until they have ended.",
+            depends=sorted(users),
+        )
+
+
+def refuse_system(dataset: Dataset) -> None:
+    if dataset.kind is not DatasetKind.DATA:
+        raise BadRequest(f"{dataset.written} belongs to the jobs of the project and cannot be changed.")
+
+
+def shapes(tx: Connection, found: Sequence[Card]) -> list[wire.Dataset]:
+    members = datasets.member_names(tx, {item.dataset.project_id for item in found})
+    return [_shape(item, members.get(item.dataset.project_id, ())) for item in found]
+
+
+def _shape(item: Card, members: Sequence[str]) -> wire.Dataset:
+    dataset = item.dataset
+    return wire.Dataset(
+        id=dataset.id,
+        project=dataset.project,
+        name=dataset.name,
+        kind=dataset.kind,
+        description=dataset.description,
+        created_at=dataset.created_at,
+        created_by=dataset.created_by,
+        active_at=dataset.active_at,
+        members=list(members),
+        commits=item.commits,
+        cached_commits=item.cached_commits,
+        bytes=item.bytes,
+        files=item.files,
+        head=item.head,
+        deleted_at=item.deleted_at,
+        retention=wire.Retention(**item.retention) if item.retention else None,
+        cache_idle_seconds=item.cache_idle_seconds,
+    )
+
+
+def _place(cursor: str | None) -> tuple[str, str]:
+    match decode(cursor) if cursor else ["", ""]:
+        case [str(project), str(name)]:
+            return project, name
+        case _:
+            raise BadRequest(f"{cursor!r} is not a cursor of this list.")
+
+
+def _choosable(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in SYSTEM_DATASETS]
+
+
+def _announce(deps: Deps, dataset: Dataset, what: str) -> None:
+    data = {"project": dataset.project, "id": dataset.id, "what": what, "dataset": dataset.name}
+    deps.events.publish("datasets", project_id=dataset.project_id, data=data)

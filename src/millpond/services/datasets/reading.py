@@ -1,0 +1,159 @@
+"""Reading what is committed: histories and directories."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from millpond.db import caches, commits
+from millpond.errors import BadRequest
+from millpond.lake.listing import Listed, list_directory
+from millpond.lake.reader import TreeReader
+from millpond.model.dataset import Commit, Dataset
+from millpond.model.path import check_path, from_text, to_text
+from millpond.model.tree import Content, Kind
+from millpond.services import listing
+from millpond.services.commits import refs
+from millpond.services.commits.pages import ProjectPages
+from millpond.services.datasets.folders import leaf_folders
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing
+from millpond.wire import data as wire
+
+_KINDS: Mapping[Kind, Literal["directory", "symlink", "file", "executable"]] = {
+    Kind.DIRECTORY: "directory",
+    Kind.SYMLINK: "symlink",
+    Kind.FILE: "file",
+    Kind.EXECUTABLE: "executable",
+}
+
+
+def pages_of(deps: Deps, dataset: Dataset) -> ProjectPages:
+    return ProjectPages(deps.store, deps.pages, dataset.project_id)
+
+
+def reader_of(deps: Deps, dataset: Dataset, commit: Commit) -> TreeReader:
+    return TreeReader(pages_of(deps, dataset), commit.tree)
+
+
+def get_commit(deps: Deps, dataset: Dataset, ref: str) -> Commit:
+    with deps.db.read() as tx:
+        return refs.resolve(tx, dataset, ref)
+
+
+def history(deps: Deps, dataset: Dataset, *, ref: str, limit: int, cursor: str | None) -> Listing[wire.Commit]:
+    """The commits a ref has grown from, newest first. The cursor holds the commits to go on from."""
+    with deps.db.read() as tx:
+        starts = _frontier(cursor) if cursor else [refs.resolve(tx, dataset, ref).id]
+        shown, rest = _walk(tx, dataset, starts, limit)
+        items = commit_shapes(tx, dataset, shown)
+    return Listing(items, listing.encode([*rest]) if rest else None)
+
+
+def commit_shape(deps: Deps, dataset: Dataset, commit: Commit) -> wire.Commit:
+    with deps.db.read() as tx:
+        return commit_shapes(tx, dataset, [commit])[0]
+
+
+def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> list[wire.Commit]:
+    """Commits with the refs at them and where they are cached."""
+    ids = [commit.id for commit in found]
+    names = commits.ref_names(tx, ids)
+    held = caches.of_commits(tx, ids)
+    return [
+        wire.Commit(
+            id=commit.id,
+            dataset=dataset.written,
+            dataset_id=dataset.id,
+            project_id=dataset.project_id,
+            tree=commit.tree,
+            parents=list(commit.parents),
+            author=commit.author,
+            time=commit.time,
+            message=commit.message,
+            files=commit.files,
+            bytes=commit.bytes,
+            lineage=dict(commit.lineage),
+            refs=list(names.get(commit.id, ())),
+            cached_on=[_badge(view) for view in held if view.cached.commit_id == commit.id],
+        )
+        for commit in found
+    ]
+
+
+def entries(
+    deps: Deps, dataset: Dataset, commit: Commit, *, path: str, limit: int, cursor: str | None
+) -> Listing[wire.TreeEntry]:
+    """One directory; NotFound if the path is none."""
+    directory = directory_path(path)
+    folders = partial(leaf_folders, deps, dataset.project_id)
+    part = list_directory(reader_of(deps, dataset, commit), directory, place_of(cursor), limit, folders)
+    items = [_entry(directory, item) for item in part.items]
+    return Listing(items, listing.encode(part.next.hex()) if part.next is not None else None)
+
+
+def directory_path(text: str) -> bytes:
+    """A directory's path from its text form; empty (or `/`) is the root."""
+    path = from_text(text.strip("/"))
+    return check_path(path) if path else b""
+
+
+def _walk(tx: Connection, dataset: Dataset, starts: Sequence[str], limit: int) -> tuple[list[Commit], list[str]]:
+    """The newest `limit` commits reachable from `starts`, and the ids to go on from."""
+    known = {commit.id: commit for commit in commits.get_many(tx, starts) if commit.dataset_id == dataset.id}
+    waiting = [_sort_key(commit) for commit in known.values()]
+    heapq.heapify(waiting)
+    shown: list[Commit] = []
+    while waiting and len(shown) < limit:
+        commit = known[heapq.heappop(waiting)[1]]
+        shown.append(commit)
+        new = [parent for parent in commit.parents if parent not in known]
+        for parent in commits.get_many(tx, new) if new else ():
+            known[parent.id] = parent
+            heapq.heappush(waiting, _sort_key(parent))
+    return shown, [commit_id for _, commit_id in waiting]
+
+
+def _sort_key(commit: Commit) -> tuple[float, str]:
+    return (-commit.time.timestamp(), commit.id)
+
+
+def _frontier(cursor: str) -> list[str]:
+    found = listing.decode(cursor)
+    if not isinstance(found, list) or not all(isinstance(part, str) for part in found):
+        raise BadRequest(f"{cursor[:80]!r} is not a cursor of this list.")
+    return [str(part) for part in found]
+
+
+def place_of(cursor: str | None) -> bytes:
+    """The bytes behind a cursor over paths or names; empty, and so before everything, without one."""
+    try:
+        return bytes.fromhex(listing.text_of(cursor))
+    except ValueError as error:
+        raise BadRequest(f"{str(cursor)[:80]!r} is not a cursor of this list.") from error
+
+
+def _badge(view: caches.CachedView) -> wire.CachedOn:
+    row = view.cached
+    return wire.CachedOn(
+        cached_id=row.id, volume=view.volume, state=row.state.value, done_bytes=row.done_bytes, bytes=row.bytes
+    )
+
+
+def _entry(directory: bytes, item: Listed) -> wire.TreeEntry:
+    path = directory + b"/" + item.name if directory else item.name
+    kind = Kind.DIRECTORY if item.entry is None else item.entry.kind
+    has_digest = item.entry is not None and item.entry.content is not Content.NOTHING
+    return wire.TreeEntry(
+        path=to_text(path),
+        name=to_text(item.name),
+        kind=_KINDS[kind],
+        size=item.size,
+        files=item.entries,
+        digest=item.entry.digest.hex() if item.entry is not None and has_digest else None,
+        external=item.entry is not None and item.entry.content is Content.EXTERNAL,
+    )

@@ -1,0 +1,113 @@
+"""Short-lived URLs to read the objects of a commit straight from the store, for those who may read that commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from millpond.db import blobs, jobs, promised, uploads
+from millpond.errors import Forbidden
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.pages import IndexPage
+from millpond.lake.reader import TreeReader
+from millpond.model.dataset import Commit, Dataset, PackState
+from millpond.model.people import Actor, ActorKind
+from millpond.services.caches import desired_fills
+from millpond.services.commits.uploads import check_page_id
+from millpond.services.datasets import external
+from millpond.services.datasets.reading import reader_of
+from millpond.services.deps import Deps
+from millpond.services.people import access
+from millpond.wire import data as wire
+
+_READABLE = (PackState.LIVE, PackState.CONDEMNED)
+
+
+def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
+    """People by their role, checked already; an agent what it is told to bring or check, a job its data and outputs."""
+    if actor.kind is not ActorKind.USER:
+        with deps.db.read() as tx:
+            _check_may_read(tx, actor, commit)
+
+
+def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
+    if actor.kind is ActorKind.AGENT and not desired_fills.reads(tx, actor.agent_id, commit.id):
+        raise Forbidden("An agent reads the commits that it was told to fill or to verify, and those it links from.")
+    if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
+        raise Forbidden("A job reads its own inputs and outputs.")
+
+
+def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> wire.Urls:
+    """URLs for pages, locators and packs. NotFound names one that does not belong to the project (or the commit)."""
+    for page_id in (*asked.pages, *asked.locators):
+        check_page_id(page_id)
+    check_may_know(deps, actor, commit)
+    _check_belong(deps, actor, dataset, commit, asked)
+    keys = ProjectKeys(dataset.project_id)
+    seconds = deps.settings.url_seconds
+    now = deps.clock.now()
+    expires = now + timedelta(seconds=seconds)
+    if asked.packs:
+        deps.lake_use.last_read = now
+
+    def signed(key: str) -> str:
+        return deps.store.sign("GET", key, seconds).url
+
+    return wire.Urls(
+        pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
+        locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
+        packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
+        external=external.urls(deps, dataset, commit, asked.external) if asked.external else {},
+        expires_at=expires,
+    )
+
+
+def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> None:
+    pages = {*asked.pages, *asked.locators}
+    project_id = dataset.project_id
+    if actor.kind is ActorKind.USER:  # who may read the project may read all of it
+        with deps.db.read() as tx:
+            known_pages: Collection[str] = {
+                *blobs.pages(tx, project_id, pages),
+                # Index pages are forgotten for a while when a bad pack is found; they are there all the same.
+                *promised.tokens(tx, project_id, pages),
+            }
+            packs = uploads.packs(tx, project_id, asked.packs)
+        known_packs = {pack.id for pack in packs if pack.state in _READABLE}
+    else:
+        reader = reader_of(deps, dataset, commit)
+        known_pages = _page_ids(reader, [commit.tree])
+        with deps.db.read() as tx:
+            named = blobs.packs_of_pages(tx, project_id, known_pages)
+        known_packs = {pack_id for packs_of in named.values() for pack_id in packs_of}
+    for noun, wanted, known in (("page", pages, known_pages), ("pack", set(asked.packs), known_packs)):
+        for absent in sorted(wanted - set(known)):
+            raise access.not_found(noun, absent)
+
+
+def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
+    """All pages of a tree; only index pages are read."""
+    found = set(page_ids)
+    page = reader.page(page_ids[0])
+    while isinstance(page, IndexPage):
+        indexes = [reader.page(page_id) for page_id in page_ids]
+        page_ids = [child for index in indexes if isinstance(index, IndexPage) for child in index.ids]
+        found.update(page_ids)
+        if page.level == 1:
+            break
+        page = reader.page(page_ids[0])
+    return found
+
+
+def _is_output(actor: Actor, commit: Commit) -> bool:
+    """What the job itself wrote (the server notes it in the lineage): it looks whether a lost answer was a yes."""
+    return actor.job_id is not None and commit.lineage.get("job") == actor.job_id
+
+
+def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
+    job = jobs.get(tx, actor.job_id or "")
+    return job is not None and (
+        commit.id == job.code_commit or any(entry.commit_id == commit.id for entry in job.inputs)
+    )

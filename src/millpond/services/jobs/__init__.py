@@ -1,0 +1,1 @@
+"""Jobs from submission to the bin: scheduling, placements, data, environments, streams into them."""

@@ -1,0 +1,92 @@
+"""The bin: deleted jobs and runs, and removing for good what has lain there long enough.
+
+Objects and files go first, rows last: a purge that is cut off is done again from the rows that are left. What has
+lain there too long cannot be brought back (services/jobs/jobs.py), so nothing is restored half-way through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import commits, datasets, jobs, runs
+from millpond.db.datasets import PendingRecord
+from millpond.lake.keys import ProjectKeys
+from millpond.lake.records import Move
+from millpond.model.dataset import Dataset, RefType
+from millpond.model.job import Job
+from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
+from millpond.model.people import SYSTEM
+from millpond.services.commits import records
+from millpond.services.deps import Deps
+from millpond.services.people import audit
+from millpond.services.runs import logs
+
+logger = getLogger(__name__)
+
+_AT_ONCE = 100
+
+
+def purge(deps: Deps, now: datetime) -> int:
+    """Housekeeping: remove what was deleted more than `bin_days` ago; how many jobs and runs."""
+    oldest = now - timedelta(days=deps.settings.bin_days)
+    with deps.db.read() as tx:
+        old_jobs = jobs.deleted_before(tx, oldest, limit=_AT_ONCE)
+        old_runs = runs.deleted_before(tx, oldest, limit=_AT_ONCE)
+    for job in old_jobs:
+        _purge_job(deps, job, now)
+    for run in old_runs:
+        _remove_artifacts(deps, run.project_id, run.id)
+        with deps.db.write() as tx:
+            runs.delete(tx, run.id)
+            audit.record(
+                tx, now=now, actor=SYSTEM, action="run.purge", subject=f"{run.project}/{run.id}",
+                project_id=run.project_id,
+            )  # fmt: skip
+    return len(old_jobs) + len(old_runs)
+
+
+def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
+    _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=jobs.uses_commit)
+    # As long as there is something that was made with it, a collection keeps it all the same.
+    _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=jobs.names_commit)
+    _remove_artifacts(deps, job.project_id, job.run_id)
+    logs.remove(deps, job)
+    with deps.db.write() as tx:
+        jobs.delete(tx, job.id)
+        runs.delete(tx, job.run_id)
+        audit.record(
+            tx, now=now, actor=SYSTEM, action="job.purge", subject=f"{job.project}/{job.name}",
+            project_id=job.project_id, details={"job": job.id},
+        )  # fmt: skip
+    logger.info("job_purged job=%s", job.id)
+
+
+def _release(
+    deps: Deps, job: Job, name: str, commit_id: str | None, now: datetime, *, is_needed: Callable[..., bool]
+) -> None:
+    """Let go of the branches that keep its outputs or its code alive, unless something else needs them."""
+    with deps.db.read() as tx:
+        dataset = datasets.find(tx, job.project_id, name)
+        if dataset is None or commit_id is None or is_needed(tx, commit_id, besides=job.id):
+            return
+        branches = commits.ref_names(tx, [commit_id]).get(commit_id, ())
+    for branch in branches:
+        records.write(deps, partial(_reserve_removal, dataset=dataset, branch=branch, now=now))
+
+
+def _reserve_removal(tx: Connection, *, dataset: Dataset, branch: str, now: datetime) -> PendingRecord:
+    records.wait_for_lock(tx, dataset.id, branch)
+    current = commits.find_ref(tx, dataset.id, branch)
+    move = Move(ref=branch, type=RefType.BRANCH, commit=None, previous=current.commit_id if current else None)
+    return records.reserve(tx, dataset, move, lock=branch, by=SYSTEM.name, now=now)
+
+
+def _remove_artifacts(deps: Deps, project_id: str, run_id: str) -> None:
+    """Also those whose row a crash kept from being written."""
+    for info in deps.store.list(ProjectKeys(project_id).artifacts(run_id)):
+        deps.store.delete(info.key)

@@ -1,0 +1,153 @@
+"""The packages of jobs: built once for each site by a job of their own, kept as its output, found again by content.
+
+A build is known by its name, which is made of the tree it is built from, the image and the site: a name belongs to one
+living job of a project, so however many jobs ask at once, one builds and all wait for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from logging import getLogger
+
+from millpond.db import commits, jobs, projects
+from millpond.decide.placement import NodeView, likely_node
+from millpond.errors import MillError, NameTaken
+from millpond.model.job import Job, JobKind, JobState
+from millpond.model.people import SYSTEM
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes, submit
+from millpond.services.jobs.snapshot import World
+from millpond.services.runs import logs
+from millpond.wire.work import JobCreate
+
+logger = getLogger(__name__)
+
+COMMAND = ["python3", "build.py"]
+_TIMEOUT = timedelta(hours=2)
+_TAIL_BYTES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Environments:
+    """By the ids of job and agent: the build a job takes its packages from there, or why it cannot begin there.
+
+    `failed`: jobs whose environment cannot be built, with the reason.
+    """
+
+    builds: Mapping[tuple[str, str], Job]
+    blocked: Mapping[tuple[str, str], str]
+    failed: Mapping[str, str]
+
+
+NO_ENVIRONMENTS = Environments({}, {}, {})
+
+
+def look(deps: Deps, world: World) -> Environments:
+    """For every job that waits and wants packages: where they are, and a build where they are nowhere."""
+    builds: dict[tuple[str, str], Job] = {}
+    blocked: dict[tuple[str, str], str] = {}
+    failed: dict[str, str] = {}
+    for job in world.jobs.values():
+        if job.environment_source is None:
+            continue
+        nodes = [node for node in world.snapshot.nodes if job.wanted_compute in (None, node.agent)]
+        known = _known_builds(deps, job, nodes)
+        ready = {site for site, build in known.items() if _is_ready(build)}
+        builds |= {(job.id, node.agent_id): known[node.site_id] for node in nodes if node.site_id in ready}
+        waits = {node: known.get(node.site_id) for node in nodes if node.site_id not in ready}
+        blocked |= {(job.id, node.agent_id): _why_not(build) for node, build in waits.items()}
+        if not ready:
+            problem = _wait_for_build(deps, world, job, list(known.values()))
+            failed |= {job.id: problem} if problem else {}
+    return Environments(builds, blocked, failed)
+
+
+def _known_builds(deps: Deps, job: Job, nodes: list[NodeView]) -> Mapping[str, Job]:
+    """The newest build for each site that has one."""
+    with deps.db.read() as tx:
+        source = commits.get(tx, job.environment_source or "")
+        tree = source.tree if source else ""
+        sites = {node.site_id for node in nodes}
+        found = {site: jobs.find_numbered(tx, job.project_id, _name(tree, job.image, site), None) for site in sites}
+    return {site: build for site, build in found.items() if build is not None}
+
+
+def _wait_for_build(deps: Deps, world: World, job: Job, known: list[Job]) -> str | None:
+    """See that one is under way; why that is useless, if one has failed since the job waits."""
+    living = next((build for build in known if not build.state.is_finished), None)
+    if living is not None:
+        _remember(deps, job, living.id)
+        return None
+    since = job.requeued_at or job.queued_at
+    failed = next((build for build in known if build.ended_at is not None and build.ended_at >= since), None)
+    if failed is not None:
+        said = f" ({last_line})" if (last_line := _last_line(deps, failed)) else ""
+        return f"Its environment could not be built{said}; `mill logs {failed.id}` tells all."
+    return _build(deps, world, job)
+
+
+def _build(deps: Deps, world: World, job: Job) -> str | None:
+    """Begin to build where the job is likely to run; why that cannot be, if it cannot."""
+    view = next(one for one in world.snapshot.jobs if one.id == job.id)
+    node = likely_node(view, world.snapshot)
+    if node is None:
+        return None
+    try:
+        build = _submit(deps, job, node)
+    except NameTaken:
+        return None  # another server was faster; the next round finds its build
+    except MillError as error:
+        return f"Its environment could not be built: {error.message}"
+    _remember(deps, job, build.id)
+    logger.info("environment_build job=%s build=%s site=%s", job.id, build.id, node.site_id)
+    return None
+
+
+def _last_line(deps: Deps, build: Job) -> str:
+    """What pip said at the end."""
+    tail = logs.read(deps, build, -_TAIL_BYTES, _TAIL_BYTES).data.decode(errors="replace").strip()
+    return tail.splitlines()[-1][:_TAIL_BYTES] if tail else ""
+
+
+def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
+    with deps.db.read() as tx:
+        source = commits.get(tx, job.environment_source or "")
+        project = projects.get(tx, job.project_id)
+    assert source is not None and project is not None, "a queued job keeps its project and what it was made from"
+    request = JobCreate(
+        name=_name(source.tree, job.image, node.site_id),
+        command=COMMAND,
+        code_commit=source.id,
+        image=job.image,
+        compute=node.agent,
+        priority=job.priority,
+        timeout_seconds=int(_TIMEOUT.total_seconds()),
+    )
+    return submit.enqueue(deps, replace(SYSTEM, name=job.created_by), project, request, JobKind.ENVIRONMENT)
+
+
+def _remember(deps: Deps, job: Job, build_id: str) -> None:
+    """Which build it waits for, so that people can look there."""
+    if job.environment_job == build_id:
+        return
+    with deps.db.write() as tx:
+        current = jobs.lock(tx, job.id)
+        if current is not None and current.state is JobState.QUEUED:
+            job_changes.save(tx, current, replace(current, environment_job=build_id), deps.clock.now())
+
+
+def _name(tree: str, image: str | None, site_id: str) -> str:
+    return f"environment-{hashlib.sha256(f'{tree} {image} {site_id}'.encode()).hexdigest()[:12]}"
+
+
+def _is_ready(build: Job) -> bool:
+    return build.state is JobState.SUCCEEDED and build.output_commit is not None and build.deleted_at is None
+
+
+def _why_not(build: Job | None) -> str:
+    if build is not None and not build.state.is_finished:
+        return f"Its environment is built by {build.name} ({build.id}), which is {build.state.value}."
+    return "Its environment is not built there yet."

@@ -1,0 +1,49 @@
+"""Interactive jobs that nobody uses: noted when somebody does, stopped when nobody did for long enough."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from millpond.db import jobs
+from millpond.decide import job_life
+from millpond.decide.idle import idle_too_long
+from millpond.model.job import Job
+from millpond.model.people import SYSTEM
+from millpond.model.quantity import format_seconds
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes
+from millpond.services.people import audit
+
+# Use is noted at most this often; idle times are minutes and hours.
+NOTE = timedelta(seconds=20)
+
+
+def note_use(deps: Deps, job: Job) -> None:
+    """Somebody has a terminal or a port of the job open."""
+    now = deps.clock.now()
+    if not job.idle_seconds or (job.used_at is not None and now - job.used_at < NOTE):
+        return
+    with deps.db.write() as tx:
+        jobs.note_use(tx, job.id, now)
+
+
+def stop_idle(deps: Deps, now: datetime) -> int:
+    """Stop those whose idle time is over; how many that were."""
+    with deps.db.read() as tx:
+        found = [job for job in jobs.with_idle_time(tx) if idle_too_long(job, now)]
+    changed = []
+    for job in found:
+        with deps.db.write() as tx:
+            before = jobs.lock(tx, job.id)
+            if before is None or not idle_too_long(before, now):
+                continue
+            reason = f"Nobody used it for {format_seconds(before.idle_seconds)}, so it is stopped."
+            after = job_life.request_stop(before, reason, now)
+            if job_changes.save(tx, before, after, now):
+                changed.append(after)
+                audit.record(
+                    tx, now=now, actor=SYSTEM, action="job.stop", subject=f"{job.project}/{job.name}",
+                    project_id=job.project_id, details={"job": job.id, "idle": True},
+                )  # fmt: skip
+    job_changes.announce(deps, changed)
+    return len(changed)

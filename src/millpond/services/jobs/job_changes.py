@@ -1,0 +1,65 @@
+"""Saving a changed job with everything that follows from it, and telling the world afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import jobs, placements, runs
+from millpond.model.job import Job, JobState, RunState
+from millpond.services.caches import caches
+from millpond.services.deps import Deps
+
+_RUN_STATES = {
+    JobState.SUCCEEDED: RunState.SUCCEEDED,
+    JobState.FAILED: RunState.FAILED,
+    JobState.CANCELLED: RunState.CANCELLED,
+}
+
+
+def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
+    """Write `after` over `before`, which this transaction has locked; whether anything changed.
+
+    A job that ends, or goes back to the queue, ends its placement and its leases with it; its run ends as it does.
+    """
+    if after == before:
+        return False
+    jobs.save(tx, after)
+    left = after.state.is_finished or after.placement_id != before.placement_id
+    if before.placement_id is not None and left:
+        placements.end(tx, [before.placement_id], now)
+        caches.release_for_job(tx, after.id, now=now)
+    if after.state.is_finished and not before.state.is_finished:
+        _end_run(tx, after, now)
+    return True
+
+
+def announce(deps: Deps, changed: Sequence[Job]) -> None:
+    """After the transaction. Pages hear of each job; agents and the scheduler look again."""
+    for job in changed:
+        publish(deps, job)
+        if job.state.is_finished:
+            data = {"project": job.project, "id": job.run_id, "what": "ended", "state": job.state.value}
+            deps.events.publish(f"run:{job.run_id}", project_id=job.project_id, data=data)
+            data = {"project": job.project, "id": job.id, "what": "complete"}
+            deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)
+    # One that was only submitted is no agent's yet: five hundred of them would each have one put its wishes together.
+    if any(job.attempt or job.state is not JobState.QUEUED for job in changed):
+        deps.events.wake("agents")
+    if any(job.state.is_finished or job.state is JobState.QUEUED for job in changed):
+        deps.events.wake("schedule")
+
+
+def publish(deps: Deps, job: Job) -> None:
+    """Tell pages only: for changes that nobody has to act upon."""
+    data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.state.value}
+    deps.events.publish("jobs", project_id=job.project_id, data=data)
+
+
+def _end_run(tx: Connection, job: Job, now: datetime) -> None:
+    run = runs.lock(tx, job.run_id)
+    if run is not None:
+        runs.save(tx, replace(run, state=_RUN_STATES[job.state], ended_at=job.ended_at or now))

@@ -1,0 +1,136 @@
+"""Bringing a job's data beside its compute: on one volume near it, leased while the job has a placement."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import caches as rows
+from millpond.db import jobs, placements, volumes
+from millpond.db.caches import CachedView
+from millpond.decide import job_life
+from millpond.decide.job_life import Report
+from millpond.decide.placement import likely_node
+from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
+from millpond.model.job import Job, JobState, PlacementState
+from millpond.model.quantity import format_bytes
+from millpond.model.volume import CachedState, Volume
+from millpond.services.caches import caches, differences
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes, snapshot
+from millpond.services.jobs.snapshot import commits_of
+from millpond.services.places.geography import rule_of
+
+logger = getLogger(__name__)
+
+# What data that cannot be brought near now raises: the job waits.
+WAITS = (DoesNotFit, VolumeProblem, NotReady)
+
+
+def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime) -> Sequence[CachedView]:
+    """All of the job's commits on one volume, leased: the one that has most of them, or the next with room.
+
+    Raises one of WAITS when no volume can take them, NotFound when a dataset is gone. Nothing has changed then.
+    """
+    commits = commits_of(job)
+    if not commits:
+        return ()
+    refusal: MillError | None = None
+    for volume in _most_there_first(tx, candidates, commits):
+        try:
+            return caches.ensure_cached_for_job(
+                tx, now=now, job_id=job.id, requested_by=job.created_by, commits=commits, volume_id=volume.id
+            )
+        except WAITS as error:
+            refusal = refusal or error
+    raise refusal or VolumeProblem("No working volume is near the compute.")
+
+
+def why_waiting(error: MillError) -> str:
+    """One of WAITS as a reason of the job. What stands in the way may be another project's: it is not named."""
+    needed = error.details.get("needed_bytes")
+    if isinstance(error, DoesNotFit) and isinstance(needed, int):
+        return f"There is no room for its data on volume {error.details.get('volume')}: {format_bytes(needed)} more."
+    return error.message
+
+
+def are_ready(found: Sequence[CachedView]) -> bool:
+    return all(view.cached.state is CachedState.READY for view in found)
+
+
+def prefetch(deps: Deps, job: Job, now: datetime) -> None:
+    """Begin to fill a queued job's data where it is likely to run. It holds nothing until it is placed."""
+    if not commits_of(job):
+        return
+    with deps.db.read() as tx:
+        world = snapshot.load(tx, now, [job], rule_of(deps.settings))
+    node = likely_node(world.snapshot.jobs[0], world.snapshot)
+    if node is None:
+        return
+    differences.prepare(deps, commits_of(job))
+    try:
+        with deps.db.write() as tx:
+            found = bring(tx, job, world.volumes.get(node.agent_id, ()), now)
+            caches.release_for_job(tx, job.id, now=now)
+    except (*WAITS, NotFound) as error:
+        # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
+        logger.info("prefetch_refused job=%s reason=%s", job.id, error.message)
+        return
+    caches.announce(deps, found)
+
+
+def look_after(deps: Deps, now: datetime) -> None:
+    """For jobs that are placed and not filled yet: begin failed fills anew, note when all of the data is there."""
+    with deps.db.read() as tx:
+        unfilled = jobs.unfilled(tx)
+        leased = placements.leased(tx, [job.id for job in unfilled])
+    changed: list[Job] = []
+    for job in unfilled:
+        held = leased.get(job.id, {})
+        missing = [commit for commit in commits_of(job) if commit not in held]
+        if not missing and all(commit.state is CachedState.FILLING for commit in held.values()):
+            continue
+        with deps.db.write() as tx:
+            after, found = _look_after(tx, job.id, {commit.volume_id for commit in held.values()}, now)
+        caches.announce(deps, found)
+        changed += [after] if after else []
+    job_changes.announce(deps, changed)
+
+
+def _look_after(
+    tx: Connection, job_id: str, volume_ids: Collection[str], now: datetime
+) -> tuple[Job | None, Sequence[CachedView]]:
+    """The job if it changed, and its data."""
+    job = jobs.lock(tx, job_id)
+    if job is None or job.state not in (JobState.PLACED, JobState.PREPARING):
+        return None, ()
+    found: Sequence[CachedView] = ()
+    try:
+        found = bring(tx, job, [volume for volume in volumes.all_of(tx) if volume.id in volume_ids], now)
+        reasons = [_why_failed(view) for view in found if view.cached.state is CachedState.FAILED]
+        after = job_life.wait(job, reasons)
+        after = job_life.fill(after, now) if are_ready(found) else after
+    except WAITS as error:
+        after = job_life.wait(job, [why_waiting(error)])
+    except NotFound as error:
+        # Its command has not begun, so ending the placement from here ends everything.
+        report = Report(PlacementState.FINISHED, problem=f"Its data is gone: {error.message}")
+        after = job_life.observe(job, report, now)
+        placements.note_end(tx, job.placement_id or "", ending=after.ending, problem=report.problem, now=now)
+    return (after, found) if job_changes.save(tx, job, after, now) else (None, found)
+
+
+def _why_failed(view: CachedView) -> str:
+    return f"{view.written} could not be fetched ({view.cached.problem}); it is tried again."
+
+
+def _most_there_first(tx: Connection, candidates: Sequence[Volume], commits: Sequence[str]) -> list[Volume]:
+    """Equal ones stay in the order given."""
+    there = {volume.id: 0 for volume in candidates}
+    for view in rows.of_commits(tx, commits):
+        if view.cached.volume_id in there and view.cached.state in (CachedState.READY, CachedState.FILLING):
+            there[view.cached.volume_id] += 1 + view.cached.bytes
+    return sorted(candidates, key=lambda volume: -there[volume.id])

@@ -1,0 +1,69 @@
+"""Ports of jobs in a browser: a ticket from the page, then a grant that stands in a cookie of the job's own host.
+
+docs/design/007-two-origins.md has the whole story.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from millpond.db import actors, users
+from millpond.errors import Forbidden
+from millpond.model.people import Actor
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_streams
+from millpond.services.jobs.job_streams import Target
+from millpond.services.people import tickets
+
+GRANT_SECONDS = 12 * 3600
+
+_TICKET = "job port ticket"
+_GRANT = "job port grant"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One port of one job, by its id, for one person, at one host."""
+
+    user: str
+    project: str
+    job: str
+    port: int
+    host: str
+
+
+def issue(deps: Deps, actor: Actor, opened: Opened) -> str:
+    """A ticket for a port of a job that runs, for a member of its project."""
+    if actor.user_id is None or actor.user_id != opened.user:
+        raise Forbidden("Only people open ports of jobs.")
+    job_streams.port_target(deps, actor, opened.project, opened.job, opened.port)
+    return tickets.issue(deps.secret, _TICKET, asdict(opened), deps.clock.now())
+
+
+def redeem(deps: Deps, ticket: str, *, host: str) -> str:
+    """The grant for a ticket. Forbidden the second time, after a minute, and at another host."""
+    now = deps.clock.now()
+    opened = _at_host(Opened(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
+    return tickets.seal(deps.secret, _GRANT, asdict(opened), expires=now + timedelta(seconds=GRANT_SECONDS))
+
+
+def granted(deps: Deps, grant: str, *, host: str) -> Opened:
+    """What was granted, at this host. Whether they still may is asked with every connection."""
+    return _at_host(Opened(**tickets.unseal(deps.secret, _GRANT, grant, deps.clock.now())), host)
+
+
+def target(deps: Deps, opened: Opened) -> Target:
+    """Where a connection leads now. Raises once the person may not any more, or the job has ended."""
+    with deps.db.read() as tx:
+        user = users.get(tx, opened.user)
+        if user is None or user.disabled_at is not None:
+            raise Forbidden("Whoever opened this cannot sign in any more.")
+        actor = actors.of_user(tx, user)
+    return job_streams.port_target(deps, actor, opened.project, opened.job, opened.port, note=False)
+
+
+def _at_host(opened: Opened, host: str) -> Opened:
+    if opened.host != host:
+        raise Forbidden("This address belongs to another host.", hint="Open it again from Millpond's page.")
+    return opened

@@ -1,0 +1,86 @@
+"""Who may open a stream to a job, and to which agent it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millpond.db import agents, placements
+from millpond.errors import BadRequest, NotReady
+from millpond.model.job import Agent, Job, Placement, PlacementState
+from millpond.model.people import Actor, Role
+from millpond.services.deps import Deps
+from millpond.services.jobs import idle, jobs
+from millpond.services.jobs.tunnels import exec_wanted, port_wanted
+from millpond.services.people import access, audit
+from millpond.wire.agent import DesiredTunnel
+
+_LAST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The agent that runs the job, and what it will be asked for."""
+
+    agent_id: str
+    wanted: DesiredTunnel
+
+
+def exec_target(
+    deps: Deps, actor: Actor, project: str, job: str, command: Sequence[str], *, tty: bool, columns: int, rows: int
+) -> Target:
+    """A command beside a running job, for members of its project."""
+    if not command or any("\0" in part for part in command):
+        raise BadRequest("There is no command to run.", hint="mill exec JOB -- COMMAND")
+    found, placement, agent = _running(deps, actor, project, job)
+    _check_can(agent, "exec", "run commands beside a job")
+    idle.note_use(deps, found)
+    _note(deps, actor, found, "job.exec", command=list(command)[:20])
+    size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
+    return Target(agent.id, exec_wanted(placement.id, command, tty=tty, **size))
+
+
+def port_target(deps: Deps, actor: Actor, project: str, job: str, port: int, *, note: bool = True) -> Target:
+    """A connection to a port that a running job listens at, for members of its project."""
+    if not 1 <= port <= _LAST_PORT:
+        raise BadRequest(f"There is no port {port}.")
+    found, placement, agent = _running(deps, actor, project, job)
+    _check_can(agent, "ports", "lead to the ports of jobs")
+    idle.note_use(deps, found)
+    if note:
+        _note(deps, actor, found, "job.port", port=port)
+    return Target(agent.id, port_wanted(placement.id, port))
+
+
+def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
+    """A stream is still open: note it as use. Raises once the actor, looked up anew, may not any more."""
+    with deps.db.read() as tx:
+        found = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), job)
+    idle.note_use(deps, found)
+
+
+def _running(deps: Deps, actor: Actor, project: str, text: str) -> tuple[Job, Placement, Agent]:
+    with deps.db.read() as tx:
+        job = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), text)
+        placement = placements.get(tx, job.placement_id) if job.placement_id else None
+        agent = agents.get(tx, placement.agent_id) if placement else None
+    if placement is None or agent is None or placement.state is not PlacementState.RUNNING:
+        raise NotReady(f"Job {job.name!r} is {job.state.value}: nothing of it runs now.", hint=f"mill get {job.name}")
+    return job, placement, agent
+
+
+def _check_can(agent: Agent, capability: str, what: str) -> None:
+    if not (agent.capabilities or {}).get(capability, False):
+        raise BadRequest(f"Compute {agent.name!r} (driver {agent.driver}) cannot {what}.", hint="mill compute show")
+
+
+def _note(deps: Deps, actor: Actor, job: Job, action: str, **details: object) -> None:
+    with deps.db.write() as tx:
+        audit.record(
+            tx, now=deps.clock.now(), actor=actor, action=action, subject=f"{job.project}/{job.name}",
+            project_id=job.project_id, details={"target": job.id, **details},
+        )  # fmt: skip
+
+
+def _between(value: int, least: int, most: int) -> int:
+    return max(least, min(value, most))

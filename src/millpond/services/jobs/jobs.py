@@ -1,0 +1,178 @@
+"""Jobs as people meet them: found by id, NAME or NAME#N, listed, stopped, deleted and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements, runs
+from millpond.db.jobs import JobFilter
+from millpond.decide import job_life
+from millpond.decide.job_names import JobWritten
+from millpond.decide.ledger import Ledger, ledger
+from millpond.errors import BadRequest, NotFound
+from millpond.model.job import Job, JobState, Placement
+from millpond.model.people import Actor, Project, Role
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes
+from millpond.services.listing import Listing, page_of
+from millpond.services.moments import moment_of, written_moment
+from millpond.services.people import access, audit
+
+MIN_PREFIX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job, how people write it, where its time went, and the jobs it comes after, by id."""
+
+    job: Job
+    written: str
+    ledger: Ledger
+    others: Mapping[str, Job]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    placement: Placement
+    compute: str
+
+
+def find(tx: Connection, project: Project, text: str) -> Job:
+    """The job that `text` means: an id, NAME (the newest), NAME#N, or the beginning of one id."""
+    written = JobWritten.parse(text)
+    found = jobs.get(tx, written.name) if written.number is None else None
+    if found is None or found.project_id != project.id:
+        found = jobs.find_numbered(tx, project.id, written.name, written.number)
+    if found is None and written.number is None and len(written.name) >= MIN_PREFIX:
+        found = _by_prefix(tx, project, written.name)
+    if found is None:
+        raise access.not_found("job", text, jobs.names(tx, project.id))
+    return found
+
+
+def get(deps: Deps, project: Project, text: str) -> JobView:
+    with deps.db.read() as tx:
+        return views(tx, [find(tx, project, text)], deps.clock.now())[0]
+
+
+def get_plain(deps: Deps, project: Project, text: str) -> Job:
+    with deps.db.read() as tx:
+        return find(tx, project, text)
+
+
+def view(deps: Deps, job: Job) -> JobView:
+    with deps.db.read() as tx:
+        return views(tx, [job], deps.clock.now())[0]
+
+
+def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
+    """Every attempt to run it, the first one first."""
+    with deps.db.read() as tx:
+        found = placements.of_job(tx, find(tx, project, text).id)
+        names = agents.names(tx, {placement.agent_id for placement in found})
+    return [AttemptView(placement, names.get(placement.agent_id, "")) for placement in found]
+
+
+def list_jobs(
+    deps: Deps, actor: Actor, chosen: JobFilter, *, project: str | None, limit: int, cursor: str | None
+) -> Listing[JobView]:  # fmt: skip
+    """Newest first, of one project or of all the actor may see."""
+    with deps.db.read() as tx:
+        among = [access.find_project(tx, actor, project, Role.VIEWER).id] if project else access.visible_projects(actor)
+        chosen = replace(chosen, projects=among)
+        found = jobs.page(tx, chosen, limit=limit + 1, before=moment_of(cursor))
+        shown = views(tx, found, deps.clock.now())
+    return page_of(shown, limit, key=lambda item: written_moment(item.job.queued_at, item.job.id))
+
+
+def stop(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
+    """End the job and keep everything. Stopping one that has ended, or is being stopped, changes nothing."""
+    now = deps.clock.now()
+    return _change(deps, actor, project, text, "job.stop", lambda job: stopped(job, actor, now))
+
+
+def delete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
+    """End the job if need be, and move it with its run to the bin."""
+    now = deps.clock.now()
+    return _change(
+        deps, actor, project, text, "job.delete",
+        lambda job: replace(stopped(job, actor, now), deleted_at=job.deleted_at or now),
+    )  # fmt: skip
+
+
+def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
+    """Bring job and run back from the bin, while they are there."""
+    oldest = deps.clock.now() - timedelta(days=deps.settings.bin_days)
+
+    def restored(job: Job) -> Job:
+        if job.deleted_at is not None and job.deleted_at < oldest:
+            raise NotFound(f"Job {job.name!r} has been in the bin for more than {deps.settings.bin_days} days.")
+        return replace(job, deleted_at=None)
+
+    return _change(deps, actor, project, text, "job.undelete", restored)
+
+
+def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
+    newest = jobs.newest_numbers(tx, found)
+    others = jobs.by_ids(tx, {one.job_id for job in found for one in job.after})
+    return [
+        JobView(
+            job=job,
+            written=job.name if newest[job.project_id, job.name] == job.number else f"{job.name}#{job.number}",
+            ledger=ledger(job, now),
+            others=others,
+        )
+        for job in found
+    ]
+
+
+def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
+    found = jobs.find_by_prefix(tx, project.id, prefix)
+    if len(found) > 1:
+        raise BadRequest(
+            f"Several jobs have ids that begin with {prefix!r}: {', '.join(job.id for job in found)} …",
+            hint="Give more of the id, or the name.",
+        )
+    return found[0] if found else None
+
+
+def stopped(job: Job, actor: Actor, now: datetime) -> Job:
+    """The job as it is after somebody asked for its end."""
+    if job.state.is_finished or job.stop_requested_at is not None:
+        return job
+    if job.state is JobState.QUEUED:
+        return job_life.cancel(job, f"Stopped by {actor.name} before it was placed.", now)
+    return job_life.request_stop(job, f"{actor.name} asked for it to be stopped.", now)
+
+
+def _change(
+    deps: Deps, actor: Actor, project: Project, text: str, action: str, change: Callable[[Job], Job]
+) -> JobView:
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        found = find(tx, project, text)
+        before = jobs.lock(tx, found.id) or found
+        after = change(before)
+        changed = job_changes.save(tx, before, after, now)
+        if changed:
+            _move_run(tx, before, after)
+            audit.record(
+                tx, now=now, actor=actor, action=action, subject=f"{project.name}/{after.name}",
+                project_id=project.id, details={"job": after.id},
+            )  # fmt: skip
+        shown = views(tx, [after], now)[0]
+    job_changes.announce(deps, [after] if changed else [])
+    return shown
+
+
+def _move_run(tx: Connection, before: Job, after: Job) -> None:
+    """A job's run goes to the bin and comes back with it."""
+    if before.deleted_at == after.deleted_at:
+        return
+    run = runs.lock(tx, after.run_id)
+    if run is not None:
+        runs.save(tx, replace(run, deleted_at=after.deleted_at))

@@ -1,0 +1,175 @@
+"""One placement: made with its token, and taken back once it has certainly run out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, jobs, placements, tokens
+from millpond.db.caches import CachedView
+from millpond.decide import job_life
+from millpond.decide.computes import WHOLE
+from millpond.decide.placement import Held, Start, still_fits
+from millpond.model.ids import new_id
+from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState, RankPlace
+from millpond.model.people import Token, TokenKind
+from millpond.model.volume import Volume
+from millpond.services.caches import cache_uses
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes, job_data, snapshot
+from millpond.services.people.tokens import PREFIX, hash_secret
+
+logger = getLogger(__name__)
+
+# Between SIGTERM and SIGKILL when a job is stopped.
+GRACE_SECONDS = 10
+# What a machine that was suspended, or whose clock runs slow, may be late by: a part of the validity, within bounds.
+_MARGIN_PART = 0.2
+_MARGIN_BOUNDS = (10.0, 120.0)
+_TOKENS_KEPT = timedelta(days=7)
+
+
+def secret_of(server_secret: bytes, placement_id: str) -> str:
+    """The job's own token. Derived, so that an agent that has lost it is told again and nothing secret is stored."""
+    digest = hmac.digest(server_secret, f"placement:{placement_id}".encode(), hashlib.sha256)
+    return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+class FreeRoom:
+    """What is free on the nodes of these agents, as one transaction sees it, without what it has promised itself.
+
+    Two servers may plan at once: an agent's row stands for the room on its nodes, so they take turns, and whoever
+    comes second looks again.
+    """
+
+    def __init__(self, tx: Connection, agent_ids: Collection[str], now: datetime) -> None:
+        for agent_id in sorted(agent_ids):
+            agents.lock(tx, agent_id)
+        self._nodes = {(node.agent_id, node.name): node for node in snapshot.node_views(tx, now)}
+
+    def has(self, chosen: Start, job: Job) -> bool:
+        return still_fits(self._nodes.values(), job.resources, chosen)
+
+    def take(self, chosen: Start, job: Job) -> None:
+        for place in chosen.places or (RankPlace(chosen.node, chosen.gpu_indices),):
+            node = self._nodes[chosen.agent_id, place.node]
+            held = (*node.held, Held(job.resources, place.gpu_indices))
+            self._nodes[chosen.agent_id, place.node] = replace(node, held=held)
+
+
+def start(
+    deps: Deps,
+    tx: Connection,
+    chosen: Start,
+    agent: Agent,
+    volumes: Sequence[Volume],
+    build: Job | None,
+    free: FreeRoom,
+    now: datetime,
+) -> tuple[Job | None, Sequence[CachedView]]:
+    """The placed job and its data; None when it waits no more or the room is taken. Raises what `job_data.bring` does.
+
+    `build` is where its packages come from, if it wants any.
+
+    """
+    job = jobs.lock(tx, chosen.job_id)
+    if job is None or job.state is not JobState.QUEUED or not free.has(chosen, job):
+        return None, ()
+    before, job = job, job_life.take_environment(job, build) if build else job
+    found = job_data.bring(tx, job, volumes, now)
+    cache_uses.count_placed(tx, job, found, now)
+    placement = _new_placement(chosen, job, deps.settings.placement_seconds, now)
+    placements.insert(tx, placement)
+    tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
+    after = job_life.place(
+        job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now,
+        gpu_share=snapshot.gpu_fractions(agent) if job.resources.gpu_hundredths % WHOLE else None,
+    )  # fmt: skip
+    after = job_life.fill(after, now) if job_data.are_ready(found) else after
+    job_changes.save(tx, before, after, now)
+    free.take(chosen, job)
+    return after, found
+
+
+def expire(deps: Deps, now: datetime) -> None:
+    """Take back placements whose keeper has ended the command by its own clock, however silent its agent is."""
+    with deps.db.read() as tx:
+        over = [placement for placement in placements.living(tx) if now > _runs_out_at(placement)]
+    changed: list[Job] = []
+    for placement in over:
+        with deps.db.write() as tx:
+            after = _take_back(tx, placement, now)
+        if after is not None:
+            changed.append(after)
+            logger.warning("placement_ran_out job=%s placement=%s", placement.job_id, placement.id)
+    job_changes.announce(deps, changed)
+
+
+def forget_tokens(deps: Deps, now: datetime) -> int:
+    """Housekeeping: remove tokens of placements that ended long ago; until then whoever uses one is told why not."""
+    with deps.db.write() as tx:
+        return placements.forget_tokens(tx, now - _TOKENS_KEPT)
+
+
+def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -> Placement:
+    return Placement(
+        id=new_id(16),
+        job_id=chosen.job_id,
+        agent_id=chosen.agent_id,
+        node=chosen.node,
+        state=PlacementState.PLACED,
+        valid_seconds=valid_seconds,
+        gpu_indices=chosen.gpu_indices,
+        created_at=now,
+        renewed_at=now,
+        ended_at=None,
+        number=job.attempt + 1,
+        places=chosen.places,
+    )
+
+
+def _new_token(placement: Placement, now: datetime) -> Token:
+    return Token(
+        id=new_id(),
+        kind=TokenKind.PLACEMENT,
+        name=f"job {placement.job_id}",
+        user_id=None,
+        agent_id=None,
+        placement_id=placement.id,
+        created_at=now,
+        expires_at=None,
+        last_used_at=None,
+    )
+
+
+def runs_out_after(valid_seconds: int) -> float:
+    """How long after its last renewal nothing of a placement is left: its keeper has ended it, by force if need be."""
+    least, most = _MARGIN_BOUNDS
+    return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
+
+
+def _runs_out_at(placement: Placement) -> datetime:
+    return placement.renewed_at + timedelta(seconds=runs_out_after(placement.valid_seconds))
+
+
+def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | None:
+    """The job without this placement; None when the agent has been heard of meanwhile."""
+    job = jobs.lock(tx, placement.job_id)
+    current = placements.lock(tx, placement.id)
+    if current is None or current.ended_at is not None or now <= _runs_out_at(current):
+        return None
+    if job is None or job.placement_id != placement.id or job.state.is_finished:
+        placements.end(tx, [placement.id], now)
+        return None
+    silent = f"Compute {job.compute} has been silent since {current.renewed_at:%H:%M:%S} UTC"
+    placements.note_end(tx, placement.id, ending=Ending.EXPIRED, problem=f"{silent}.", now=now)
+    after = job_life.run_out(job, silent, now)
+    job_changes.save(tx, job, after, now)
+    return after

@@ -1,0 +1,149 @@
+"""The world as placement decides on it: nodes with what is held there, what waits, what lies on volumes.
+
+Other modules ask it the same questions (what fits, which volumes work), so that the answers agree.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, caches, jobs, links, placements, trust, volumes
+from millpond.decide.near import Rule
+from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
+from millpond.model.job import Agent, GpuFractions, Job, JobKind
+from millpond.model.topology import LAKE
+from millpond.model.volume import CachedState, Volume
+from millpond.services.computes.presence import is_connected
+from millpond.services.places import geography
+
+# How people reach a job that runs, as computes say of themselves.
+WAYS = ("exec", "ports")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A snapshot, and what applying a plan needs besides."""
+
+    snapshot: Snapshot
+    agents: Mapping[str, Agent]
+    volumes: Mapping[str, Sequence[Volume]]  # those that work and serve a compute, by its agent's id
+    jobs: Mapping[str, Job]
+
+
+def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> World:
+    """One moment: call it in one transaction. `rule` says which volumes of other sites are near."""
+    needed = {commit for job in waiting for commit in commits_of(job)}
+    sizes = jobs.commit_sizes(tx, needed)
+    known = {agent.id: agent for agent in agents.all_agents(tx)}
+    serving = serving_volumes(tx, known.values(), rule, now)
+    return World(
+        snapshot=Snapshot(
+            nodes=node_views(tx, now),
+            jobs=tuple(_queued(job, sizes) for job in waiting),
+            near=_near(tx, serving, needed),
+        ),
+        agents=known,
+        volumes=serving,
+        jobs={job.id: job for job in waiting},
+    )
+
+
+def commits_of(job: Job) -> list[str]:
+    """Everything that must lie beside the compute before the job can begin, each once."""
+    commits = [*(item.commit_id for item in job.inputs), job.code_commit, job.environment_commit]
+    return list(dict.fromkeys(commit for commit in commits if commit))
+
+
+def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
+    held: dict[tuple[str, str], list[Held]] = defaultdict(list)
+    for row in placements.held(tx):
+        held[row.agent_id, row.node].append(Held(row.resources, row.gpu_indices))
+    known = {agent.id: agent for agent in agents.all_agents(tx)}
+    trusts = trust.of_agents(tx)
+    return tuple(
+        NodeView(
+            agent_id=node.agent_id,
+            agent=known[node.agent_id].name,
+            site_id=known[node.agent_id].site_id,
+            name=node.name,
+            connected=is_connected(known[node.agent_id].seen_at, now),
+            cpus=node.cpus,
+            memory_bytes=node.memory_bytes,
+            gpus=node.gpus,
+            containers=bool((known[node.agent_id].capabilities or {}).get("containers")),
+            gpu_fractions=gpu_fractions(known[node.agent_id]),
+            gangs=bool((known[node.agent_id].capabilities or {}).get("gangs")),
+            reached=frozenset(way for way in WAYS if (known[node.agent_id].capabilities or {}).get(way)),
+            held=tuple(held[node.agent_id, node.name]),
+            cordoned_by=_cordoned_by(known[node.agent_id]),
+            trust=trusts[node.agent_id],
+        )
+        for node in agents.nodes(tx)
+    )
+
+
+def gpu_fractions(agent: Agent) -> GpuFractions:
+    told: GpuFractions = (agent.capabilities or {}).get("gpu_fractions", "accounted")
+    return told
+
+
+def _cordoned_by(agent: Agent) -> str | None:
+    return None if agent.cordoned_at is None else agent.cordoned_by or "an administrator"
+
+
+def serving_volumes(
+    tx: Connection, found: Iterable[Agent], rule: Rule, now: datetime
+) -> Mapping[str, Sequence[Volume]]:
+    """For each agent the volumes that work, are near and are seen by it; those of its own site first, then by name."""
+    places = geography.load(tx, rule, now)
+    working = [v for v in volumes.all_of(tx) if v.problem is None and v.seen_at is not None and v.capacity_bytes]
+    return {
+        agent.id: sorted(
+            (volume for volume in working if places.serves(agent, volume).serves),
+            key=lambda volume: (volume.site_id != agent.site_id, volume.name),
+        )
+        for agent in found
+    }
+
+
+def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Collection[str]) -> Mapping[str, NearView]:
+    cached: dict[str, set[str]] = defaultdict(set)
+    for view in caches.of_commits(tx, needed):
+        if view.cached.state in (CachedState.READY, CachedState.FILLING):
+            cached[view.cached.volume_id].add(view.cached.commit_id)
+    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
+    return {
+        agent_id: NearView(
+            volumes=len(found),
+            cached=frozenset().union(*(cached[volume.id] for volume in found)),
+            bytes_per_second=max((lake[volume.id] for volume in found if volume.id in lake), default=None),
+        )
+        for agent_id, found in serving.items()
+    }
+
+
+def ways_into(kind: JobKind, ports: Sequence[int]) -> frozenset[str]:
+    """How people are to reach a job of this kind while it runs."""
+    if kind is not JobKind.INTERACTIVE:
+        return frozenset()
+    return frozenset(WAYS) if ports else frozenset({"exec"})
+
+
+def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
+    needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
+    return QueuedJob(
+        job.id,
+        job.resources,
+        compute=job.wanted_compute,
+        image=job.image is not None,
+        processes=job.processes,
+        reached=ways_into(job.kind, job.ports),
+        needs=needs,
+        project_id=job.project_id,
+        project=job.project,
+    )

@@ -1,0 +1,77 @@
+"""Queued jobs that may not be placed yet, because they come after others or wait for a retry, and overdue ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from millpond.db import jobs
+from millpond.decide import job_life
+from millpond.decide.readiness import Never, Ready, Waits, readiness
+from millpond.model.job import Ending, Job, JobState
+from millpond.services.deps import Deps
+from millpond.services.jobs import job_changes
+from millpond.services.jobs.placements import GRACE_SECONDS
+
+logger = getLogger(__name__)
+
+# The keeper ends a job that runs too long; how much later the server does, should the keeper not have managed to.
+_LATER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What may be placed now, in order, and why the rest waits, by job id."""
+
+    ready: Sequence[Job]
+    waits: Mapping[str, tuple[str, ...]]
+
+
+def look_at_queue(deps: Deps, now: datetime) -> Queue:
+    """Decide about every queued job. One that can never begin is ended, and so are those that come after it."""
+    while True:
+        with deps.db.read() as tx:
+            queued = jobs.queued(tx)
+            others = jobs.by_ids(tx, {one.job_id for job in queued for one in job.after})
+        answers = {job.id: readiness(job, others, now) for job in queued}
+        never = {job_id: answer for job_id, answer in answers.items() if isinstance(answer, Never)}
+        if not never:
+            return Queue(
+                ready=[job for job in queued if isinstance(answers[job.id], Ready)],
+                waits={job_id: (answer.reason,) for job_id, answer in answers.items() if isinstance(answer, Waits)},
+            )
+        _cancel(deps, never, now)
+
+
+def stop_overdue(deps: Deps, now: datetime) -> None:
+    """Ask for the end of jobs that have run longer than they may, and that their keepers have not ended."""
+    with deps.db.read() as tx:
+        overdue = [job.id for job in jobs.with_time_limit(tx) if _is_overdue(job, now)]
+    changed: list[Job] = []
+    for job_id in overdue:
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and _is_overdue(job, now):
+                after = job_life.request_stop(job, "It runs longer than it may.", now, Ending.TIMEOUT)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+                logger.info("job_overdue job=%s", job.id)
+    job_changes.announce(deps, changed)
+
+
+def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
+    changed: list[Job] = []
+    for job_id, answer in sorted(never.items()):
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and job.state is JobState.QUEUED:
+                after = job_life.cancel(job, answer.reason, now)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+    job_changes.announce(deps, changed)
+
+
+def _is_overdue(job: Job, now: datetime) -> bool:
+    if not job.timeout_seconds or job.started_at is None or job.exited_at is not None or job.stop_requested_at:
+        return False
+    return now > job.started_at + timedelta(seconds=job.timeout_seconds + GRACE_SECONDS) + _LATER

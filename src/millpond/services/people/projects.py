@@ -1,0 +1,143 @@
+"""Projects and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import leases, projects, promised, users
+from millpond.errors import InUse, NameTaken
+from millpond.lake.keys import ProjectKeys
+from millpond.model.ids import new_id
+from millpond.model.names import check_name
+from millpond.model.people import Actor, Member, Project, Role, User
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.people import access, audit
+
+
+def list_visible(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[Project]:
+    with deps.db.read() as tx:
+        found = projects.page(tx, among=access.visible_projects(actor), limit=limit + 1, after=text_of(cursor))
+    return page_of(found, limit, key=lambda project: project.name)
+
+
+def create(deps: Deps, actor: Actor, *, name: str, description: str = "") -> Project:
+    """A project whose first administrator is the one who made it."""
+    now = deps.clock.now()
+    project = Project(new_id(), check_name(name, "project"), description, now)
+    try:
+        with deps.db.write() as tx:
+            projects.insert(tx, project)
+            if actor.user_id is not None:
+                projects.set_role(tx, project.id, actor.user_id, Role.ADMIN)
+            audit.record(tx, now=now, actor=actor, action="project.create", subject=name, project_id=project.id)
+    except IntegrityError as error:
+        raise NameTaken(f"There is a project {name!r} already.", hint="Choose another name.") from error
+    if actor.user_id is not None:
+        deps.events.access_changed(actor.user_id)
+    return project
+
+
+def change(deps: Deps, actor: Actor, project: Project, *, description: str | None) -> Project:
+    if description is None:
+        return project
+    with deps.db.write() as tx:
+        projects.change(tx, project.id, description=description)
+        _audit(deps, tx, actor, "project.change", project.name, project)
+    return Project(project.id, project.name, description, project.created_at)
+
+
+def delete(deps: Deps, actor: Actor, name: str) -> None:
+    """InUse, naming what it holds, while it has datasets, jobs or runs (those in the bin count)."""
+    try:
+        with deps.db.write() as tx:
+            project = access.find_project(tx, actor, name, Role.ADMIN)
+            if held := projects.contents(tx, project.id):
+                raise _holds(name, held)
+            _audit(deps, tx, actor, "project.delete", name, project)
+            projects.delete(tx, project.id)
+            promised.doom(tx, project.id, [ProjectKeys(project.id).prefix], deps.clock.now())
+    except IntegrityError as error:
+        raise _holds(name, ["code or outputs of jobs"]) from error
+
+
+def members(deps: Deps, project: Project) -> Sequence[tuple[Member, str]]:
+    """Everybody with a role in the project and their full names."""
+    with deps.db.read() as tx:
+        return projects.members(tx, project.id)
+
+
+def put_member(deps: Deps, actor: Actor, project: Project, user_name: str, role: Role) -> tuple[Member, str]:
+    """Give a role, or change it. A project always keeps one administrator."""
+    with deps.db.write() as tx:
+        projects.lock(tx, project.id)
+        user = _find_user(tx, actor, project, user_name)
+        if role is not Role.ADMIN:
+            _check_not_last_admin(tx, project, user)
+        projects.set_role(tx, project.id, user.id, role)
+        _audit(deps, tx, actor, "member.put", user_name, project, role=role.value)
+    deps.events.access_changed(user.id)
+    return Member(project.id, user.id, user.name, role), user.full_name
+
+
+def remove_member(deps: Deps, actor: Actor, project: Project, user_name: str) -> None:
+    with deps.db.write() as tx:
+        projects.lock(tx, project.id)
+        user = _find_user(tx, actor, project, user_name)
+        _check_not_last_admin(tx, project, user)
+        if not projects.remove_member(tx, project.id, user.id):
+            raise _no_member(tx, project, user_name)
+        leases.release_lost(tx, user.id, project_id=project.id)
+        _audit(deps, tx, actor, "member.delete", user_name, project)
+    deps.events.access_changed(user.id)
+
+
+def _find_user(tx: Connection, actor: Actor, project: Project, name: str) -> User:
+    """Nearest names are those of members only: a project's administrator does not get a list of all users."""
+    user = users.find(tx, name)
+    if user is None:
+        raise access.not_found("user", name, _member_names(tx, project) if not actor.is_admin else users.names(tx))
+    return user
+
+
+def _check_not_last_admin(tx: Connection, project: Project, user: User) -> None:
+    admins = [member.user_id for member, _ in projects.members(tx, project.id) if member.role is Role.ADMIN]
+    if admins == [user.id]:
+        raise InUse(
+            f"{user.name!r} is the only administrator of project {project.name!r}.",
+            hint="Make somebody else administrator first.",
+            depends=[f"project {project.name}"],
+        )
+
+
+def _member_names(tx: Connection, project: Project) -> list[str]:
+    return [member.user_name for member, _ in projects.members(tx, project.id)]
+
+
+def _no_member(tx: Connection, project: Project, name: str) -> Exception:
+    return access.not_found("member", name, _member_names(tx, project))
+
+
+def _holds(name: str, held: Sequence[str]) -> InUse:
+    return InUse(
+        f"Project {name!r} still holds {', '.join(held)}.",
+        hint="Delete these first; what is in the bin counts until it is purged.",
+        depends=list(held),
+    )
+
+
+def _audit(
+    deps: Deps, tx: Connection, actor: Actor, action: str, subject: str, project: Project, **details: str
+) -> None:
+    audit.record(
+        tx,
+        now=deps.clock.now(),
+        actor=actor,
+        action=action,
+        subject=subject,
+        project_id=project.id,
+        details=details,
+    )

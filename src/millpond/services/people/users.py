@@ -1,0 +1,159 @@
+"""Users: made and changed by site administrators; one's own name and password by oneself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import dependents, leases, projects, sessions, users
+from millpond.errors import BadLogin, Conflict, Forbidden, InUse, NameTaken
+from millpond.model.ids import new_id
+from millpond.model.names import check_name
+from millpond.model.people import Actor, User
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.people import access, audit
+from millpond.services.people.passwords import hash_password, is_right
+
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to change; None leaves it as it is."""
+
+    full_name: str | None = None
+    password: str | None = None
+    # Needed to change one's own password.
+    old_password: str | None = None
+    is_admin: bool | None = None
+    disabled: bool | None = None
+
+
+def list_users(deps: Deps, *, limit: int, cursor: str | None) -> Listing[User]:
+    with deps.db.read() as tx:
+        found = users.page(tx, limit=limit + 1, after=text_of(cursor))
+    return page_of(found, limit, key=lambda user: user.name)
+
+
+def get(deps: Deps, actor: Actor, name: str) -> User:
+    """Oneself, or anybody for a site administrator."""
+    with deps.db.read() as tx:
+        return _visible(tx, actor, name)
+
+
+def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str = "", is_admin: bool = False) -> User:
+    now = deps.clock.now()
+    user = User(new_id(), check_name(name, "user"), full_name, is_admin, now)
+    password_hash = hash_password(password)
+    try:
+        with deps.db.write() as tx:
+            users.insert(tx, user, password_hash=password_hash)
+            audit.record(tx, now=now, actor=actor, action="user.create", subject=name, details={"is_admin": is_admin})
+    except IntegrityError as error:
+        raise NameTaken(f"There is a user {name!r} already.", hint="Choose another name.") from error
+    return user
+
+
+def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session: bytes | None = None) -> User:
+    """Change what `wanted` says. A new password ends all sessions of the user but `keep_session`."""
+    with deps.db.read() as tx:
+        user = _visible(tx, actor, name)
+        stored = users.password_hash(tx, user.id)
+    _check_may_change(actor, user, wanted, stored)
+    password_hash = None if wanted.password is None else hash_password(wanted.password)
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        if (wanted.is_admin is False or wanted.disabled) and user.is_admin:
+            _check_not_last_administrator(tx, user)
+        users.change(tx, user.id, full_name=wanted.full_name, password_hash=password_hash, is_admin=wanted.is_admin)
+        if wanted.disabled is not None:
+            users.set_disabled(tx, user.id, now if wanted.disabled else None)
+        if wanted.disabled:
+            leases.release_lost(tx, user.id)
+        if password_hash is not None or wanted.disabled:
+            sessions.delete_of_user(tx, user.id, but=keep_session)
+        audit.record(tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)})
+        changed = users.get(tx, user.id)
+    if changed is None:
+        raise access.not_found("user", name)
+    deps.events.access_changed(user.id)
+    return changed
+
+
+def delete(deps: Deps, actor: Actor, name: str) -> None:
+    """InUse, naming what depends on the user: a project's one administrator, jobs and sources in their name.
+
+    Somebody who has left can be disabled at once: that ends sessions and tokens, and their jobs go on.
+    """
+    with deps.db.write() as tx:
+        user = _visible(tx, actor, name)
+        if user.id == actor.user_id:
+            raise Conflict("You cannot delete yourself.", hint="Ask another site administrator.")
+        if user.is_admin:
+            _check_not_last_administrator(tx, user)
+        if alone := projects.only_administered_by(tx, user.id):
+            raise InUse(
+                f"User {name!r} is the only administrator of {', '.join(alone)}.",
+                hint=f"Make somebody else administrator first: `mill project add-member {alone[0]} NAME --role admin`.",
+                depends=[f"project {project}" for project in alone],
+            )
+        if working := dependents.work_of_user(tx, user):
+            raise _still_working(name, working)
+        users.delete(tx, user.id)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="user.delete", subject=name)
+    deps.events.access_changed(user.id)
+
+
+def reset_password(deps: Deps, actor: Actor, name: str, password: str) -> None:
+    """Set a password without the old one, for whoever sits at the server's machine. Ends all sessions of the user."""
+    password_hash = hash_password(password)
+    with deps.db.write() as tx:
+        user = users.find(tx, name)
+        if user is None:
+            raise access.not_found("user", name, users.names(tx))
+        users.change(tx, user.id, password_hash=password_hash)
+        sessions.delete_of_user(tx, user.id)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="user.reset-password", subject=name)
+    deps.events.access_changed(user.id)
+
+
+def _visible(tx: Connection, actor: Actor, name: str) -> User:
+    user = users.find(tx, name)
+    if user is not None and (actor.is_admin or user.id == actor.user_id):
+        return user
+    raise access.not_found("user", name, users.names(tx) if actor.is_admin else [actor.name])
+
+
+def _check_may_change(actor: Actor, user: User, wanted: Change, stored: str) -> None:
+    if not actor.is_admin and (wanted.is_admin is not None or wanted.disabled is not None):
+        raise Forbidden("Only a site administrator may change that.")
+    own = user.id == actor.user_id
+    if own and wanted.password is not None and not is_right(wanted.old_password or "", stored):
+        raise BadLogin("The old password is wrong.")
+
+
+def _check_not_last_administrator(tx: Connection, user: User) -> None:
+    if users.count_administrators(tx, without=user.id) == 0:
+        raise InUse(
+            f"{user.name!r} is the last site administrator.",
+            hint="Make somebody else site administrator first.",
+            depends=["site administration"],
+        )
+
+
+def _still_working(name: str, working: Sequence[str]) -> InUse:
+    more = f" and {len(working) - _NAMED} more" if len(working) > _NAMED else ""
+    return InUse(
+        f"In the name of user {name!r} there still is {', '.join(working[:_NAMED])}{more}.",
+        hint=f"Stop or remove that first. To keep {name!r} out right now: `mill user disable {name}`.",
+        depends=list(working[:_NAMED]),
+    )
+
+
+def _fields(wanted: Change) -> list[str]:
+    names = ("full_name", "password", "is_admin", "disabled")
+    return [name for name in names if getattr(wanted, name) is not None]

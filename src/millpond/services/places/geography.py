@@ -1,0 +1,61 @@
+"""The places and the ways between them as decisions see them: what is near what, and which volume serves whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from millpond.db import links, sights, sites
+from millpond.decide.near import Look, Nearness, Rule, Serves, nearness, serves
+from millpond.model.job import Agent
+from millpond.model.topology import Link, Sight, ordered
+from millpond.model.volume import Volume
+from millpond.services.computes.presence import is_connected
+from millpond.services.deps import Deps
+from millpond.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Geography:
+    """One moment of it. Sites by id, links by their ends, sights by agent and volume."""
+
+    names: Mapping[str, str]
+    links: Mapping[tuple[str, str], Link]
+    sights: Mapping[tuple[str, str], Sight]
+    rule: Rule
+    now: datetime
+
+    def link(self, a_id: str, b_id: str) -> Link | None:
+        return self.links.get(ordered(a_id, b_id))
+
+    def near(self, a_id: str, b_id: str) -> Nearness:
+        return nearness(self.names.get(a_id, a_id), self.names.get(b_id, b_id), self.link(a_id, b_id), self.rule)
+
+    def linked(self, site_id: str) -> frozenset[str]:
+        """The sites that a link leads to from here."""
+        return frozenset(b if a == site_id else a for a, b in self.links if site_id in (a, b)) & self.names.keys()
+
+    def look(self, agent_id: str, volume_id: str) -> Look | None:
+        """What the agent found there lately; None if it has not looked."""
+        sight = self.sights.get((agent_id, volume_id))
+        return Look(sight.problem) if sight and is_connected(sight.seen_at, self.now) else None
+
+    def serves(self, agent: Agent, volume: Volume) -> Serves:
+        near = self.near(agent.site_id, volume.site_id)
+        same_site = agent.site_id == volume.site_id
+        return serves(volume.name, agent.name, near, self.look(agent.id, volume.id), same_site=same_site)
+
+
+def load(tx: Connection, rule: Rule, now: datetime) -> Geography:
+    return Geography(names=sites.by_id(tx), links=links.all_links(tx), sights=sights.all_sights(tx), rule=rule, now=now)
+
+
+def rule_of(settings: Settings) -> Rule:
+    return Rule(settings.near_bits_per_second, settings.near_latency_ms)
+
+
+def of_now(tx: Connection, deps: Deps) -> Geography:
+    return load(tx, rule_of(deps.settings), deps.clock.now())

@@ -1,0 +1,107 @@
+"""Links: what people say of the ways between places, beside what was measured over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from millpond.db import links, volumes
+from millpond.errors import BadRequest
+from millpond.model.people import Actor
+from millpond.model.topology import LAKE, Bandwidth, Link, ordered
+from millpond.services.deps import Deps
+from millpond.services.people import access, audit
+from millpond.services.places import geography
+from millpond.services.places.geography import Geography
+from millpond.services.places.sites import find as find_site
+from millpond.wire import topology as wire
+
+
+def put(deps: Deps, actor: Actor, a: str, b: str, said: wire.LinkPut) -> wire.Link:
+    """Say what a link is; what was said before is forgotten."""
+    now = deps.clock.now()
+    values = said.model_dump()
+    with deps.db.write() as tx:
+        a_id, b_id = _ends(tx, a, b)
+        links.put(tx, Link(a_id, b_id, **values, set_at=now))
+        details = {key: value for key, value in values.items() if value is not None}
+        audit.record(tx, now=now, actor=actor, action="link.set", subject=f"{a} {b}", details=details)
+        shape = _found(tx, deps, a_id, b_id)
+    _tell(deps)
+    return shape
+
+
+def remove(deps: Deps, actor: Actor, a: str, b: str) -> None:
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        if not links.delete(tx, *_ends(tx, a, b)):
+            raise access.not_found("link", f"{a} {b}")
+        audit.record(tx, now=now, actor=actor, action="link.remove", subject=f"{a} {b}")
+    _tell(deps)
+
+
+def list_all(deps: Deps) -> list[wire.Link]:
+    """Those somebody spoke of, and those something was measured over."""
+    with deps.db.read() as tx:
+        return shapes(tx, geography.of_now(tx, deps))
+
+
+def shapes(tx: Connection, places: Geography) -> list[wire.Link]:
+    """By the names of their ends, the lake's first."""
+    measured = _measured(tx)
+    pairs = places.links.keys() | measured.keys()
+    found = [_shape(places, pair, measured.get(pair, ())) for pair in pairs]
+    return sorted(found, key=lambda link: (link.a != LAKE, link.a, link.b))
+
+
+def _ends(tx: Connection, a: str, b: str) -> tuple[str, str]:
+    if a == b:
+        raise BadRequest("A link has two ends.", hint="Name two sites, or `lake` and a site.")
+    return _end(tx, a), _end(tx, b)
+
+
+def _end(tx: Connection, name: str) -> str:
+    return LAKE if name == LAKE else find_site(tx, name).id
+
+
+def _found(tx: Connection, deps: Deps, a_id: str, b_id: str) -> wire.Link:
+    places = geography.of_now(tx, deps)
+    names = {places.names.get(a_id, a_id), places.names.get(b_id, b_id)}
+    return next(link for link in shapes(tx, places) if {link.a, link.b} == names)
+
+
+def _measured(tx: Connection) -> dict[tuple[str, str], list[Bandwidth]]:
+    """What fills brought, by the ends of the link they came over."""
+    at = {volume.id: volume.site_id for volume in volumes.all_of(tx)}
+    found: dict[tuple[str, str], list[Bandwidth]] = {}
+    for one in links.bandwidths(tx):
+        found.setdefault(ordered(one.source_id, at[one.volume_id]), []).append(one)
+    return found
+
+
+def _shape(places: Geography, pair: tuple[str, str], measured: Sequence[Bandwidth]) -> wire.Link:
+    link = places.links.get(pair)
+    best = max(measured, key=lambda one: one.bytes_per_second, default=None)
+    near = places.near(*pair)
+    a, b = (places.names.get(end, end) for end in pair)
+    a, b = (a, b) if a == LAKE else sorted((a, b))
+    return wire.Link(
+        a=a,
+        b=b,
+        bits_per_second=link.bits_per_second if link else None,
+        latency_ms=link.latency_ms if link else None,
+        price_per_gb=link.price_per_gb if link else None,
+        set_at=link.set_at if link else None,
+        measured_bytes_per_second=best.bytes_per_second if best else None,
+        measured_at=best.measured_at if best else None,
+        near=near.near and a != LAKE,
+        reason="commits come from the lake" if a == LAKE else near.reason,
+    )
+
+
+def _tell(deps: Deps) -> None:
+    """Agents look at other volumes now, and jobs may run elsewhere."""
+    deps.events.publish("computes", project_id=None, data={"id": "links", "what": "changed"})
+    deps.events.wake("agents")
+    deps.events.wake("schedule")

@@ -1,0 +1,75 @@
+"""Sites: places where volumes and computes stand."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import links as link_rows
+from millpond.db import sites
+from millpond.db.sites import SiteCounts
+from millpond.errors import BadName, InUse, NameTaken
+from millpond.model.ids import new_id
+from millpond.model.names import check_name
+from millpond.model.people import Actor
+from millpond.model.topology import LAKE
+from millpond.model.volume import Site
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.people import access, audit
+
+
+def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
+    now = deps.clock.now()
+    if name == LAKE:
+        raise BadName("A site cannot be called 'lake': that is where every commit comes from.", hint="Choose another.")
+    site = Site(new_id(), check_name(name, "site"), now)
+    try:
+        with deps.db.write() as tx:
+            sites.insert(tx, site)
+            audit.record(tx, now=now, actor=actor, action="site.create", subject=name)
+    except IntegrityError as error:
+        raise NameTaken(f"There is a site {name!r} already.", hint="Choose another name.") from error
+    return SiteCounts(site, agents=0, volumes=0)
+
+
+def remove(deps: Deps, actor: Actor, name: str) -> None:
+    """Forget a site and its links. InUse, naming them, while volumes or computes are there."""
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        site = find(tx, name)
+        volumes, agents = sites.standing_at(tx, site.id)
+        standing = [*(f"volume {one}" for one in volumes), *(f"compute {one}" for one in agents)]
+        if standing:
+            raise InUse(
+                f"Site {name!r} has {', '.join(standing)}.",
+                hint="Remove its volumes (`mill volume rm`) and detach its computes (`mill compute detach`) first.",
+                depends=standing,
+            )  # fmt: skip
+        link_rows.delete_of(tx, site.id)
+        try:
+            sites.delete(tx, site.id)
+        except IntegrityError as error:
+            raise InUse(
+                f"Site {name!r} is the last one, and jobs have run there.", hint="Add another first."
+            ) from error
+        audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
+
+
+def get(tx: Connection, name: str) -> SiteCounts:
+    site = find(tx, name)
+    volumes, agents = sites.standing_at(tx, site.id)
+    return SiteCounts(site, agents=len(agents), volumes=len(volumes))
+
+
+def list_all(deps: Deps, *, limit: int, cursor: str | None) -> Listing[SiteCounts]:
+    with deps.db.read() as tx:
+        found = sites.page(tx, limit=limit + 1, after=text_of(cursor))
+    return page_of(found, limit, key=lambda item: item.site.name)
+
+
+def find(tx: Connection, name: str) -> Site:
+    found = sites.find(tx, name)
+    if found is None:
+        raise access.not_found("site", name, sites.names(tx))
+    return found

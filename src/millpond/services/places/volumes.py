@@ -1,0 +1,195 @@
+"""Volumes: added, changed, removed, and what is used and free on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import caches, leases, volumes
+from millpond.db.caches import CachedView
+from millpond.decide.eviction import Evict
+from millpond.errors import BadPath, InUse, Invalid, NameTaken
+from millpond.model.ids import new_id
+from millpond.model.names import check_name
+from millpond.model.people import SYSTEM, Actor
+from millpond.model.volume import CachedState, Cause, Volume
+from millpond.services.caches.admission import mark_evictions
+from millpond.services.caches.cache_reports import RESERVE_PERCENT
+from millpond.services.caches.cache_requests import find_volume
+from millpond.services.caches.caches import announce
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.people import audit
+from millpond.services.places import sites
+from millpond.services.places.volume_shapes import volume_shape
+from millpond.wire import cache as wire
+
+_NAMED = 10
+
+
+def create(deps: Deps, actor: Actor, asked: wire.VolumeCreate) -> wire.Volume:
+    """Add a directory at a site. Without a capacity its agent measures the disk when it first looks.
+
+    The reserve is 5 % of the capacity unless given (0 without a capacity means the same).
+    """
+    _check_watermarks(asked.high_percent, asked.low_percent)
+    capacity = asked.capacity_bytes or 0
+    reserve = asked.reserve_bytes
+    if reserve is None:
+        reserve = capacity * RESERVE_PERCENT // 100
+    _check_reserve(capacity, reserve)
+    now = deps.clock.now()
+    with deps.db.read() as tx:
+        site = sites.find(tx, asked.site)
+    volume = Volume(
+        id=new_id(),
+        name=check_name(asked.name, "volume"),
+        site_id=site.id,
+        site=site.name,
+        path=_checked_path(asked.path),
+        capacity_bytes=capacity,
+        reserve_bytes=reserve,
+        idle_seconds=asked.idle_seconds,
+        high_percent=asked.high_percent,
+        low_percent=asked.low_percent,
+        created_at=now,
+        tier=asked.tier,
+        tier_throughput=asked.tier_throughput,
+        tier_price=asked.tier_price,
+    )
+    try:
+        with deps.db.write() as tx:
+            volumes.insert(tx, volume)
+            audit.record(tx, now=now, actor=actor, action="volume.create", subject=volume.name)
+            shape = volume_shape(tx, volume, now, actor)
+    except IntegrityError as error:
+        raise _taken(deps, volume) from error
+    _tell(deps, volume, "created")
+    return shape
+
+
+def get(deps: Deps, name: str, actor: Actor = SYSTEM) -> wire.Volume:
+    with deps.db.read() as tx:
+        return volume_shape(tx, find_volume(tx, name), deps.clock.now(), actor)
+
+
+def list_all(deps: Deps, actor: Actor = SYSTEM, *, limit: int, cursor: str | None) -> Listing[wire.Volume]:
+    now = deps.clock.now()
+    with deps.db.read() as tx:
+        found = volumes.page(tx, limit=limit + 1, after=text_of(cursor))
+        shown = [volume_shape(tx, volume, now, actor) for volume in found]
+    return page_of(shown, limit, key=lambda item: item.name)
+
+
+def change(deps: Deps, actor: Actor, name: str, asked: wire.VolumeChange) -> wire.Volume:
+    """Change limits. What no longer fits is not torn out: housekeeping brings the volume below its watermark."""
+    now = deps.clock.now()
+    values = asked.model_dump(exclude_none=True)
+    with deps.db.write() as tx:
+        volume = find_volume(tx, name)
+        _check_watermarks(
+            values.get("high_percent", volume.high_percent), values.get("low_percent", volume.low_percent)
+        )
+        _check_reserve(
+            values.get("capacity_bytes", volume.capacity_bytes), values.get("reserve_bytes", volume.reserve_bytes)
+        )
+        if values:
+            volumes.change(tx, volume.id, **values)
+            audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, details=values)
+        shape = volume_shape(tx, find_volume(tx, name), now, actor)
+    _tell(deps, volume, "changed")
+    return shape
+
+
+def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
+    """Forget a volume without cached commits. With `force` what is neither leased nor pinned is cleared first;
+
+    InUse names what is still there: after forcing, ask again once it is gone.
+    """
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        volume = volumes.lock(tx, find_volume(tx, name).id)
+        assert volume is not None  # found in this transaction
+        marked = mark_evictions(tx, volume, _clearable(tx, volume, actor, now)) if force else ()
+        held = caches.of_volume(tx, volume.id)
+        names = _described(tx, volume, held, now)
+        if not held:
+            volumes.delete(tx, volume.id)
+            audit.record(tx, now=now, actor=actor, action="volume.delete", subject=name)
+    announce(deps, marked, "evicting")
+    if held:
+        going = all(view.cached.state is CachedState.EVICTING for view in held)
+        raise _in_use(volume, names, forced=force, clearing=going)
+    _tell(deps, volume, "deleted")
+
+
+def _described(tx: Connection, volume: Volume, held: Sequence[CachedView], now: datetime) -> list[str]:
+    """What a volume holds and what keeps it there, for a site administrator, who sees everything."""
+    holders = leases.holders_on(tx, volume.id, now)
+    found = []
+    for view in held:
+        why = [f"used by {holder.shown(lambda _: True)}" for holder in holders.get(view.cached.id, ())]
+        why += ["pinned"] if view.cached.pinned else []
+        found.append(f"{view.written} ({', '.join([view.cached.state.value, *why])})")
+    return found
+
+
+def _clearable(tx: Connection, volume: Volume, actor: Actor, now: datetime) -> list[Evict]:
+    held = leases.holders_on(tx, volume.id, now)
+    return [
+        Evict(view.cached.id, f"volume removed by {actor.name}", Cause.VOLUME, actor.name)
+        for view in caches.of_volume(tx, volume.id)
+        if not held.get(view.cached.id) and not view.cached.pinned and view.cached.state is not CachedState.EVICTING
+    ]
+
+
+def _checked_path(text: str) -> str:
+    """Absolute and plain; the root itself and what climbs upwards are refused."""
+    path = PurePosixPath(text)
+    if not path.is_absolute() or ".." in path.parts or path == PurePosixPath("/") or any(c in text for c in "\0\n\r"):
+        raise BadPath(f"{text[:200]!r} is not an absolute path of a directory.", hint="Write it as /mnt/nfs/cache.")
+    return str(path)
+
+
+def _check_watermarks(high: int, low: int) -> None:
+    if low > high:
+        raise Invalid(f"The low watermark ({low} %) is above the high one ({high} %).", fields=["low_percent"])
+
+
+def _check_reserve(capacity: int, reserve: int) -> None:
+    if capacity and reserve >= capacity:
+        raise Invalid("The reserve leaves nothing of the capacity.", fields=["reserve_bytes"])
+
+
+def _taken(deps: Deps, volume: Volume) -> NameTaken:
+    with deps.db.read() as tx:
+        same_path = volumes.find_path(tx, volume.site_id, volume.path)
+    if same_path is not None and same_path.name != volume.name:
+        return NameTaken(f"{volume.path} at site {volume.site} is volume {same_path.name!r} already.")
+    return NameTaken(f"There is a volume {volume.name!r} already.", hint="Choose another name.")
+
+
+def _in_use(volume: Volume, names: Sequence[str], *, forced: bool, clearing: bool) -> InUse:
+    """`clearing` in the details: all of it is on its way out, so asking again in a moment is enough."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    hint = "`--force` clears what nobody uses."
+    if forced:
+        hint = "What is used can go when its jobs have ended, what is pinned after `mill cache unpin`."
+    if clearing:
+        hint = "It is being cleared: ask again in a moment."
+    return InUse(
+        f"Volume {volume.name!r} holds {', '.join(names[:_NAMED])}{more}.",
+        hint=hint,
+        depends=list(names[:_NAMED]),
+        clearing=clearing,
+    )
+
+
+def _tell(deps: Deps, volume: Volume, what: str) -> None:
+    data = {"id": volume.id, "what": "volume", "volume": volume.name, "change": what}
+    deps.events.publish("caches", project_id=None, data=data)
+    deps.events.wake("agents")

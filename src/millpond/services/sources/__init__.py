@@ -1,0 +1,1 @@
+"""What lies outside the lake: connections, imports, and sources that are brought in again and again."""

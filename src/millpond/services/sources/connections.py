@@ -1,0 +1,241 @@
+"""Connections: places a project may import from, opened with their own credentials and never with the lake's."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.blobs.external import ExternalPlace
+from millpond.blobs.external_gcs import GcsPlace, only_the_key
+from millpond.blobs.external_s3 import S3Place
+from millpond.blobs.external_web import WebPlace
+from millpond.blobs.guarded_http import GuardedHttp
+from millpond.blobs.sigv4 import Keys
+from millpond.db import blobs, connections, sources
+from millpond.decide.reach import Reach
+from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound
+from millpond.model.connection import Place, PlaceKind, ProjectConnection
+from millpond.model.ids import new_id
+from millpond.model.names import check_name
+from millpond.model.people import Actor, Project
+from millpond.services.deps import Deps
+from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.people import access, audit
+from millpond.services.sources import lake_bucket
+from millpond.wire import imports as wire
+
+_SHOWN = 5
+_NEEDED: Mapping[PlaceKind, tuple[frozenset[str], ...]] = {
+    PlaceKind.S3: (frozenset({"key_id", "secret"}), frozenset({"key_id", "secret", "session_token"})),
+    PlaceKind.GCS: (frozenset({"service_account"}),),
+    PlaceKind.HTTPS: (frozenset({"user", "password"}), frozenset({"bearer"})),
+}
+_WORDS = {
+    PlaceKind.S3: "an access key id and its secret",
+    PlaceKind.GCS: "the key file of a service account",
+    PlaceKind.HTTPS: "a user and a password, or a bearer token",
+}
+
+
+def create(deps: Deps, actor: Actor, project: Project, asked: wire.ConnectionCreate) -> ProjectConnection:
+    """BadRequest for a place that may not be connected to: the lake's own bucket, an address that is not public."""
+    place = Place.parse(asked.url, endpoint=asked.endpoint, region=asked.region)
+    connection_id, now = new_id(), deps.clock.now()
+    value = ProjectConnection(
+        id=connection_id,
+        project_id=project.id,
+        name=check_name(asked.name, "connection"),
+        place=place,
+        sealed=_sealed(deps, connection_id, place, asked.credentials),
+        created_at=now,
+        created_by=actor.name,
+    )
+    _check_may_be_used(deps, value)
+    try:
+        with deps.db.write() as tx:
+            connections.insert(tx, value)
+            _audit(tx, deps, actor, project, "connection.create", value)
+    except IntegrityError as error:
+        raise NameTaken(f"There is a connection {value.name!r} already.", hint="Choose another name.") from error
+    _publish(deps, project, value)
+    return value
+
+
+def list_all(deps: Deps, project: Project, *, limit: int, cursor: str | None) -> Listing[ProjectConnection]:
+    with deps.db.read() as tx:
+        found = connections.page(tx, project.id, limit=limit + 1, after=text_of(cursor))
+    return page_of(found, limit, key=lambda item: item.name)
+
+
+def find(tx: Connection, project: Project, name: str) -> ProjectConnection:
+    found = connections.find(tx, project.id, name)
+    if found is None:
+        raise access.not_found("connection", name, connections.names(tx, project.id))
+    return found
+
+
+def get(deps: Deps, project: Project, name: str) -> ProjectConnection:
+    with deps.db.read() as tx:
+        return find(tx, project, name)
+
+
+def change(
+    deps: Deps, actor: Actor, project: Project, name: str, credentials: wire.Credentials | None
+) -> ProjectConnection:
+    """With other credentials from now on; the place stays, for commits rely on it."""
+    found = get(deps, project, name)
+    sealed = _sealed(deps, found.id, found.place, credentials)
+    with deps.db.write() as tx:
+        connections.set_credentials(tx, found.id, sealed)
+        _audit(tx, deps, actor, project, "connection.change", found)
+    _publish(deps, project, found)
+    return get(deps, project, name)
+
+
+def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool) -> None:
+    """InUse while sources read through it, or commits need it (unless `force`: they cannot be read then)."""
+    with deps.db.write() as tx:
+        found = find(tx, project, name)
+        if used := sources.using(tx, found.id):
+            raise InUse(
+                f"Sources read through the connection {name!r}: {', '.join(used)}.",
+                hint=f"Remove them first: mill source rm {used[0]}",
+                depends=[f"source {one}" for one in used],
+            )
+        if not force and name in blobs.external_names(tx, project.id):
+            raise InUse(
+                f"Commits hold files that are read through the connection {name!r}.",
+                hint="With --force it goes, and they cannot be read until a connection of this name leads there again.",
+                depends=["commits with imported files"],
+            )
+        connections.delete(tx, found.id)
+        _audit(tx, deps, actor, project, "connection.delete", found)
+    _publish(deps, project, found)
+
+
+def test(deps: Deps, connection: ProjectConnection) -> wire.ConnectionTest:
+    """Whether the place answers and may be read, with the first few of its objects."""
+    try:
+        lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
+        with opened(deps, connection) as place:
+            if connection.place.kind is PlaceKind.HTTPS:
+                return _test_site(place, connection.place.root)
+            found = [item.uri for item in islice(place.list(connection.place.root), _SHOWN)]
+    except MillError as error:
+        return wire.ConnectionTest(works=False, problem=error.message, hint=error.hint)
+    return wire.ConnectionTest(works=True, objects=found)
+
+
+@contextmanager
+def opened(deps: Deps, connection: ProjectConnection, *, whole_bucket: bool = False) -> Iterator[ExternalPlace]:
+    """The place, with the connection's credentials and nothing else. `whole_bucket` looks beyond its prefix."""
+    place = connection.place
+    if whole_bucket and place.kind is not PlaceKind.HTTPS:
+        place = Place(place.kind, f"{place.kind.value}://{place.bucket}/", place.endpoint, place.region)
+    made = _open(deps, connection, place)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@contextmanager
+def opened_to_list(deps: Deps, connection: ProjectConnection) -> Iterator[ExternalPlace]:
+    """As `opened`, after making sure that it is not the lake's bucket under another name."""
+    _check_may_be_used(deps, connection)
+    with opened(deps, connection) as place:
+        yield place
+
+
+def _open(deps: Deps, connection: ProjectConnection, place: Place) -> ExternalPlace:
+    secrets = _unsealed(deps, connection)
+    reach = Reach.parse(deps.settings.import_hosts)
+    if place.kind is PlaceKind.GCS:
+        if "service_account" not in secrets:
+            raise BadRequest(f"The connection {connection.name!r} has no service account.", hint="Give it one.")
+        return GcsPlace(place, secrets["service_account"], os.environ)
+    if place.kind is PlaceKind.S3:
+        keys = Keys(secrets["key_id"], secrets["secret"], secrets.get("session_token")) if secrets else None
+        return S3Place(place, GuardedHttp(reach), keys, deps.clock.now)
+    return WebPlace(place, GuardedHttp(reach, authorization=_authorization(secrets)))
+
+
+def _authorization(secrets: Mapping[str, str]) -> str | None:
+    if "bearer" in secrets:
+        return f"Bearer {secrets['bearer']}"
+    if "user" in secrets:
+        return "Basic " + b64encode(f"{secrets['user']}:{secrets['password']}".encode()).decode()
+    return None
+
+
+def _test_site(place: ExternalPlace, root: str) -> wire.ConnectionTest:
+    try:
+        place.look(root)
+    except AddressRefused:
+        raise
+    except (NotFound, BadRequest):
+        pass  # few sites have something at their root; what counts is that this one may be reached and answers
+    return wire.ConnectionTest(works=True)
+
+
+def _check_may_be_used(deps: Deps, connection: ProjectConnection) -> None:
+    lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
+
+
+def _sealed(deps: Deps, connection_id: str, place: Place, given: wire.Credentials | None) -> bytes | None:
+    secrets = _plain(given)
+    if not secrets and place.kind is not PlaceKind.GCS:
+        return None
+    if frozenset(secrets) not in _NEEDED[place.kind]:
+        raise BadRequest(f"Credentials of {place.kind.value}:// are {_WORDS[place.kind]}.")
+    if "service_account" in secrets:
+        secrets["service_account"] = json.dumps(only_the_key(secrets["service_account"]))
+    if any(ord(character) < 32 for name, text in secrets.items() if name != "service_account" for character in text):
+        raise BadRequest("Credentials hold no line breaks and control characters.")
+    return deps.seal.seal(json.dumps(secrets), _purpose(connection_id))
+
+
+def _plain(given: wire.Credentials | None) -> dict[str, str]:
+    if given is None:
+        return {}
+    found = {name: getattr(given, name) for name in wire.Credentials.model_fields}
+    return {
+        name: value if isinstance(value, str) else value.get_secret_value() for name, value in found.items() if value
+    }
+
+
+def _unsealed(deps: Deps, connection: ProjectConnection) -> Mapping[str, str]:
+    if connection.sealed is None:
+        return {}
+    secrets: Mapping[str, str] = json.loads(deps.seal.open(connection.sealed, _purpose(connection.id)))
+    return secrets
+
+
+def _purpose(connection_id: str) -> str:
+    return f"connection {connection_id}"
+
+
+def _audit(
+    tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, connection: ProjectConnection
+) -> None:
+    audit.record(
+        tx,
+        now=deps.clock.now(),
+        actor=actor,
+        action=action,
+        subject=connection.name,
+        project_id=project.id,
+        details={"url": connection.place.root},
+    )
+
+
+def _publish(deps: Deps, project: Project, connection: ProjectConnection) -> None:
+    data = {"project": project.name, "id": connection.id, "what": "connection"}
+    deps.events.publish("sources", project_id=project.id, data=data)

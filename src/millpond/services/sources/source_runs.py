@@ -1,0 +1,167 @@
+"""Running sources: one server at a time runs one source, commits what differs, and notes how it went."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from millpond.db import actors, connections, datasets, projects, sources, users
+from millpond.decide.source_times import next_run
+from millpond.errors import Forbidden, MillError, NotFound, NotReady
+from millpond.model.ids import new_id
+from millpond.model.people import Actor, Project, Role
+from millpond.model.source import Source, SourceObject
+from millpond.services.deps import Deps
+from millpond.services.people import access
+from millpond.services.sources.imports import Done, Order, carry_out
+from millpond.services.sources.looking import Wanted
+from millpond.services.sources.sources import announce
+
+logger = getLogger(__name__)
+
+# Nobody else runs a source for so long after its server was last heard of; it says so every `_RENEW_SECONDS`.
+_HELD = timedelta(seconds=120)
+_RENEW_SECONDS = 30.0
+
+
+def run_due(deps: Deps, now: datetime) -> int:
+    """Run the sources whose time has come, one after the other; how many this server ran."""
+    count = 0
+    while (source := _claim_next(deps)) is not None:
+        run(deps, source)
+        count += 1
+    return count
+
+
+def run(deps: Deps, source: Source) -> None:
+    """One run of a source that this server has claimed. Never raises: what went wrong is noted at the source."""
+    announce(deps, source)
+    try:
+        with _held(deps, source) as lost:
+            done = _bring(deps, source, lost)
+    except MillError as error:
+        hint = f" {error.hint}" if error.hint else ""
+        logger.warning("source_failed source=%s code=%s reason=%s", source.id, error.code, error.message)
+        _note_failure(deps, source, f"{error.message}{hint}")
+    except Exception:  # the edge of a run: the others go on
+        logger.exception("source_failed source=%s", source.id)
+        _note_failure(deps, source, "The server met an error it does not know; its log tells more.")
+    else:
+        logger.info("source_ran source=%s commit=%s", source.id, done.commit.id if done.commit else None)
+        _note_success(deps, source, done)
+    announce(deps, source)
+
+
+def _claim_next(deps: Deps) -> Source | None:
+    while True:
+        now = deps.clock.now()
+        with deps.db.read() as tx:
+            found = sources.due(tx, now)
+        if found is None:
+            return None
+        with deps.db.write() as tx:
+            if sources.claim(tx, found, new_id(), now=now, until=now + _HELD):
+                return sources.get(tx, found)
+
+
+@contextmanager
+def _held(deps: Deps, source: Source) -> Iterator[threading.Event]:
+    """Keeps others from running it for as long as the block lasts; the event is set if somebody does all the same."""
+    lost, over = threading.Event(), threading.Event()
+
+    def renew() -> None:
+        while not over.wait(_RENEW_SECONDS):
+            try:
+                with deps.db.write() as tx:
+                    if not sources.renew(tx, source.id, source.runner or "", deps.clock.now() + _HELD):
+                        lost.set()
+                        return
+            except Exception:  # the edge of a thread: the next time may succeed, before the claim is over
+                logger.exception("source_not_renewed source=%s", source.id)
+
+    thread = threading.Thread(target=renew, name=f"source {source.name}", daemon=True)
+    thread.start()
+    try:
+        yield lost
+    finally:
+        over.set()
+        thread.join()
+
+
+def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
+    with deps.db.read() as tx:
+        project = projects.get(tx, source.project_id)
+        dataset = datasets.get(tx, source.dataset_id)
+        connection = connections.get(tx, source.connection_id)
+        before = sources.objects(tx, source.id)
+    if project is None or dataset is None or connection is None:
+        raise NotFound("The dataset is in the bin.", hint="Bring it back, or remove the source.")
+    actor = _actor(deps, source, project)
+
+    def still_wanted() -> None:
+        with deps.db.read() as tx:
+            now = sources.get(tx, source.id)
+        if lost.is_set() or now is None or now.runner != source.runner:
+            raise NotReady("The source was removed, or another server runs it.")
+        _actor(deps, source, project)
+
+    def note(copied: Sequence[SourceObject]) -> None:
+        with deps.db.write() as tx:
+            sources.put_objects(tx, source.id, copied)
+
+    order = Order(
+        connection=connection,
+        wanted=Wanted(source.uri, source.listing, source.path),
+        branch=source.branch,
+        copies=source.copies,
+        source=source.name,
+        before=before,
+    )
+    return carry_out(deps, actor, project, dataset, order, still_wanted=still_wanted, note=note)
+
+
+def _actor(deps: Deps, source: Source, project: Project) -> Actor:
+    """Whoever made or resumed the source, with the role they have now."""
+    with deps.db.read() as tx:
+        user = users.get(tx, source.user_id) if source.user_id is not None else None
+        actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
+    if actor is None:
+        raise Forbidden(
+            "The user in whose name this source commits is gone or cannot sign in.",
+            hint=f"Somebody else may go on with it: mill source pause {source.name}; mill source resume {source.name}",
+        )
+    access.require(actor, project, Role.MEMBER)
+    return actor
+
+
+def _note_success(deps: Deps, source: Source, done: Done) -> None:
+    now = deps.clock.now()
+    every = timedelta(seconds=source.every_seconds)
+    result = {"commit_id": done.commit.id if done.commit and done.is_new else None, **done.counts}
+    with deps.db.write() as tx:
+        is_ours = sources.finish(
+            tx,
+            source.id,
+            source.runner or "",
+            ended_at=now,
+            next_at=next_run(source.started_at or now, now, every, 0),
+            result=result,
+            problem=None,
+            failures=0,
+        )
+        if is_ours:
+            sources.put_objects(tx, source.id, done.standing)
+            sources.forget_objects(tx, source.id, [*done.plan.removes, *done.plan.forgets])
+
+
+def _note_failure(deps: Deps, source: Source, problem: str) -> None:
+    now = deps.clock.now()
+    failures = source.failures + 1
+    at = next_run(source.started_at or now, now, timedelta(seconds=source.every_seconds), failures)
+    with deps.db.write() as tx:
+        sources.finish(
+            tx, source.id, source.runner or "", ended_at=now, next_at=at, problem=problem[:2000], failures=failures
+        )

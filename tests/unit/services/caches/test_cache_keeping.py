@@ -1,0 +1,377 @@
+"""What keeps cached commits where they are: holds, reading, pins, kept branches, limits; and what ends all that."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from millpond.db import agents
+from millpond.db import shares as share_rows
+from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady
+from millpond.model.dataset import Commit
+from millpond.model.people import Actor, Role
+from millpond.model.volume import DAY, CachedState, Cause, Share
+from millpond.services.caches import cache_holds, cache_offers, cache_policies, cache_requests, cache_why, evict
+from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.datasets import dataset_bin, dataset_caches
+from millpond.services.datasets import datasets as dataset_service
+from millpond.services.deps import Deps
+from millpond.services.lake import collect
+from millpond.services.people import projects
+from millpond.services.places import volume_limits
+from millpond.services.places import volumes as volume_service
+from millpond.testing.builders_data import (
+    GB,
+    a_commit,
+    a_dataset,
+    a_sized_commit,
+    a_volume,
+    an_actor,
+    an_agent,
+    carry_out,
+    the_admin,
+    the_project,
+)
+from millpond.testing.clock import FakeClock
+from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
+from millpond.wire.cache_plans import CacheOffer, CachePolicyCreate
+from millpond.wire.data import Retention
+
+
+def ready(deps: Deps, size: int = GB, *, branch: str | None = None, project: str = "default") -> CachedCommit:
+    """A cached commit of xray on nfs."""
+    commit = a_sized_commit(deps, a_dataset(deps, project=project), size=size, branch=branch)
+    return cached(deps, commit, project=project)
+
+
+def cached(deps: Deps, commit: Commit, *, project: str = "default") -> CachedCommit:
+    asked = CacheAdd(dataset=f"{project}/xray@{commit.id}", volume="nfs")
+    added = cache_requests.request(deps, the_admin(deps), asked)
+    settle(deps)
+    return cache_requests.get(deps, the_admin(deps), added.cached.id)
+
+
+@pytest.fixture(autouse=True)
+def volume(deps: Deps) -> None:
+    """Everything here happens on one volume of 10 GB with one agent."""
+    a_volume(deps, an_agent(deps), capacity=10 * GB, reserve_bytes=0)
+
+
+def settle(deps: Deps) -> None:
+    """The agent does all it is told."""
+    with deps.db.read() as tx:
+        (agent,) = agents.all_agents(tx)
+    carry_out(deps, agent)
+
+
+def there(deps: Deps) -> dict[str, CachedState]:
+    found = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(), limit=100, cursor=None)
+    return {item.commit_id: item.state for item in found.items}
+
+
+def housekeeping(deps: Deps) -> None:
+    evict.evict_all(deps)
+    settle(deps)
+
+
+def test_a_hold_keeps_it_until_its_time_and_idle_counts_from_then(deps: Deps, clock: FakeClock) -> None:
+    found = ready(deps)
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    held = cache_holds.hold(deps, maria, found.id, CacheHold(seconds=2 * DAY, reason="outliers"))
+    (holder,) = held.leased_by
+    assert (holder.user, holder.reason, holder.until) == ("maria", "outliers", clock.now() + timedelta(days=2))
+    assert held.expires_at is None
+    with pytest.raises(InUse, match="in use by maria"):
+        cache_requests.clear(deps, the_admin(deps), found.id)
+    clock.advance(1.9 * DAY)
+    housekeeping(deps)
+    clock.advance(0.2 * DAY)
+    housekeeping(deps)
+    assert there(deps), "the idle time begins when the hold has ended"
+    clock.advance(DAY)
+    housekeeping(deps)
+    assert not there(deps)
+
+
+def test_holding_again_sets_a_new_time_and_release_ends_it(deps: Deps, clock: FakeClock) -> None:
+    found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
+    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
+    (holder,) = cache_holds.hold(deps, maria, found.id, CacheHold(seconds=60)).leased_by
+    assert holder.until == clock.now() + timedelta(seconds=60)
+    assert cache_holds.release(deps, maria, found.id).leased_by == []
+
+
+def test_viewers_hold_by_reading_and_not_by_wish(deps: Deps) -> None:
+    found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
+    with pytest.raises(Forbidden):
+        cache_holds.hold(deps, viewer, found.id, CacheHold(seconds=60))
+    (holder,) = cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read")).leased_by
+    assert holder.user == "vera"
+    stranger = an_actor(deps, "eve")
+    with pytest.raises(NotFound):
+        cache_holds.hold(deps, stranger, found.id, CacheHold(kind="read"))
+
+
+def test_what_somebody_reads_is_deleted_at_once_and_goes_when_they_are_done(deps: Deps, clock: FakeClock) -> None:
+    found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
+    cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read"))
+    dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
+    with pytest.raises(NotReady):
+        cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read"))
+    housekeeping(deps)
+    assert cache_requests.get(deps, viewer, found.id).leaving
+    clock.advance(cache_holds.READ_SECONDS + 1)
+    housekeeping(deps)
+    with pytest.raises(NotFound):
+        cache_requests.get(deps, viewer, found.id)
+
+
+def test_losing_the_role_ends_holds(deps: Deps) -> None:
+    found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
+    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
+    projects.remove_member(deps, the_admin(deps), the_project(deps), "maria")
+    assert cache_requests.get(deps, the_admin(deps), found.id).leased_by == []
+
+
+def test_idle_times_of_commit_dataset_and_volume(deps: Deps) -> None:
+    found, admin = ready(deps), the_admin(deps)
+    assert (found.idle_seconds, found.idle_by) == (DAY, "volume")
+    dataset_caches.set_idle(deps, admin, a_dataset(deps), 7200)
+    shown = cache_requests.get(deps, admin, found.id)
+    assert (shown.idle_seconds, shown.idle_by) == (7200, "dataset")
+    shown = cache_requests.change(deps, admin, found.id, CacheChange(idle_seconds=60))
+    assert (shown.idle_seconds, shown.idle_by) == (60, "commit")
+    shown = cache_requests.change(deps, admin, found.id, CacheChange(idle_seconds="default"))
+    assert shown.idle_by == "dataset"
+    assert dataset_service.card(deps, a_dataset(deps)).cache_idle_seconds == 7200
+
+
+def test_a_pin_says_who_and_when(deps: Deps, clock: FakeClock) -> None:
+    found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
+    pinned = cache_requests.pin(deps, maria, found.id, pinned=True)
+    assert (pinned.pinned_by, pinned.pinned_at) == ("maria", clock.now())
+    clock.advance(5)
+    again = cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
+    assert again.pinned_by == "maria"
+    with pytest.raises(InUse, match="pinned by maria"):
+        cache_requests.clear(deps, maria, found.id)
+
+
+def test_a_kept_branch_is_cached_whenever_it_moves(deps: Deps, clock: FakeClock) -> None:
+    admin = the_admin(deps)
+    first = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
+    policy = cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray@main", volume="nfs"))
+    assert (policy.commit_id, policy.state) == (first.id, "filling")
+    settle(deps)
+    clock.advance(3 * DAY)
+    housekeeping(deps)
+    assert there(deps) == {first.id: CachedState.READY}, "the newest does not age out"
+    with pytest.raises(InUse, match="newest commit of main"):
+        (row,) = cache_requests.list_visible(deps, admin, CacheFilter(), limit=9, cursor=None).items
+        cache_requests.clear(deps, admin, row.id)
+    second = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
+    assert cache_policies.carry_out(deps, clock.now()) == 1
+    settle(deps)
+    housekeeping(deps)
+    assert there(deps) == {first.id: CachedState.READY, second.id: CachedState.READY}, "the one before ages from now"
+    clock.advance(DAY)
+    housekeeping(deps)
+    assert there(deps) == {second.id: CachedState.READY}
+    cache_policies.unkeep(deps, admin, policy.id)
+    clock.advance(DAY)
+    housekeeping(deps)
+    assert not there(deps)
+
+
+def test_a_kept_branch_that_does_not_fit_says_why_and_tries_again(deps: Deps, clock: FakeClock) -> None:
+    other = ready(deps, 8 * GB)
+    cache_requests.pin(deps, the_admin(deps), other.id, pinned=True)
+    a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
+    asked = CachePolicyCreate(dataset="xray", volume="nfs")
+    policy = cache_policies.keep(deps, the_admin(deps), asked)
+    assert policy.state is None
+    assert policy.problem is not None
+    assert "nfs can give 2.0 GB" in policy.problem
+    cache_requests.pin(deps, the_admin(deps), other.id, pinned=False)
+    clock.advance(61)
+    assert cache_policies.carry_out(deps, clock.now()) == 1
+
+
+def test_a_limit_bounds_a_project_and_is_shown_to_its_members(deps: Deps) -> None:
+    admin = the_admin(deps)
+    volume_limits.put(deps, admin, "nfs", "default", 3 * GB)
+    first = ready(deps, 2 * GB)
+    ready(deps, 2 * GB)
+    assert [e.cause for e in cache_requests.evictions(deps, admin, limit=9, cursor=None).items] == [Cause.LIMIT]
+    with pytest.raises(NotFound):
+        cache_requests.get(deps, admin, first.id)
+    with pytest.raises(DoesNotFit, match=r"its project may take 3\.0 GB of nfs"):
+        ready(deps, 4 * GB)
+    (limit,) = volume_service.get(deps, "nfs", an_actor(deps, "vera", default=Role.VIEWER)).limits
+    assert (limit.project, limit.bytes, limit.used_bytes) == ("default", 3 * GB, 2 * GB)
+    assert volume_service.get(deps, "nfs", an_actor(deps, "eve")).limits == []
+    assert volume_limits.remove(deps, admin, "nfs", "default").limits == []
+
+
+def test_evicting_gives_back_only_what_nobody_else_has(deps: Deps) -> None:
+    admin = the_admin(deps)
+    one, two = ready(deps, 4 * GB), ready(deps, 4 * GB)
+    shares = [
+        Share(frozenset({one.id, two.id}), 3 * GB),
+        Share(frozenset({one.id}), GB),
+        Share(frozenset({two.id}), GB),
+    ]
+    with deps.db.write() as tx:
+        volume = volume_service.get(deps, "nfs").id
+        share_rows.replace(tx, volume, the_project(deps).id, shares)
+    shown = cache_requests.get(deps, admin, one.id)
+    assert (shown.allocated_bytes, shown.freed_bytes, shown.measured) == (4 * GB, GB, True)
+    assert volume_service.get(deps, "nfs").used_bytes == 5 * GB
+    cache_requests.clear(deps, admin, one.id)
+    assert volume_service.get(deps, "nfs").evicting_bytes == GB
+    settle(deps)
+    assert volume_service.get(deps, "nfs").used_bytes == 4 * GB
+
+
+def test_a_commit_beside_another_reserves_what_differs(deps: Deps) -> None:
+    files = {f"train/{n:03}.png": b"%d" % n * 5000 for n in range(200)}
+    first = a_commit(deps, files)
+    cached(deps, first)
+    moved = {f"test/{name}" if name == "train/000.png" else name: data for name, data in files.items()}
+    second = a_commit(deps, moved | {"train/001.png": b"new" * 5000})
+    shown = cached(deps, second)
+    assert shown.base == first.id
+    assert (shown.fetch_files, shown.fetch_bytes) == (1, 15000)
+    assert shown.allocated_bytes < 100_000, "one file and the directories"
+    whole = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(), limit=9, cursor=None).items
+    assert max(item.allocated_bytes for item in whole) > 200 * 8192
+
+
+def test_why_tells_what_is_and_what_was(deps: Deps, clock: FakeClock) -> None:
+    admin = the_admin(deps)
+    found = ready(deps, 4 * GB)
+    name = f"xray@{found.commit_id}"
+
+    def reasons(actor: Actor = admin) -> list[str]:
+        (place,) = cache_why.why(deps, actor, name).volumes
+        return place.reasons
+
+    assert cache_why.why(deps, admin, name).reasons == ["it is cached on nfs"]
+    assert any("it goes in 1 d if nobody uses it" in reason for reason in reasons())
+    cache_requests.clear(deps, admin, found.id)
+    settle(deps)
+    clock.advance(60)
+    assert reasons()[0].startswith("it was evicted 1 m")
+    assert "cleared by" in reasons()[0]
+    assert reasons()[-1].startswith("it would be taken now")
+    blocker = ready(deps, 8 * GB)
+    cache_requests.pin(deps, admin, blocker.id, pinned=True)
+    with pytest.raises(DoesNotFit):
+        cache_requests.request(deps, admin, CacheAdd(dataset=name, volume="nfs"))
+    assert any(reason.startswith("it was refused") for reason in reasons())
+    assert "is pinned by" in reasons()[-1]
+
+
+def test_others_commits_have_no_names_in_plans_and_refusals(deps: Deps) -> None:
+    projects.create(deps, the_admin(deps), name="secret")
+    hidden = ready(deps, 8 * GB, project="secret")
+    cache_requests.pin(deps, the_admin(deps), hidden.id, pinned=True)
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    (plan,) = cache_why.plan(deps, maria)
+    assert (plan.goes, plan.stays) == ([], []), "neither names nor sizes"
+    mine = a_sized_commit(deps, a_dataset(deps), size=4 * GB)
+    with pytest.raises(DoesNotFit) as refused:
+        cache_requests.request(deps, maria, CacheAdd(dataset=f"default/xray@{mine.id}", volume="nfs"))
+    assert "secret" not in refused.value.message
+    assert hidden.commit_id[:8] not in refused.value.message
+    assert refused.value.details["blockers"] == ["a commit of another project is pinned"]
+    (place,) = cache_why.why(deps, maria, f"default/xray@{mine.id}").volumes
+    assert "secret" not in " ".join(place.reasons)
+    with pytest.raises(NotFound):
+        cache_why.why(deps, maria, f"secret/xray@{hidden.commit_id}")
+
+
+def test_verifying_is_asked_for_once(deps: Deps) -> None:
+    found = ready(deps)
+    asked = cache_requests.verify(deps, the_admin(deps), found.id)
+    assert asked.verification is not None
+    assert asked.verification.state == "asked"
+    again = cache_requests.verify(deps, the_admin(deps), found.id)
+    assert again.verification == asked.verification
+
+
+def let_go(deps: Deps, commit: Commit) -> CachedCommit:
+    """A cached commit behind the newest, which alone the dataset keeps."""
+    found = cached(deps, commit)
+    a_commit(deps, {"a": b"newer"})
+    dataset_bin.set_retention(deps, the_admin(deps), a_dataset(deps), Retention(keep_last=1))
+    return found
+
+
+def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: Deps, clock: FakeClock) -> None:
+    old = a_commit(deps, {"a": b"1"})
+    found = let_go(deps, old)
+    cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="hold", seconds=60))
+    collect.collect(deps, the_admin(deps))
+    assert not cache_requests.get(deps, the_admin(deps), found.id).leaving, "somebody holds it"
+
+    cache_holds.release(deps, the_admin(deps), found.id)
+    collect.collect(deps, the_admin(deps))
+    assert cache_requests.get(deps, the_admin(deps), found.id).leaving
+    with pytest.raises(NotReady, match="nothing names the commit any more"):
+        cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
+    with pytest.raises(InUse):
+        cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
+    assert evict.evict_all(deps) == 1
+    clock.advance(30 * DAY)
+    collect.collect(deps, the_admin(deps))
+    assert there(deps) == {old.id: CachedState.EVICTING}, "its row stays until its files are gone"
+    settle(deps)
+    assert there(deps) == {}
+    (record,) = cache_requests.evictions(deps, the_admin(deps), limit=9, cursor=None).items
+    assert (record.reason, record.cause) == ("nothing names the commit any more", Cause.DELETED)
+    collect.collect(deps, the_admin(deps))
+    with pytest.raises(NotFound):
+        cached(deps, old)
+
+
+def test_what_is_asked_for_anew_is_named_anew(deps: Deps) -> None:
+    old = a_commit(deps, {"a": b"1"})
+    let_go(deps, old)
+    collect.collect(deps, the_admin(deps))
+    cached(deps, old)
+    assert evict.evict_all(deps) == 0
+
+
+def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None:
+    admin = the_admin(deps)
+    old = ready(deps, 8 * GB)
+    projects.create(deps, admin, name="secret")
+    ready(deps, GB, project="secret")
+    new = a_sized_commit(deps, a_dataset(deps), size=5 * GB)
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    name = f"default/xray@{new.id}"
+
+    def offer(written: str = name) -> CacheOffer:
+        (found,) = cache_offers.offers(deps, maria, written, project=None, volume=None, near=None)
+        return found
+
+    found = offer()
+    assert (found.answer, found.evicts, [one.commit_id for one in found.evicted]) == ("evicts", 2, [old.commit_id])
+    assert offer(f"default/xray@{old.commit_id}").answer == "there"
+    cache_requests.pin(deps, admin, old.id, pinned=True)
+    found = offer()
+    assert found.answer == "refused"
+    assert found.blockers[0].endswith("is pinned by admin")
+    assert there(deps)[old.commit_id] is CachedState.READY, "nothing was done"
+    with pytest.raises(DoesNotFit):
+        cache_requests.request(deps, maria, CacheAdd(dataset=name, volume="nfs"))
+    (refused,) = cache_requests.refusals(deps, maria, volume="nfs", limit=9)
+    assert (refused.dataset, refused.commit_id, refused.by) == ("default/xray", new.id, "maria")
+    assert cache_requests.refusals(deps, an_actor(deps, "eve"), volume=None, limit=9) == []
+    cache_requests.pin(deps, admin, old.id, pinned=False)
+    cache_requests.clear(deps, admin, old.id)
+    settle(deps)
+    assert offer().answer == "fits"
+    assert len(cache_requests.evictions(deps, maria, limit=9, cursor=None, volume="nfs").items) == 1

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+
+from millpond.db import agents as rows
+from millpond.errors import BadRequest, Conflict, StalePlacement
+from millpond.model.dataset import DatasetKind
+from millpond.model.job import JobState, RunState
+from millpond.model.volume import CachedState
+from millpond.services.computes import agents
+from millpond.services.jobs import jobs
+from millpond.services.people import tokens
+from millpond.testing.builders_work import add_agent, add_commit, observed
+from millpond.wire.agent import NodeFacts, PlacementSeen
+from tests.unit.services.world import World
+
+
+def test_an_agent_is_told_everything_every_time(world: World) -> None:
+    job, desired = world.placed(command=("python", "x.py"), env={"A": "1"}, cpu=1, memory_bytes=10**9)
+    assert (desired.job_id, desired.job_name, desired.run_id) == (job.id, "train", job.run_id)
+    assert (desired.command, desired.env, desired.want) == (["python", "x.py"], {"A": "1"}, "run")
+    assert (desired.cpu, desired.memory_bytes, desired.valid_seconds) == (1, 10**9, 600)
+    assert world.sync().placements == [desired]
+
+
+def test_the_revision_changes_with_what_is_wanted_and_with_nothing_else(world: World) -> None:
+    before = world.sync().revision
+    world.clock.advance(10)
+    assert world.sync().revision == before
+    world.placed()
+    after = world.sync().revision
+    assert after != before
+    world.clock.advance(10)
+    assert world.sync().revision == after
+
+
+def test_another_version_of_the_protocol_is_refused_in_words(world: World) -> None:
+    with pytest.raises(BadRequest, match="version 99 of the protocol, this server version 1"):
+        world.sync(protocol=99)
+
+
+def test_a_life_as_the_agent_tells_it(world: World) -> None:
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="preparing"))
+    assert world.job(job.id).state is JobState.PREPARING
+    started = world.clock.advance(1)
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=started))
+    assert world.job(job.id).state is JobState.RUNNING
+    exited = world.clock.advance(4)
+    world.sync(PlacementSeen(id=desired.id, state="saving", started_at=started, exited_at=exited, exit_code=0))
+    world.clock.advance(2)
+    answer = world.sync(
+        PlacementSeen(id=desired.id, state="finished", started_at=started, exited_at=exited, exit_code=0)
+    )
+    assert answer.placements == []
+    view = jobs.get(world.deps, world.project, job.id)
+    assert view.job.state is JobState.SUCCEEDED
+    assert (view.ledger.run, view.ledger.save, view.ledger.total) == (4.0, 2.0, 7.0)
+    assert world.run(job.run_id).state is RunState.SUCCEEDED
+    assert "complete" in [data["what"] for data in world.told(f"log:{job.id}")]
+
+
+def test_what_is_known_is_not_announced_again(world: World) -> None:
+    _, desired = world.placed()
+    running = PlacementSeen(id=desired.id, state="running", started_at=world.clock.now())
+    world.sync(running)
+    told = len(world.told("jobs"))
+    world.clock.advance(5)
+    world.sync(running)
+    assert len(world.told("jobs")) == told
+
+
+def test_the_end_releases_leases_and_makes_the_token_stale(world: World) -> None:
+    commit = add_commit(world.deps.db, "xray")
+    job, desired = world.placed(inputs=["xray"])
+    assert world.leased() == {commit: CachedState.FILLING}
+    world.sync(PlacementSeen(id=desired.id, state="finished", problem="no such command: trian"))
+    assert world.leased() == {}
+    assert world.job(job.id).problem == "no such command: trian"
+    assert world.run(job.run_id).state is RunState.FAILED
+    with pytest.raises(StalePlacement):
+        tokens.actor_of(world.deps, desired.token)
+
+
+def test_outputs_must_be_in_the_lake(world: World) -> None:
+    output = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT)
+    elsewhere = add_commit(world.deps.db, "xray")
+    for commit, state in ((output, JobState.SUCCEEDED), (elsewhere, JobState.FAILED), ("0" * 64, JobState.FAILED)):
+        job, desired = world.placed()
+        now = world.clock.now()
+        world.sync(
+            PlacementSeen(
+                id=desired.id, state="finished", started_at=now, exited_at=now, exit_code=0, output_commit=commit
+            )
+        )
+        assert world.job(job.id).state is state
+        assert world.job(job.id).output_commit == (commit if state is JobState.SUCCEEDED else None)
+
+
+def test_another_agents_placement_is_not_its_to_report(world: World) -> None:
+    job, desired = world.placed()
+    other = add_agent(world.deps.db, "other")
+    seen = [PlacementSeen(id=desired.id, state="finished", exit_code=0, started_at=world.clock.now())]
+    agent = agents.observe(world.deps, other.actor, observed(placements=seen))
+    assert world.job(job.id).state is JobState.PLACED
+    assert agents.desired(world.deps, agent).placements == []
+
+
+def test_absence_from_a_report_means_nothing(world: World) -> None:
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    assert world.sync().placements != []
+    assert world.job(job.id).state is JobState.RUNNING
+
+
+def test_a_stop_is_wanted_until_the_agent_says_it_is_done(world: World) -> None:
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    stopped = jobs.stop(world.deps, world.maria, world.project, "train")
+    assert stopped.job.state is JobState.RUNNING
+    assert [placement.want for placement in world.sync().placements] == ["stop"]
+    now = world.clock.now()
+    world.sync(PlacementSeen(id=desired.id, state="finished", started_at=now, exited_at=now, signal=15))
+    assert world.job(job.id).state is JobState.CANCELLED
+    assert world.sync().placements == []
+
+
+def test_an_agent_tells_its_nodes(world: World) -> None:
+    facts = NodeFacts(name="n1", cpus=64, memory_bytes=10**12, gpus=8, gpu_model="H100", labels={"zone": "a"})
+    world.sync(nodes=[facts], driver="podman", version="9.9")
+    with world.deps.db.read() as tx:
+        agent, (node,) = rows.find(tx, "local"), rows.nodes(tx)
+    assert agent is not None
+    assert (agent.driver, agent.version) == ("podman", "9.9")
+    assert (node.name, node.gpus, node.gpu_model, node.labels) == ("n1", 8, "H100", {"zone": "a"})
+
+
+def test_a_second_process_takes_the_place_of_the_first(world: World) -> None:
+    world.sync(instance="one")
+    agents.still_there(world.deps, world.agent.agent, "one")
+    world.sync(instance="two")
+    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+        agents.still_there(world.deps, world.agent.agent, "one")

@@ -1,0 +1,102 @@
+"""Reading: what a ref means, and which objects one may be given URLs of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from millpond.errors import BadRequest, Forbidden, NotFound
+from millpond.model.job import JobInput
+from millpond.model.people import Actor, ActorKind, Role
+from millpond.services.commits import refs
+from millpond.services.commits.pages import PageCache
+from millpond.services.datasets import reading, urls
+from millpond.services.deps import Deps
+from millpond.services.people import projects
+from millpond.testing.builders_data import a_commit, a_dataset, a_sized_commit, the_admin, the_project
+from millpond.testing.builders_work import add_job
+from millpond.wire.data import UrlsRequest
+
+
+def test_a_ref_is_a_branch_or_the_beginning_of_an_id(deps: Deps) -> None:
+    first = a_commit(deps, {"a": b"1"})
+    second = a_commit(deps, {"a": b"2"})
+    dataset = a_dataset(deps)
+    assert reading.get_commit(deps, dataset, "main") == second
+    assert reading.get_commit(deps, dataset, first.id[:10]) == first
+    for unknown in ("mian", first.id[:3], "ffff" * 16, first.id[:10].upper()):
+        with pytest.raises(NotFound):
+            reading.get_commit(deps, dataset, unknown)
+    with pytest.raises(NotFound) as caught:
+        reading.get_commit(deps, dataset, "mian")
+    assert caught.value.details["near"] == ["main"]
+
+
+def test_a_branch_named_like_a_commit_is_the_branch(deps: Deps) -> None:
+    first = a_commit(deps, {"a": b"1"})
+    named = a_commit(deps, {"b": b"1"}, branch=first.id[:8])
+    assert reading.get_commit(deps, a_dataset(deps), first.id[:8]) == named
+
+
+def test_an_unclear_beginning_names_the_candidates(deps: Deps) -> None:
+    dataset = a_dataset(deps)
+    seen: dict[str, str] = {}
+    for _ in range(5000):  # after some hundred, two ids begin alike
+        commit = a_sized_commit(deps, dataset, size=1)
+        other = seen.setdefault(commit.id[:4], commit.id)
+        if other != commit.id:
+            break
+    with deps.db.read() as tx, pytest.raises(BadRequest) as caught:
+        refs.resolve(tx, dataset, commit.id[:4])
+    assert {other, commit.id} <= set(caught.value.details["candidates"])
+
+
+def test_an_empty_dataset_says_so(deps: Deps) -> None:
+    with pytest.raises(NotFound, match="no commits yet"):
+        reading.get_commit(deps, a_dataset(deps), "main")
+
+
+def test_people_get_what_their_project_has_and_nothing_else(deps: Deps) -> None:
+    commit = a_commit(deps, {"a": b"1"})
+    projects.create(deps, the_admin(deps), name="secret")
+    foreign = a_commit(deps, {"s": b"secret"}, project="secret")
+    dataset = a_dataset(deps)
+    found = urls.sign(deps, the_admin(deps), dataset, commit, UrlsRequest(pages=[commit.tree]))
+    assert f"/projects/{dataset.project_id}/pages/" in found.pages[commit.tree]
+    for asked in (UrlsRequest(pages=[foreign.tree]), UrlsRequest(packs=["0" * 32]), UrlsRequest(locators=["1" * 64])):
+        with pytest.raises(NotFound):
+            urls.sign(deps, the_admin(deps), dataset, commit, asked)
+    with pytest.raises(BadRequest):
+        urls.sign(deps, the_admin(deps), dataset, commit, UrlsRequest(pages=["../../etc"]))
+
+
+def test_a_job_reads_its_inputs_alone(deps: Deps) -> None:
+    commit = a_commit(deps, {"a": b"1"})
+    other = a_commit(deps, {"b": b"2"})
+    dataset = a_dataset(deps)
+    job = add_job(deps.db, inputs=(JobInput("default", "xray", dataset.id, "main", commit.id, "MILL_DATA_XRAY"),))
+    roles = {the_project(deps).id: Role.MEMBER}
+    actor = Actor(kind=ActorKind.PLACEMENT, name="m", placement_id="p1", job_id=job.id, roles=roles)
+    assert urls.sign(deps, actor, dataset, commit, UrlsRequest(pages=[commit.tree])).pages
+    with pytest.raises(Forbidden):
+        urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
+    # What it wrote itself it may see: that is how it learns that a commit was made whose answer was lost.
+    urls.check_may_know(deps, actor, replace(other, lineage={"job": job.id}))
+    with pytest.raises(Forbidden):
+        urls.check_may_know(deps, actor, replace(other, lineage={"job": "another"}))
+
+
+def test_the_page_cache_keeps_to_its_bound() -> None:
+    cache = PageCache(most_bytes=100)
+    loads: list[str] = []
+
+    def get(key: str, size: int) -> None:
+        cache.get(key, lambda: loads.append(key) or bytes(size))
+
+    for key in ("a", "b", "a", "c", "a", "b"):
+        get(key, 40)
+    assert loads == ["a", "b", "c", "b"]
+    get("large", 1000)
+    get("large", 1000)
+    assert loads[-2:] == ["large", "large"]

@@ -1,0 +1,82 @@
+"""Packages of jobs: built once, found again by content, on a database with a played agent."""
+
+from __future__ import annotations
+
+from millpond.model.dataset import DatasetKind
+from millpond.model.job import Job, JobKind, JobState
+from millpond.services.jobs import jobs
+from millpond.testing.builders_work import add_commit
+from millpond.wire.agent import PlacementSeen
+from tests.unit.services.world import World
+
+
+def source(world: World) -> str:
+    return add_commit(world.deps.db, ".code", kind=DatasetKind.CODE)
+
+
+def the_build(world: World, job: Job) -> Job:
+    build = world.job(world.job(job.id).environment_job or "")
+    assert build.kind is JobKind.ENVIRONMENT
+    return build
+
+
+def finish(world: World, job: Job, **told: object) -> None:
+    """The agent has run it, and what it made is in the lake."""
+    world.fill_all()
+    world.schedule()
+    placement = world.job(job.id).placement_id or ""
+    now = world.clock.now()
+    seen = {"started_at": now, "exited_at": now, "exit_code": 0, **told}
+    world.sync(PlacementSeen(id=placement, state="finished", **seen))  # type: ignore[arg-type]
+
+
+def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
+    wanted = source(world)
+    first, second = (world.submit(name, environment=wanted) for name in ("first", "second"))
+    world.schedule()
+    world.schedule()
+    build = the_build(world, first)
+    assert the_build(world, second) == build
+    assert "Its environment is built by environment-" in world.job(second.id).reasons[-1]
+    world.clock.advance(30)
+    made = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT)
+    finish(world, build, output_commit=made)
+    world.schedule()
+    for job in (first, second):
+        placed = world.job(job.id)
+        assert (placed.state, placed.environment_commit) == (JobState.PLACED, made)
+    world.fill_all()
+    (desired, _) = world.sync().placements
+    assert desired.environment is not None and desired.environment.ready
+    assert (desired.environment.env, desired.environment.commit_id) == ("MILL_ENVIRONMENT", made)
+    ledger = jobs.get(world.deps, world.project, first.id).ledger
+    assert (round(ledger.queue or 0), round(ledger.environment or 0)) == (0, 30)
+
+    third = world.submit("third", environment=wanted)
+    world.schedule()
+    again = world.job(third.id)
+    assert (again.state, again.environment_job, again.environment_at) == (JobState.PLACED, build.id, None)
+
+
+def test_a_build_that_fails_fails_those_that_waited_and_the_next_tries_anew(world: World) -> None:
+    wanted = source(world)
+    first, second = (world.submit(name, environment=wanted) for name in ("first", "second"))
+    world.schedule()
+    build = the_build(world, first)
+    finish(world, build, exit_code=1)
+    world.schedule()
+    for job in (first, second):
+        failed = world.job(job.id)
+        assert failed.state is JobState.FAILED
+        assert f"Its environment could not be built; `mill logs {build.id}` tells all." == failed.problem
+    world.clock.advance(1)
+    third = world.submit("third", environment=wanted)
+    world.schedule()
+    assert the_build(world, third).number == 2
+
+
+def test_other_packages_are_another_build(world: World) -> None:
+    first = world.submit("first", environment=source(world))
+    second = world.submit("second", environment=source(world))
+    world.schedule()
+    assert the_build(world, first).id != the_build(world, second).id

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from millpond.db import datasets, leases, placements
+from millpond.decide.near import Rule
+from millpond.model.dataset import DatasetKind
+from millpond.model.job import JobState
+from millpond.model.volume import CachedState
+from millpond.services.caches import cache_reports
+from millpond.services.computes import agents
+from millpond.services.jobs import jobs, schedule
+from millpond.services.jobs.placements import runs_out_after, secret_of
+from millpond.services.people import tokens
+from millpond.testing.builders_work import GB, add_agent, add_commit, observed
+from millpond.wire.agent import FillSeen, NodeFacts, PlacementSeen
+from tests.unit.services.world import World
+
+RUNS_OUT = runs_out_after(600)
+
+
+def test_a_job_that_fits_is_placed_with_a_token_of_its_own(world: World) -> None:
+    job = world.submit("train")
+    world.schedule()
+    job = world.job(job.id)
+    assert (job.state, job.compute, job.node) == (JobState.PLACED, "local", "local")
+    assert job.reasons[-1] == "Placed on local."
+    assert job.placement_id is not None
+    actor = tokens.actor_of(world.deps, secret_of(world.deps.secret, job.placement_id))
+    assert (actor.job_id, actor.name) == (job.id, "maria")
+    assert "agents" in world.events.woken
+
+
+def test_scheduling_again_changes_nothing(world: World) -> None:
+    job = world.submit("train")
+    world.schedule()
+    placed = world.job(job.id)
+    world.schedule()
+    assert world.job(job.id) == placed
+
+
+def test_what_does_not_fit_waits_with_its_reason_until_it_does(world: World) -> None:
+    first, second = world.submit("first", cpu=3), world.submit("second", cpu=3)
+    world.schedule()
+    waiting = world.job(second.id)
+    assert waiting.state is JobState.QUEUED
+    assert waiting.reasons[-1] == "Waiting: local has 1 of 4 CPUs free, 3 asked."
+    placed = world.job(first.id)
+    world.sync(PlacementSeen(id=placed.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now()))
+    world.schedule()
+    assert world.job(second.id).state is JobState.PLACED
+    assert not any(reason.startswith("Waiting") for reason in world.job(second.id).reasons)
+
+
+def test_reasons_are_written_only_when_they_change(world: World) -> None:
+    world.submit("first", cpu=4)
+    world.submit("second", cpu=4)
+    world.schedule()
+    told = len(world.told("jobs"))
+    world.schedule()
+    assert len(world.told("jobs")) == told
+
+
+def test_an_agent_that_is_away_is_given_nothing(world: World) -> None:
+    job = world.submit("train")
+    world.clock.advance(46)
+    world.schedule()
+    assert world.job(job.id).reasons[-1] == "Waiting: local is not connected."
+    world.sync()
+    world.schedule()
+    assert world.job(job.id).state is JobState.PLACED
+
+
+def test_a_job_is_filled_when_all_its_data_is_there(world: World) -> None:
+    data = add_commit(world.deps.db, "xray")
+    code = add_commit(world.deps.db, ".code", kind=DatasetKind.CODE)
+    job, desired = world.placed(inputs=["xray"], code_commit=code)
+    assert [one.ready for one in desired.inputs] == [False]
+    assert desired.code is not None and not desired.code.ready
+    assert world.leased() == {data: CachedState.FILLING, code: CachedState.FILLING}
+    world.clock.advance(3)
+    world.fill_all()
+    world.schedule()
+    assert world.job(job.id).filled_at == world.clock.now()
+    (desired,) = world.sync().placements
+    assert desired.inputs[0].ready and desired.code is not None and desired.code.ready
+    assert (desired.inputs[0].env, desired.inputs[0].volume_id) == ("MILL_DATA_XRAY", world.volume.id)
+
+
+def test_data_that_is_there_takes_no_time(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    world.placed("first", inputs=["xray"])
+    world.fill_all()
+    job, desired = world.placed("second", inputs=["xray"])
+    assert job.filled_at == job.placed_at
+    assert desired.inputs[0].ready
+
+
+def test_no_room_for_data_is_a_reason_that_names_nothing_of_others(world: World) -> None:
+    add_commit(world.deps.db, "mine", size=80 * GB)
+    add_commit(world.deps.db, "large", size=90 * GB)
+    world.placed("first", inputs=["mine"])
+    second, third = world.submit("second", inputs=["large"]), world.submit("third")
+    world.schedule()
+    reason = world.job(second.id).reasons[-1]
+    assert reason == "Waiting: There is no room for its data on volume fast: 90.0 GB more."
+    assert world.job(third.id).state is JobState.PLACED
+
+
+def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    job, _ = world.placed(inputs=["xray"])
+    (fill,) = world.sync().fills
+    failed = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="failed", problem="the disk broke")
+    cache_reports.observe_fills(world.deps, world.agent.agent, [failed])
+    world.schedule()
+    assert "could not be fetched (the disk broke); it is tried again." in world.job(job.id).reasons[-1]
+    world.clock.advance(61)
+    world.schedule()
+    (again,) = world.sync().fills
+    assert again.attempt > fill.attempt
+    assert world.job(job.id).reasons[-1].startswith("Placed on local")
+
+
+def test_a_job_whose_dataset_was_deleted_fails(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    job = world.submit("train", inputs=["xray"])
+    with world.deps.db.write() as tx:
+        datasets.change(tx, job.inputs[0].dataset_id, deleted_at=world.clock.now())
+        leases.release_job(tx, job.id)
+        tx.exec_driver_sql("DELETE FROM cached_commit")
+    world.schedule()
+    job = world.job(job.id)
+    assert job.state is JobState.FAILED
+    assert "Its data is gone" in (job.problem or "")
+
+
+def test_a_silent_agent_keeps_its_jobs_until_they_have_certainly_ended(world: World) -> None:
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    world.clock.advance(RUNS_OUT)
+    world.schedule()
+    assert world.job(job.id).state is JobState.RUNNING
+    world.clock.advance(1)
+    world.schedule()
+    after = world.job(job.id)
+    assert after.state is JobState.QUEUED
+    assert any("Compute local has been silent since 12:00:00 UTC" in reason for reason in after.reasons)
+
+
+def test_every_exchange_renews_what_the_agent_runs(world: World) -> None:
+    job, desired = world.placed()
+    for _ in range(5):
+        world.clock.advance(RUNS_OUT - 1)
+        world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+        world.schedule()
+    assert world.job(job.id).state is JobState.RUNNING
+
+
+def test_a_job_placed_again_has_another_token_and_the_old_one_opens_nothing(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    job, first = world.placed(inputs=["xray"])
+    world.clock.advance(RUNS_OUT + 1)
+    world.schedule()
+    assert world.leased() == {}
+    world.sync()
+    world.schedule()
+    (second,) = world.sync().placements
+    assert second.job_id == job.id
+    assert (second.id, second.token) != (first.id, first.token)
+    world.sync(PlacementSeen(id=first.id, state="finished", exit_code=0, started_at=world.clock.now()))
+    assert world.job(job.id).state is JobState.PLACED
+
+
+def test_a_job_to_be_stopped_on_a_silent_agent_is_cancelled(world: World) -> None:
+    job, _ = world.placed()
+    jobs.stop(world.deps, world.maria, world.project, job.id)
+    world.clock.advance(RUNS_OUT + 1)
+    world.schedule()
+    assert world.job(job.id).state is JobState.CANCELLED
+
+
+def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
+    gpus = NodeFacts(name="gpu", cpus=8, memory_bytes=16 * GB, gpus=2, declared=True)
+    agents.observe(world.deps, add_agent(world.deps.db, "gpu", site="lab").actor, observed(gpus))
+    half, whole, other = (world.submit(gpu_hundredths=n) for n in (50, 100, 100))
+    world.schedule()
+    held = {job.id: indices(world, job.id) for job in (half, whole, other)}
+    assert held == {half.id: (0,), whole.id: (1,), other.id: ()}
+    assert world.job(other.id).reasons[-2:] == (
+        "Waiting: gpu has 0.5 of 2 GPUs free, 1 asked.",
+        "Waiting: local has 0 GPUs in all, 1 asked.",
+    )
+
+
+def test_two_plans_from_one_snapshot_start_a_job_once(world: World) -> None:
+    job = world.submit("train", cpu=4)
+    other = world.submit("other", cpu=4)
+    with world.deps.db.read() as tx:
+        stale = schedule.snapshot.load(tx, world.clock.now(), [job, other], Rule())
+    first = schedule.plan_starts(stale.snapshot)
+    assert [start.job_id for start in first.starts] == [job.id]
+    world.schedule()
+    schedule._apply(world.deps, stale, first, world.clock.now())
+    with world.deps.db.read() as tx:
+        assert len(placements.living(tx)) == 1
+
+
+def test_a_plan_made_on_an_old_snapshot_takes_no_room_twice(world: World) -> None:
+    job, other = world.submit("train", cpu=4), world.submit("other", cpu=4)
+    with world.deps.db.read() as tx:
+        stale = schedule.snapshot.load(tx, world.clock.now(), [other], Rule())
+    second = schedule.plan_starts(stale.snapshot)
+    world.schedule()
+    schedule._apply(world.deps, stale, second, world.clock.now())
+    assert (world.job(job.id).state, world.job(other.id).state) == (JobState.PLACED, JobState.QUEUED)
+
+
+def test_times_are_the_servers(world: World) -> None:
+    job, desired = world.placed()
+    world.clock.advance(5)
+    skewed = world.clock.now() + timedelta(hours=1)
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=skewed))
+    assert world.job(job.id).started_at == world.clock.now()
+
+
+def indices(world: World, job_id: str) -> tuple[int, ...]:
+    with world.deps.db.read() as tx:
+        placement = placements.newest_of_job(tx, job_id)
+    return placement.gpu_indices if placement else ()

@@ -1,0 +1,119 @@
+"""Hits and misses, bandwidth, samples of how full volumes are, and what is told of it to whom."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from millpond.errors import BadRequest
+from millpond.services.caches import cache_reports, cache_requests, desired_fills
+from millpond.services.deps import Deps
+from millpond.services.home import home
+from millpond.services.places import volume_usage
+from millpond.testing.builders_data import GB, a_dataset, a_sized_commit, a_volume, an_actor, an_agent, the_admin, told
+from millpond.testing.clock import FakeClock
+from millpond.wire.cache import CacheAdd
+
+
+def ask(deps: Deps, dataset: str = "xray") -> None:
+    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=dataset, volume="nfs"))
+
+
+def make(deps: Deps, *, size: int = GB, project: str = "default") -> None:
+    a_sized_commit(deps, a_dataset(deps, project=project), size=size, branch="main")
+
+
+def test_asking_again_is_a_hit_that_saves_its_bytes_and_their_time(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    make(deps)
+    ask(deps), ask(deps)  # the second while it is filling: it waits like the first, and has saved nothing
+    before = volume_usage.summary(deps, the_admin(deps)).total
+    assert (before.hits, before.misses, before.saved_bytes, before.saved_seconds) == (0, 1, 0, 0)
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=GB, seconds=4.0)])
+    ask(deps)
+    after = volume_usage.summary(deps, the_admin(deps)).total
+    assert (after.hits, after.misses, after.saved_bytes, after.saved_seconds) == (1, 1, GB, 4)
+    assert (after.fills, after.filled_bytes, after.fill_seconds) == (1, GB, 4)
+    assert after.hit_rate == pytest.approx(1 / 2)
+    shown = home(deps, the_admin(deps))
+    assert (shown.uses.saved_bytes, shown.fills_running, shown.volumes_connected) == (GB, 0, 1)
+
+
+def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    make(deps)
+    ask(deps)
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert (running.seconds_left, running.bytes_per_second, running.waiting) == (None, None, False)
+    progress = told(fill, "filling", done_bytes=GB // 4, sent_bytes=GB // 4, seconds=1.0)
+    cache_reports.observe_fills(deps, agent, [progress])
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert (running.bytes_per_second, running.seconds_left, running.source) == (GB / 4, 3, "lake")
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=GB, seconds=5.0)])
+    (measured,) = volume_usage.usage(deps, the_admin(deps), "nfs", None, None).bandwidth
+    assert (measured.source, measured.bytes_per_second, measured.fills) == ("lake", GB / 5, 1)
+    assert volume_usage.summary(deps, the_admin(deps)).fills == []
+    a_sized_commit(deps, a_dataset(deps, "next"), size=2 * GB, branch="main")
+    added = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="next", volume="nfs"))
+    assert "it takes about 10.0 s, by what earlier fills brought" in added.reasons
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert running.seconds_left == 10, "by what the fill before brought"
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    held_up = told(fill, "failed", problem="The disk is too full.", transient=True)
+    cache_reports.observe_fills(deps, agent, [held_up])
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert (running.seconds_left, running.problem) == (None, "The disk is too full."), "nobody knows for how long"
+
+
+def test_tiny_fills_measure_nothing(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    make(deps, size=1000)
+    ask(deps)
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=1000, seconds=0.001)])
+    assert volume_usage.usage(deps, the_admin(deps), "nfs", None, None).bandwidth == []
+
+
+def test_samples_are_kept_by_the_minute_for_a_day_and_by_the_hour_for_90(deps: Deps, clock: FakeClock) -> None:
+    a_volume(deps, an_agent(deps), capacity=100 * GB, reserve_bytes=0)
+    make(deps)
+    start = clock.now()
+    for _ in range(30):
+        volume_usage.sample_all(deps, clock.now())
+        volume_usage.sample_all(deps, clock.now())  # two servers
+        clock.advance(3600)
+    ask(deps)
+    volume_usage.sample_all(deps, clock.now())
+    day = volume_usage.usage(deps, the_admin(deps), "nfs", None, None)
+    assert day.step_seconds == 60
+    assert day.samples[-1].reserved_bytes == GB
+    assert min(sample.at for sample in day.samples) >= clock.now() - timedelta(days=1)
+    longer = volume_usage.usage(deps, the_admin(deps), "nfs", start - timedelta(days=1), None)
+    assert (longer.step_seconds, len(longer.samples)) == (3600, 31)
+    clock.advance(91 * 86_400)
+    volume_usage.sample_all(deps, clock.now())
+    assert len(volume_usage.usage(deps, the_admin(deps), "nfs", start, None).samples) == 1
+
+
+def test_a_time_that_ends_before_it_begins_is_refused(deps: Deps, clock: FakeClock) -> None:
+    a_volume(deps, an_agent(deps))
+    with pytest.raises(BadRequest):
+        volume_usage.usage(deps, the_admin(deps), "nfs", clock.now(), clock.now() - timedelta(days=1))
+
+
+def test_how_full_volumes_are_is_for_everybody_and_how_they_are_used_for_those_who_may_see_it(deps: Deps) -> None:
+    a_volume(deps, an_agent(deps))
+    stranger = an_actor(deps, "eve")
+    make(deps)
+    ask(deps), ask(deps)
+    seen = volume_usage.summary(deps, stranger)
+    assert (seen.volumes, seen.reserved_bytes) == (1, GB)
+    assert (seen.total.hits, seen.total.misses, seen.total.hit_rate, seen.fills) == (0, 0, None, [])
+    assert volume_usage.usage(deps, stranger, "nfs", None, None).hours == []
+    assert [hour.misses for hour in volume_usage.usage(deps, the_admin(deps), "nfs", None, None).hours] == [1]

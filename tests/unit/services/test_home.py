@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from millpond.model.people import SYSTEM, Role
+from millpond.services import home
+from millpond.services.computes import agents, computes
+from millpond.services.people import projects
+from millpond.testing.builders_work import GB, add_agent, add_commit, add_job, observed
+from millpond.wire.agent import NodeFacts
+from tests.unit.services.world import World
+
+
+def test_computes_show_what_is_promised(world: World) -> None:
+    gpus = NodeFacts(name="n1", cpus=8, memory_bytes=16 * GB, gpus=2, gpu_model="T4", declared=True)
+    agents.observe(world.deps, add_agent(world.deps.db, "lab", site="lab").actor, observed(gpus))
+    world.submit("train", gpu_hundredths=150, cpu=2, memory_bytes=GB)
+    world.schedule()
+    lab, local = computes.list_computes(world.deps, limit=10, cursor=None).items
+    (node,) = lab.nodes
+    assert (lab.agent.name, lab.agent.site, lab.connected) == ("lab", "lab", True)
+    assert (node.running, node.cpu_used, node.memory_used_bytes, node.gpu_used_hundredths) == (1, 2, GB, 150)
+    assert (local.agent.name, local.nodes[0].running) == ("local", 0)
+
+
+def test_a_compute_that_is_silent_is_not_connected(world: World) -> None:
+    world.clock.advance(46)
+    (local,) = computes.list_computes(world.deps, limit=10, cursor=None).items
+    assert not local.connected
+    assert home.home(world.deps, world.maria).computes_connected == 0
+
+
+def test_the_numbers_of_the_first_page(world: World) -> None:
+    add_commit(world.deps.db, "xray", size=3 * GB)
+    world.submit("first", inputs=["xray"], cpu=4)
+    world.submit("second", cpu=4)
+    world.schedule()
+    found = home.home(world.deps, world.maria)
+    assert (found.jobs_running, found.jobs_waiting, found.datasets) == (1, 1, 1)
+    # What is on its way is not cached yet.
+    assert (found.cached_bytes, found.volume_bytes, found.computes_connected) == (0, 100 * GB, 1)
+    assert [view.written for view in found.recent_jobs] == ["second", "first"]
+
+
+def test_nothing_of_other_projects_is_counted(world: World) -> None:
+    projects.create(world.deps, SYSTEM, name="other")
+    add_job(world.deps.db, project="other")
+    add_commit(world.deps.db, "secret", project="other")
+    found = home.home(world.deps, world.actor("jonas", Role.VIEWER))
+    assert (found.jobs_waiting, found.datasets, list(found.recent_jobs)) == (0, 0, [])
