@@ -1,4 +1,4 @@
-"""What stands between agents and servers: a front that speaks TLS, and a proxy that only knows CONNECT.
+"""What stands between agents and servers: a front that speaks TLS, a proxy that only knows CONNECT, a way that is cut.
 
 with tls_front(server_port, tmp_path) as front, connect_proxy({"files.test:443": front.port}) as proxy:
     environment = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}"}
@@ -11,12 +11,16 @@ import select
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millpond.testing.website import make_certificate
+
+# How often a way that is cut looks whether it still is.
+_LOOK_SECONDS = 0.1
 
 
 @dataclass
@@ -62,6 +66,42 @@ def connect_proxy(places: Mapping[str, int]) -> Iterator[Front]:
     with _listening(serve) as port:
         proxy.port = port
         yield proxy
+
+
+@dataclass
+class Way:
+    """To a server of this machine: may be led to another one, or cut, and then nothing passes and nothing is closed."""
+
+    server_port: int
+    is_cut: bool = False
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def way_to(server_port: int) -> Iterator[Way]:
+    way = Way(server_port)
+
+    def serve(client: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", way.server_port)) as server:
+            other = {client: server, server: client}
+            while True:
+                ready = select.select(list(other), [], [], _LOOK_SECONDS)[0]
+                if way.is_cut:
+                    time.sleep(_LOOK_SECONDS)
+                    continue
+                for one in ready:
+                    data = one.recv(1 << 16)
+                    if not data:
+                        return
+                    other[one].sendall(data)
+
+    with _listening(serve) as port:
+        way.port = port
+        yield way
 
 
 @contextmanager

@@ -1,0 +1,189 @@
+"""What goes wrong around an agent: the server that plans is killed, the network is cut for minutes, a disk is full."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from millpond.testing.fronts import Way, way_to
+from millpond.testing.postgres import Postgres
+from millpond.testing.up import MillUp, environment, mill_up
+from millpond.testing.waiting import wait_until
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+
+TAKE_OVER_SECONDS = 15.0
+VALIDITY_SECONDS = 60
+# Says ten times a second that it runs, and in which placement.
+TICKING = """
+import os, sys, time
+with open(sys.argv[1], "a") as file:
+    for number in range(int(sys.argv[2])):
+        print(os.environ["MILL_PLACEMENT"], time.clock_gettime(time.CLOCK_BOOTTIME), file=file, flush=True)
+        print(number, flush=True)
+        time.sleep(0.1)
+"""
+
+
+@contextmanager
+def agent_through(way: Way, server: MillUp, root: Path, state: Path | None = None) -> Iterator[None]:
+    """An agent of the site `local` that knows the server by this way only."""
+    with server.client() as client:
+        client.post("/sites", json={"name": "local"})
+        made = client.post("/join-tokens", json={"site": "local"})
+        assert made.status_code == 201, made.text
+    token = root / "token"
+    token.write_text(made.json()["secret"])
+    token.chmod(0o600)
+    command = [sys.executable, "-m", "millpond", "agent", "--server", way.url, "--node", "node"]
+    command += ["--token-file", str(token), "--state-dir", str(state or root / "state")]
+    with open(root / "agent.log", "wb") as log, subprocess.Popen(command, stderr=log, env=environment(root)) as agent:
+        try:
+            yield
+        finally:
+            agent.kill()
+
+
+def submit(client: httpx.Client, *command: str, **fields: Any) -> str:
+    made = client.post("/projects/default/jobs", json={"command": list(command), **fields})
+    assert made.status_code == 201, made.text
+    return str(made.json()["id"])
+
+
+def ticking(file: Path, count: int) -> tuple[str, ...]:
+    return (sys.executable, "-c", TICKING, str(file), str(count))
+
+
+def wait_for(client: httpx.Client, job: str, state: str, within: float = 120) -> dict[str, Any]:
+    def found() -> dict[str, Any] | None:
+        seen: dict[str, Any] = client.get(f"/projects/default/jobs/{job}").json()
+        return seen if seen["state"] == state else None
+
+    return wait_until(found, within=within, what=f"{state} job")
+
+
+def intervals(file: Path) -> list[tuple[float, float]]:
+    """From when to when each placement ran, by the machine's own clock, in order."""
+    ran: dict[str, list[float]] = {}
+    for line in file.read_text().splitlines():
+        placement, moment = line.split()
+        ran.setdefault(placement, []).append(float(moment))
+    return sorted((min(moments), max(moments)) for moments in ran.values())
+
+
+def test_another_server_goes_on_when_the_one_that_planned_is_killed(
+    postgres: Postgres, tmp_path: Path, open_path: Path
+) -> None:
+    key = tmp_path / "key"
+    key.touch(0o600)
+    key.write_bytes(b64encode(bytes(32)))
+    home, file = tmp_path / "home", open_path / "ticks"
+    with postgres.database() as url:
+        shared = ("--db", url, "--lake", (tmp_path / "lake").as_uri(), "--secret-key-file", str(key), "--no-agent")
+        with (
+            mill_up(tmp_path / "one", *shared, home=home) as one,
+            mill_up(tmp_path / "two", *shared, home=home) as two,
+            way_to(port_of(one)) as way,
+            agent_through(way, one, tmp_path),
+        ):
+            with one.client() as client:
+                running = submit(client, *ticking(file, 100))
+                wait_for(client, running, "running")
+                second = submit(client, "true", after=[running])
+            one.kill()
+            killed = time.monotonic()
+            way.server_port = port_of(two)
+            with two.client() as client:
+                new = submit(client, "true")
+                wait_for(client, new, "succeeded")
+                took = time.monotonic() - killed
+                print(f"taken over within {took:.1f} s")
+                assert took < TAKE_OVER_SECONDS
+                wait_for(client, second, "succeeded")
+                log = client.get(f"/projects/default/jobs/{running}/log").text
+            assert log.split() == [str(number) for number in range(100)]
+            assert len(intervals(file)) == 1, "the running job never noticed"
+
+
+def test_a_network_that_is_cut_and_comes_back(tmp_path: Path, open_path: Path) -> None:
+    """For less than jobs are valid: they go on. For longer: they end, and run again, never twice at once."""
+    options = ("--no-agent", "--placement-validity", f"{VALIDITY_SECONDS}s")
+    short, long = open_path / "short", open_path / "long"
+    with (
+        mill_up(tmp_path / "data", *options) as server,
+        way_to(port_of(server)) as way,
+        agent_through(way, server, tmp_path),
+        server.client() as client,
+    ):
+        job = submit(client, *ticking(short, 150))
+        wait_for(client, job, "running")
+        way.is_cut = True
+        time.sleep(VALIDITY_SECONDS / 2)  # the job ends meanwhile, and nobody hears of it
+        way.is_cut = False
+        ended = wait_for(client, job, "succeeded")
+        assert ended["attempt"] == 1 and len(intervals(short)) == 1
+        assert client.get(f"/projects/default/jobs/{job}/log").text.split() == [str(number) for number in range(150)]
+
+        job = submit(client, *ticking(long, 1500))
+        wait_for(client, job, "running")
+        way.is_cut = True
+        wait_for(client, job, "queued", within=300)
+        way.is_cut = False
+        wait_for(client, job, "running")
+        client.post(f"/projects/default/jobs/{job}/stop")
+        wait_for(client, job, "cancelled")
+        (_, first_end), (second_begin, _) = intervals(long)
+        assert first_end < second_begin
+
+
+def test_a_full_disk_at_the_agent_loses_no_end_of_a_job(tmp_path: Path, open_path: Path) -> None:
+    state = tmp_path / "small"
+    state.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(state)], capture_output=True, check=False
+    )
+    if mount.returncode != 0:
+        pytest.skip("this machine lets nobody mount a small file system")
+    go = open_path / "go"
+    try:
+        with (
+            mill_up(tmp_path / "data", "--no-agent") as server,
+            way_to(port_of(server)) as way,
+            agent_through(way, server, tmp_path, state / "state"),
+            server.client() as client,
+        ):
+            script = 'echo begun; while [ ! -e "$0" ]; do sleep 0.1; done; echo done; exit 3'
+            job = submit(client, "sh", "-c", script, str(go))
+            wait_for(client, job, "running")
+            fill(state / "filler")
+            go.touch()
+            refused = submit(client, "true")
+            assert "space" in wait_for(client, refused, "failed")["problem"].lower()
+            (state / "filler").unlink()
+            assert wait_for(client, job, "failed")["exit_code"] == 3
+            wait_for(client, submit(client, "true"), "succeeded")
+    finally:
+        subprocess.run(["umount", "-l", str(state)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Until nothing more goes onto that disk."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            return
+
+
+def port_of(server: MillUp) -> int:
+    return int(httpx.URL(server.url).port or 0)
