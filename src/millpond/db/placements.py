@@ -147,8 +147,12 @@ def renew(tx: Connection, agent_id: str, now: datetime) -> None:
     tx.execute(placement.update().where(placement.c.agent_id == agent_id, _LIVING).values(renewed_at=now))
 
 
-def set_state(tx: Connection, placement_id: str, state: PlacementState) -> None:
-    tx.execute(placement.update().where(placement.c.id == placement_id).values(state=state.value))
+def advance(tx: Connection, placement_id: str, state: PlacementState) -> bool:
+    """False if it has come further already: an agent that has news asks again, and the older report may come last."""
+    states = list(PlacementState)
+    before = [one.value for one in states[: states.index(state) + 1]]
+    query = placement.update().where(placement.c.id == placement_id, placement.c.state.in_(before))
+    return tx.execute(query.values(state=state.value)).rowcount > 0
 
 
 def note_ranks(tx: Connection, placement_id: str, ranks: Sequence[Rank]) -> None:

@@ -188,7 +188,10 @@ class Job:
 
 
 class PlacementState(Enum):
-    """What the agent last reported of a placement. The server's desire is `stop_at` on it and the job's state."""
+    """How far its agent says that a placement has come: in this order, never back.
+
+    The server's desire is `stop_at` on it and the job's state.
+    """
 
     PLACED = "placed"
     PREPARING = "preparing"

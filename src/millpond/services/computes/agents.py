@@ -171,7 +171,8 @@ def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen
     job = jobs.lock(tx, placement.job_id)
     if job is None or job.state.is_finished or job.placement_id != placement.id:
         return None
-    placements.set_state(tx, placement.id, PlacementState(seen.state))
+    if not placements.advance(tx, placement.id, PlacementState(seen.state)):
+        return None
     if seen.ranks:
         placements.note_ranks(tx, placement.id, _ranks(seen))
     report = _checked(tx, job, _report(seen))

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from millpond.db import agents as rows
+from millpond.db import placements
 from millpond.errors import BadRequest, Conflict, StalePlacement
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobState, RunState
+from millpond.model.job import JobState, PlacementState, RunState
 from millpond.model.volume import CachedState
 from millpond.services.computes import agents
 from millpond.services.jobs import jobs
@@ -58,6 +59,18 @@ def test_a_life_as_the_agent_tells_it(world: World) -> None:
     assert (view.ledger.run, view.ledger.save, view.ledger.total) == (4.0, 2.0, 7.0)
     assert world.run(job.run_id).state is RunState.SUCCEEDED
     assert "complete" in [data["what"] for data in world.told(f"log:{job.id}")]
+
+
+def test_an_older_report_that_comes_late_changes_nothing(world: World) -> None:
+    """An agent with news gives its question up and asks again: the server may meet the two in any order."""
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    world.sync(PlacementSeen(id=desired.id, state="preparing", waiting="for its data"))
+    with world.deps.db.read() as tx:
+        placement = placements.get(tx, desired.id)
+    assert placement is not None and placement.state is PlacementState.RUNNING
+    assert world.job(job.id).state is JobState.RUNNING
+    assert "for its data" not in world.job(job.id).reasons
 
 
 def test_what_is_known_is_not_announced_again(world: World) -> None:
