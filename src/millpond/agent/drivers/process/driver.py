@@ -121,17 +121,21 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
     ended = records.exited(directory)
     if ended is not None:
         return ended
-    gone = [one for one, lives in zip(ranks, alive, strict=True) if not lives]
-    lost = [one for one in gone if records.owner(one) and records.exited(one) is None]
+    # Of those that were there at that look: a rank that came since then runs.
+    lost = [
+        owner
+        for one, owner, lives in zip(ranks, owners, alive, strict=True)
+        if owner is not None and not lives and records.exited(one) is None
+    ]
     if records.owner(directory) is None:
-        if any(records.exited(one) for one in gone) or lost:
+        if lost or any(records.exited(one) for one in ranks):
             records.give_up(directory)
         return NotStarted()
     started_at = records.started_at(directory)
     if not lost:
         return Running(started_at)
     records.ask_to_stop(directory)
-    return Running(started_at) if any(alive) else _lost(directory, records.owner(lost[0]) or {}, started_at)
+    return Running(started_at) if any(alive) else _lost(directory, lost[0], started_at)
 
 
 def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:
