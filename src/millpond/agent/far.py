@@ -92,3 +92,6 @@ def main() -> None:
         entering.main()
     else:
         asyncio.run(serve(Path(sys.argv[1])))
+        # All is said. On its own way out Python stops threads that are still ending (the one that waited for the
+        # command does), with a library that small images lack: there this would look like a failure.
+        os._exit(0)

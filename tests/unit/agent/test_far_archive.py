@@ -24,3 +24,25 @@ def test_it_needs_nothing_but_python(tmp_path: Path) -> None:
     )  # fmt: skip
     assert b"No process of the job listens at port 1." in done.stdout
     assert done.stderr == b""
+
+
+# What Python does on its own way out must not matter: it fails where a thread is still ending and libgcc is not there.
+NO_WAY_OUT = """
+import atexit, os, runpy, sys
+atexit.register(os._exit, 6)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_it_leaves_when_all_is_said(tmp_path: Path) -> None:
+    archive = tmp_path / "far.pyz"
+    archive.write_bytes(far_archive())
+    placement = tmp_path / "placement"
+    placement.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", NO_WAY_OUT, str(archive), str(placement)],
+        input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60,
+    )  # fmt: skip
+    assert b"No process of the job listens at port 1." in done.stdout
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -34,9 +34,10 @@ from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
 from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
-from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, run_in_pod
+from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, pod_that_runs, run_in_pod
 from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
 from millpond.agent.spec import Spec, read_spec
+from millpond.agent.threads import in_thread
 from millpond.model.quantity import format_bytes
 from millpond.wire.agent import NodeFacts
 
@@ -182,11 +183,9 @@ class KubernetesDriver:
     async def far_end(self, directory: Path) -> PodStream:
         """A program in the pod's container, beside the keeper."""
         watched = self._watch(directory)
-        pods = watched.found.pods if watched is not None and watched.found is not None else ()
-        pod = next((one for one in reversed(pods) if not explain.is_over(one)), None)
-        if watched is None or pod is None:
+        path = await in_thread(lambda: self._pod_that_runs(watched.spec)) if watched is not None else None
+        if path is None:
             raise OSError("The job has no pod that runs.")
-        path = f"/api/v1/namespaces/{self._space(watched.spec)}/pods/{pod['metadata']['name']}"
         python = [self._options.python, "-I", "-S", "-B", str(directory / far_archive.NAME), str(directory)]
         return await run_in_pod(self._api.access, path, python)
 
@@ -344,6 +343,10 @@ class KubernetesDriver:
         except Refused as error:
             if error.code != 403:
                 raise
+
+    def _pod_that_runs(self, spec: Spec) -> str | None:
+        pods = f"/api/v1/namespaces/{self._space(spec)}/pods"
+        return pod_that_runs(self._api, pods, f"{_SELECTOR},{PLACEMENT}={spec.placement}")
 
     def _services(self, spec: Spec) -> str:
         return f"/api/v1/namespaces/{self._space(spec)}/services"

@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
+from millpond.agent.drivers.kubernetes import explain
 from millpond.agent.drivers.kubernetes.access import Access
 from millpond.agent.drivers.kubernetes.api import KubeApi
 from millpond.model.address import is_local_host
@@ -75,6 +76,14 @@ def may_enter_pods(api: KubeApi, namespace: str) -> bool:
         if not (answer.get("status") or {}).get("allowed", False):
             return False
     return True
+
+
+def pod_that_runs(api: KubeApi, pods: str, selector: str) -> str | None:
+    """The path in the API of the newest pod that is not over. Asked now: what runs in it may have been seen in the
+    placement's directory before the driver has looked at the cluster again."""
+    living = [pod["metadata"] for pod in api.list(pods, labelSelector=selector) if not explain.is_over(pod)]
+    newest = max(living, key=lambda one: str(one["creationTimestamp"]), default=None)
+    return None if newest is None else f"{pods}/{newest['name']}"
 
 
 async def run_in_pod(access: Access, path: str, command: Sequence[str]) -> PodStream:
