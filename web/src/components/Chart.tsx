@@ -57,10 +57,12 @@ export function Chart({ title, data, format, note }: Props) {
         </Group>
       </Group>
       {data.lines.length > 1 && <Newest lines={data.lines} format={format} />}
-      {table ? (
-        <ChartTable title={title} data={data} format={format} />
-      ) : (
-        <Plot label={`${title}, now ${summary || "without values"}`} data={data} format={format} />
+      {table && <ChartTable title={title} data={data} format={format} />}
+      {!table && newest.length > 0 && <Plot label={`${title}, now ${summary}`} data={data} format={format} />}
+      {!table && newest.length === 0 && (
+        <Text size="sm" c="dimmed">
+          Nothing was measured.
+        </Text>
       )}
       {note && (
         <Text size="xs" c="dimmed">

@@ -3,6 +3,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { ChartData } from "./Chart";
+import { spanOf } from "./span";
 
 const HEIGHT = 180;
 /** So few points are drawn as such: a single one makes no line. */
@@ -93,10 +94,6 @@ function optionsFor(
       })),
     ],
   };
-}
-
-function spanOf({ span }: ChartData, least: number, greatest: number): uPlot.Range.MinMax {
-  return span ? [span[0], span[1]] : [least, greatest];
 }
 
 /** Room for the longest tick: digits of the axis font are a little over six pixels wide. */
