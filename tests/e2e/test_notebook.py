@@ -83,7 +83,9 @@ def submit(up: MillUp, code: Path, port: int) -> None:
     mill("secret", "set", "JUPYTER_TOKEN", "--file", str(code.parent / "token"))
     words = [str(JUPYTER), "lab", "--no-browser", "--port", str(port)]
     words += ["--allow-root"] if os.geteuid() == 0 else []
-    mill("submit", "lab", "--port", str(port), "--secret", "JUPYTER_TOKEN", "--", *words, cwd=code)
+    # It outlives the server, and so a test that fails.
+    options = ("--timeout", "10m", "--port", str(port), "--secret", "JUPYTER_TOKEN")
+    mill("submit", "lab", *options, "--", *words, cwd=code)
     wait_until(lambda: "is running at" in mill("logs", "lab"), within=60, what="JupyterLab")
 
 
