@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 PIECE = 1 << 16
-# How long what it started may keep its outputs open after it has ended.
+# How long what it started may keep its outputs open, and say nothing, after it has ended.
 LINGER_SECONDS = 2.0
 
 _END_OF_INPUT = b"\x04"
@@ -167,10 +167,12 @@ async def _hear(stream: Stream, running: Running) -> bool:
 
 
 async def _tell(stream: Stream, running: Running) -> None:
-    passing = [asyncio.ensure_future(_pass_on(stream, channel, one)) for channel, one in running.outputs.items()]
+    ended = asyncio.Event()
+    passing = [asyncio.ensure_future(_pass_on(stream, number, one, ended)) for number, one in running.outputs.items()]
     try:
         code = await running.process.wait()
-        await asyncio.wait(passing, timeout=LINGER_SECONDS)
+        ended.set()
+        await asyncio.gather(*passing)
         await stream.send(json.dumps({"exit": code if code >= 0 else 128 - code}))
     finally:
         for task in passing:
@@ -178,6 +180,23 @@ async def _tell(stream: Stream, running: Running) -> None:
         await asyncio.gather(*passing, return_exceptions=True)
 
 
-async def _pass_on(stream: Stream, channel: int, output: Output) -> None:
-    while data := await output.read(PIECE):
+async def _pass_on(stream: Stream, channel: int, output: Output, ended: asyncio.Event) -> None:
+    while data := await _next(output, ended):
         await stream.send(bytes([channel]) + data)
+
+
+async def _next(output: Output, ended: asyncio.Event) -> bytes:
+    """Nothing once it has ended and whoever still holds the output is silent. A slow reader loses nothing by that."""
+    reading = asyncio.ensure_future(output.read(PIECE))
+    lingering = asyncio.ensure_future(_linger(ended))
+    try:
+        await asyncio.wait({reading, lingering}, return_when=asyncio.FIRST_COMPLETED)
+        return reading.result() if reading.done() else b""
+    finally:
+        for task in (reading, lingering):
+            task.cancel()
+
+
+async def _linger(ended: asyncio.Event) -> None:
+    await ended.wait()
+    await asyncio.sleep(LINGER_SECONDS)
