@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,16 @@ settings.load_profile("quick")
 
 REAL_PARTS = frozenset({"azurite", "kube", "postgres", "rclone", "seaweed"})
 AZURITE = Path(__file__).resolve().parent.parent / "dev" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
+
+
+def pytest_configure() -> None:
+    """Modules and collected tests are a million objects that stay: nobody looks for garbage among them, ever again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist, which writes groups into the names of tests
@@ -94,7 +105,8 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
         yield server
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: a cluster that nobody uses any more still takes a fifth of a core from the other tests.
+@pytest.fixture(scope="module")
 def kube() -> Iterator[Kube]:
     """A running Kubernetes with one node. Tests make namespaces of their own."""
     problem = why_no_kube()

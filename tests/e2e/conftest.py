@@ -35,14 +35,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: a server and an agent that nobody uses any more take time from the other tests.
+@pytest.fixture(scope="package")
 def password_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("secrets") / "password"
     file.write_text(PASSWORD + "\n")
     return file
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, password_file: Path) -> Iterator[MillUp]:
     if not (STATIC / "index.html").exists():
         pytest.skip("the page is not built (make web)")
@@ -65,12 +66,12 @@ class Mill:
         return done.stdout
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def mill(server: MillUp) -> Mill:
     return Mill(server)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def digits(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A dataset with two commits: an image, texts, a directory; the second commit changes one file of them."""
     folder = tmp_path_factory.mktemp("digits")

@@ -30,7 +30,7 @@ DRAWING = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def looked_at(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("looked-at")
     (folder / "report.html").write_text(REPORT)
