@@ -43,6 +43,8 @@ fix: $(VENV)/.made ## format, and mend what can be mended
 
 test: $(VENV)/.made web ## every test that fits in a few minutes
 	@$(PYTHON) dev/build_web.py --test
+	@# Once, and not by each of those that run them.
+	@$(BIN)/python -m compileall -q src
 	@# Four at once on two cores: tests wait for processes to start and to end.
 	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'not long'
 
