@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from urllib.parse import urlsplit
 
@@ -19,6 +20,9 @@ from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, Desired, LogAnswer, O
 
 # Added to the time a request may wait at the server before its silence counts as an error.
 ANSWER_SECONDS = 15.0
+# Requests with logs and usage under way. Hundreds of jobs have some at any moment, and what many of them would wait for
+# is this process itself: queues of connections cost more with every request in them.
+SHIPPING_AT_ONCE = 8
 
 
 class Server:
@@ -26,25 +30,15 @@ class Server:
 
     def __init__(self, url: str, token: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.AsyncClient(
-            base_url=f"{self.url}{API}",
-            headers={
-                "Authorization": f"Bearer {token}",
-                PROTOCOL_HEADER: str(PROTOCOL),
-                "User-Agent": f"millpond-agent/{__version__} python/{platform.python_version()}",
-            },
-            timeout=httpx.Timeout(ANSWER_SECONDS, connect=5.0),
-            transport=transport,
-            verify=tls_context() if self.url.startswith("https:") else False,
-            # Proxies and certificates of the environment count, but a local address is never asked of a proxy.
-            trust_env=not is_local_host(urlsplit(self.url).hostname or ""),
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=8),
-        )
+        self._token, self._transport = token, transport
+        # Apart from logs: what is to be run must not wait behind what the jobs have to say.
+        self._exchange, self._shipping = self._client(), self._client()
+        self._turns = asyncio.Semaphore(SHIPPING_AT_ONCE)
 
     async def sync(self, observed: Observed) -> Desired:
         """Tell everything, hear everything; answered when there is news or after `observed.wait_seconds`."""
         timeout = httpx.Timeout(observed.wait_seconds + ANSWER_SECONDS, connect=5.0)
-        response = await self._send("POST", "/agents/sync", body=observed, timeout=timeout)
+        response = await self._send(self._exchange, "POST", "/agents/sync", body=observed, timeout=timeout)
         try:
             return Desired.model_validate_json(response.content)
         except ValidationError as error:
@@ -62,17 +56,38 @@ class Server:
             params["rank"] = rank
         if durable:
             params["durable"] = 1
-        response = await self._send("PUT", f"/placements/{placement}/log", params=params, body=taken.data)
+        async with self._turns:
+            path = f"/placements/{placement}/log"
+            response = await self._send(self._shipping, "PUT", path, params=params, body=taken.data)
         return LogAnswer.model_validate_json(response.content)
 
     async def post_usage(self, placement: str, batch: UsageBatch) -> None:
-        await self._send("POST", f"/placements/{placement}/usage", body=batch)
+        async with self._turns:
+            await self._send(self._shipping, "POST", f"/placements/{placement}/usage", body=batch)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._exchange.aclose()
+        await self._shipping.aclose()
+
+    def _client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            base_url=f"{self.url}{API}",
+            headers={
+                "Authorization": f"Bearer {self._token}",
+                PROTOCOL_HEADER: str(PROTOCOL),
+                "User-Agent": f"millpond-agent/{__version__} python/{platform.python_version()}",
+            },
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=5.0),
+            transport=self._transport,
+            verify=tls_context() if self.url.startswith("https:") else False,
+            # Proxies and certificates of the environment count, but a local address is never asked of a proxy.
+            trust_env=not is_local_host(urlsplit(self.url).hostname or ""),
+            limits=httpx.Limits(max_connections=2 * SHIPPING_AT_ONCE, max_keepalive_connections=SHIPPING_AT_ONCE),
+        )
 
     async def _send(
         self,
+        client: httpx.AsyncClient,
         method: str,
         path: str,
         *,
@@ -83,7 +98,7 @@ class Server:
         content = body if isinstance(body, bytes) else body.model_dump_json().encode()
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
         try:
-            response = await self._client.request(
+            response = await client.request(
                 method,
                 path,
                 content=content,
