@@ -127,7 +127,7 @@ def test_a_network_that_is_cut_and_comes_back(tmp_path: Path, open_path: Path) -
         job = submit(client, *ticking(short, 150))
         wait_for(client, job, "running")
         way.is_cut = True
-        time.sleep(VALIDITY_SECONDS / 2)  # the job ends meanwhile, and nobody hears of it
+        wait_until(lambda: short.read_text().count("\n") == 150, what="the job to end, of which nobody hears")
         way.is_cut = False
         ended = wait_for(client, job, "succeeded")
         assert ended["attempt"] == 1 and len(intervals(short)) == 1

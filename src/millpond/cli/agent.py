@@ -29,7 +29,7 @@ from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.agent.stream import open_tunnel
 from millpond.agent.trials import run_trial
-from millpond.cli.secret import read_secret
+from millpond.cli.asking import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
 from millpond.masking import log_to_stderr

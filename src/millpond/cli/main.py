@@ -46,7 +46,7 @@ ENTRIES = (
     Entry("stop", "millpond.cli.jobs", "End jobs and keep everything they made.", _WORK, verb=True),
     Entry("delete", "millpond.cli.jobs", "Move jobs and their runs to the bin, for 30 days.", _WORK, verb=True),
     Entry("undelete", "millpond.cli.jobs", "Bring a job and its run back from the bin.", _WORK, verb=True),
-    Entry("secret", "millpond.cli.secrets", "What jobs need to know and nobody is to read.", _WORK),
+    Entry("secret", "millpond.cli.secret", "What jobs need to know and nobody is to read.", _WORK),
     Entry("run", "millpond.cli.run", "Runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
     Entry("volume", "millpond.cli.volume", "Directories that hold cached commits.", _PLACES),
     Entry("site", "millpond.cli.site", "Places that hold volumes and computes.", _PLACES),

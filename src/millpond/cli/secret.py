@@ -1,34 +1,69 @@
-"""Secrets of the command line: from a prompt, a file or stdin, never from an argument, where others see them."""
+"""`mill secret`: what jobs of a project need to know and nobody is to read."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from millpond.cli.asking import ask_secret, read_secret
+from millpond.cli.command import command
 from millpond.cli.session import Session
-from millpond.errors import BadRequest, NotFound
+from millpond.client.secrets import list_secrets, remove_secret, set_secret
+
+app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="The secret's name, like WANDB_API_KEY.")]
 
 
-def read_secret(path: Path, noun: str) -> str:
-    """The secret in a file (`-` is stdin), without the end of its line."""
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
-    except FileNotFoundError:
-        raise NotFound(f"There is no file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}") from error
-    secret = text.strip("\r\n")
-    if not secret:
-        raise BadRequest(f"There is no {noun} in {path}.")
-    return secret
+@command(app, "set")
+def put(
+    mill: Session,
+    name: Name,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="The value is in this file (- for stdin).")
+    ] = None,
+) -> None:
+    """Keep a secret for the project's jobs: asked for without showing it, or read from a file or stdin.
+
+    It is sealed at the server and never shown again. Jobs that start from now on get this value.
+    """
+    if file is None and not mill.may_ask:
+        file = Path("-")
+    value = read_secret(file, "secret") if file is not None else ask_secret(mill, f"Value of {name}")
+    secret = set_secret(mill.api, mill.project, name, value)
+    mill.out.note(f"Secret {name} set. A job gets it with: mill submit --secret {name} …")
+    mill.out.shape(
+        secret,
+        [
+            ("secret", secret.name),
+            ("project", secret.project),
+            ("changed", secret.changed_at),
+            ("by", secret.changed_by),
+        ],
+    )
 
 
-def ask_secret(mill: Session, question: str, *, twice: bool = False) -> str:
-    if not mill.may_ask:
-        raise BadRequest(
-            "There is no terminal to ask for the password.", hint="Use --password-file FILE, or - for stdin."
-        )
-    answer: str = typer.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
-    return answer
+@command(app, "list")
+def list_all(mill: Session) -> None:
+    """List the project's secrets: their names, never their values."""
+    mill.out.items(
+        list_secrets(mill.api, mill.project),
+        [
+            ("SECRET", lambda s: s.name),
+            ("CHANGED", lambda s: s.changed_at),
+            ("BY", lambda s: s.changed_by),
+        ],
+        empty="This project has no secrets. An administrator of it sets one: mill secret set NAME",
+    )
+
+
+@command(app, "remove")
+def remove(
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Remove a secret."""
+    mill.confirm(f"Remove the secret {name}?", yes=yes)
+    remove_secret(mill.api, mill.project, name)
+    mill.out.note(f"Secret {name} removed.")

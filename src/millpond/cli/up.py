@@ -14,7 +14,7 @@ import typer
 
 from millpond import app as server
 from millpond.api.origins import origin_of
-from millpond.cli.secret import read_secret
+from millpond.cli.asking import read_secret
 from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr

@@ -8,7 +8,7 @@ from functools import partial
 
 from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
-from millpond.decide.room import Room
+from millpond.decide.node_room import NodeRoom
 from millpond.model.job import Resources
 from millpond.model.quantity import format_bytes, format_gpus
 
@@ -102,7 +102,7 @@ def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     if not job.processes:
         return None
     by_agent = {
-        agent: gangs.most(job, [Room(replace(node, held=())) for node in nodes if node.agent == agent])
+        agent: gangs.most(job, [NodeRoom(replace(node, held=())) for node in nodes if node.agent == agent])
         for agent in sorted({node.agent for node in nodes})
     }
     best = max(by_agent, key=lambda agent: by_agent[agent])

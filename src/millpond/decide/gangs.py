@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from millpond.decide.computes import QueuedJob
-from millpond.decide.room import Room
+from millpond.decide.node_room import NodeRoom
 
 
-def spread(job: QueuedJob, rooms: Sequence[Room]) -> list[tuple[Room, int]]:
+def spread(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[tuple[NodeRoom, int]]:
     """How many processes go to which of these nodes of one compute; empty where there is not room for all.
 
     Of nodes that take equally many, the one that comes first.
     """
     counts = sorted(((room, _fitting(job, room)) for room in rooms), key=lambda one: -one[1])
-    chosen: list[tuple[Room, int]] = []
+    chosen: list[tuple[NodeRoom, int]] = []
     left = job.processes
     for room, count in counts:
         if left and count:
@@ -28,9 +28,9 @@ def spread(job: QueuedJob, rooms: Sequence[Room]) -> list[tuple[Room, int]]:
     return [] if left else chosen
 
 
-def too_little(job: QueuedJob, rooms: Sequence[Room]) -> list[str]:
+def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
     """For each compute of these nodes, how far its room would go."""
-    by_agent: dict[str, list[Room]] = defaultdict(list)
+    by_agent: dict[str, list[NodeRoom]] = defaultdict(list)
     for room in rooms:
         by_agent[room.node.agent].append(room)
     counts = {agent: most(job, found) for agent, found in by_agent.items()}
@@ -41,12 +41,12 @@ def too_little(job: QueuedJob, rooms: Sequence[Room]) -> list[str]:
     ]
 
 
-def most(job: QueuedJob, rooms: Sequence[Room]) -> int:
+def most(job: QueuedJob, rooms: Sequence[NodeRoom]) -> int:
     """How many of its processes fit into all of these nodes together."""
     return sum(_fitting(job, room) for room in rooms)
 
 
-def said(why: str, job: QueuedJob, found: Sequence[tuple[Room, int]]) -> str:
+def said(why: str, job: QueuedJob, found: Sequence[tuple[NodeRoom, int]]) -> str:
     """Why it is placed where it is, with how it is spread."""
     if len(found) == 1:
         return f"{why.removesuffix('.')} ({job.processes} processes)."
@@ -54,7 +54,7 @@ def said(why: str, job: QueuedJob, found: Sequence[tuple[Room, int]]) -> str:
     return f"{why.removesuffix('.')} ({job.processes} processes: {nodes})."
 
 
-def _fitting(job: QueuedJob, room: Room) -> int:
+def _fitting(job: QueuedJob, room: NodeRoom) -> int:
     tried = deepcopy(room)
     count = 0
     while count < job.processes and tried.lacks(job.resources) is None:

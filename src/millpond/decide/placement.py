@@ -13,7 +13,7 @@ from millpond.decide import gangs
 from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.capability import why_unable
 from millpond.decide.computes import Held, NearView, Need, NodeView, QueuedJob, Snapshot
-from millpond.decide.room import Room
+from millpond.decide.node_room import NodeRoom
 from millpond.model.job import RankPlace, Resources
 from millpond.model.quantity import format_bytes, format_seconds
 
@@ -45,7 +45,7 @@ class Plan:
 def plan_starts(snapshot: Snapshot) -> Plan:
     """Every job either starts or waits with its reasons. Equal snapshots give equal plans, in any process."""
     nodes = sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))
-    rooms = [Room(node) for node in nodes]
+    rooms = [NodeRoom(node) for node in nodes]
     starts: list[Start] = []
     waits: dict[str, tuple[str, ...]] = {}
     for job in snapshot.jobs:
@@ -59,7 +59,7 @@ def plan_starts(snapshot: Snapshot) -> Plan:
 
 def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
     """Where a job would run if nothing else did: the place to bring its data while it waits."""
-    rooms = [Room(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))]
+    rooms = [NodeRoom(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))]
     if job.processes:
         found = _spread(job, rooms, snapshot)
         return found[0][0].node if found else None
@@ -69,7 +69,7 @@ def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
 
 def still_fits(nodes: Iterable[NodeView], resources: Resources, start: Start) -> bool:
     """Whether what a plan promised on these nodes is still free there."""
-    rooms = {node.name: Room(node) for node in nodes if node.agent_id == start.agent_id}
+    rooms = {node.name: NodeRoom(node) for node in nodes if node.agent_id == start.agent_id}
     for place in start.places or (RankPlace(start.node, start.gpu_indices),):
         room = rooms.get(place.node)
         if room is None or room.node.cordoned_by is not None or room.lacks(resources):
@@ -80,7 +80,7 @@ def still_fits(nodes: Iterable[NodeView], resources: Resources, start: Start) ->
     return True
 
 
-def _start(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> Start | None:
+def _start(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Start | None:
     room = _choose(job, rooms, snapshot)
     if room is None:
         return None
@@ -88,7 +88,7 @@ def _start(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> Start |
     return Start(job.id, room.node.agent_id, room.node.name, indices, (_why_here(job, room.node, snapshot),))
 
 
-def _start_gang(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> Start | None:
+def _start_gang(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Start | None:
     """All of its processes, or none."""
     found = _spread(job, rooms, snapshot)
     if not found:
@@ -99,7 +99,7 @@ def _start_gang(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> St
     return Start(job.id, first.agent_id, first.name, places[0].gpu_indices, reasons, places)
 
 
-def _spread(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> list[tuple[Room, int]]:
+def _spread(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> list[tuple[NodeRoom, int]]:
     """Over the nodes of the compute that has the least data to bring; nothing where no compute has room for all."""
     fitting = [room for room in rooms if _obstacle(job, room, snapshot) is None]
     by_rank = sorted(fitting, key=lambda room: _rank(job, room, snapshot))
@@ -110,18 +110,18 @@ def _spread(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> list[t
     return []
 
 
-def _choose(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> Room | None:
+def _choose(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> NodeRoom | None:
     """The fitting node with the least data to bring, then the one that keeps the most GPUs together elsewhere."""
     fitting = [room for room in rooms if _obstacle(job, room, snapshot) is None]
     return min(fitting, key=lambda room: _rank(job, room, snapshot), default=None)
 
 
-def _rank(job: QueuedJob, room: Room, snapshot: Snapshot) -> tuple[int, int, int, str, str]:
+def _rank(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> tuple[int, int, int, str, str]:
     missing = _missing_bytes(job, room.node, snapshot)
     return (missing, sum(room.gpus), room.jobs, room.node.agent, room.node.name)
 
 
-def _obstacle(job: QueuedJob, room: Room, snapshot: Snapshot) -> str | None:
+def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     """The first rule that keeps a job from this node, in words; None if it may start there now."""
     node = room.node
     if job.compute is not None and node.agent != job.compute:
@@ -144,7 +144,7 @@ def _obstacle(job: QueuedJob, room: Room, snapshot: Snapshot) -> str | None:
     return snapshot.blocked.get((job.id, node.agent_id)) or room.lacks(job.resources)
 
 
-def _why_not(job: QueuedJob, rooms: Sequence[Room], snapshot: Snapshot) -> tuple[str, ...]:
+def _why_not(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> tuple[str, ...]:
     if not rooms:
         return ("No compute has connected yet.",)
     found = [_obstacle(job, room, snapshot) for room in rooms]

@@ -43,7 +43,7 @@ def end(mark: str) -> None:
     keeper.send_signal(keeper.with_variable(VARIABLE, mark), signal.SIGHUP)
     deadline = time.monotonic() + LEAVE_SECONDS
     while (left := keeper.with_variable(VARIABLE, mark)) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.05)  # they are nobody's children here: the kernel tells of no end
     keeper.send_signal(left, signal.SIGKILL)
 
 

@@ -13,7 +13,7 @@ MAX_JOBS_PER_NODE = 256
 
 
 @dataclass(slots=True)
-class Room:
+class NodeRoom:
     """What is still free on a node while a plan is made."""
 
     node: NodeView

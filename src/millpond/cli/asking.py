@@ -1,0 +1,34 @@
+"""Secrets of the command line: from a prompt, a file or stdin, never from an argument, where others see them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from millpond.cli.session import Session
+from millpond.errors import BadRequest, NotFound
+
+
+def read_secret(path: Path, noun: str) -> str:
+    """The secret in a file (`-` is stdin), without the end of its line."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest(f"{path} cannot be read: {error}") from error
+    secret = text.strip("\r\n")
+    if not secret:
+        raise BadRequest(f"There is no {noun} in {path}.")
+    return secret
+
+
+def ask_secret(mill: Session, question: str, *, twice: bool = False) -> str:
+    if not mill.may_ask:
+        raise BadRequest(
+            "There is no terminal to ask for the password.", hint="Use --password-file FILE, or - for stdin."
+        )
+    answer: str = typer.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
+    return answer
