@@ -13,7 +13,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -155,7 +156,7 @@ class Run:
         if os.getpid() != self._process:
             self._process = os.getpid()
             self._reporter = self._start()
-            atexit.register(self.finish)
+            _at_exit(self.finish)
         return self._reporter
 
     def _step(self, key: str, step: int | None) -> int:
@@ -191,7 +192,7 @@ def init(
         run_id = job_run or new_job_id()
         _current = Run(target, run_id, None if job_run else _request(run_id, name, experiment))
         _add_start(_current, params, tags)
-        atexit.register(_finish_at_exit, _current)
+        _at_exit(_finish_at_exit, _current)
         if not job_run:
             _announce(_current, target)
         return _current
@@ -293,7 +294,17 @@ def _announce(run: Run, target: Target) -> None:
     earlier = threading.Thread(target=_send_earlier, args=(target,), name="millpond-earlier", daemon=True)
     earlier.start()
     # A thread that is in the middle of things when the interpreter ends can bring it down.
-    atexit.register(earlier.join, EXIT_SECONDS)
+    _at_exit(earlier.join, EXIT_SECONDS)
+
+
+def _at_exit(function: Callable[..., object], *arguments: object) -> None:
+    """Call it when the interpreter ends, while there still are connections.
+
+    urllib3 empties its pools by `weakref.finalize`, which takes its place among the exit functions when it is first
+    used. What was registered last is called first: used here, before ours, it comes after.
+    """
+    weakref.finalize(function, int)
+    atexit.register(function, *arguments)
 
 
 def _send_earlier(target: Target) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -266,6 +267,24 @@ def test_a_script_that_raises_ends_its_run_as_failed(runs: Runs) -> None:
     assert "boom" in done.stderr
     assert runs.ended() == ["failed"]
     assert runs.points("loss") == [(0, 1.0)]
+
+
+def test_what_a_job_says_last_is_sent_when_it_just_ends(runs: Runs, server: FakeServer) -> None:
+    """Connections that were used before are closed at the interpreter's end, but not before the last words."""
+    code = """
+import time, millpond
+millpond.log_metric("loss", 1)
+millpond.current_run()._live().write_out()
+while not millpond.current_run()._live()._spool.is_sent:
+    time.sleep(0.01)
+millpond.log_metric("loss", 2)
+"""
+    job = {"MILL_SERVER": server.url, "MILL_TOKEN": "mill_token", "MILL_RUN_ID": "run1run1", "MILL_PROJECT": "default"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **job}, check=True, capture_output=True, text=True
+    )
+    assert "kept on disk" not in done.stderr, done.stderr
+    assert runs.points("loss") == [(0, 1.0), (1, 2.0)]
 
 
 def test_a_fork_reports_to_the_same_run_and_does_not_end_it(runs: Runs) -> None:
