@@ -1,6 +1,6 @@
 """`make bench-lake [FILES=30000 SIZE=16384]`: sync and clone against tar, s5cmd, rclone and DVC, in one run.
 
-Medians of interleaved rounds. Both sides of a comparison with tar end with `sync -f`; the other tools do not, so
+Medians of interleaved rounds; each contender begins when the disk is at rest. Both sides of a comparison with tar end with `sync -f`; the other tools do not, so
 against them the command alone counts. The last line is one JSON object.
 """
 
@@ -19,7 +19,7 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks import peers
-from benchmarks.measure import Measured, fresh, make_tree, medians, run
+from benchmarks.measure import Measured, flush, fresh, make_tree, medians, run
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.testing.seaweed import CREDENTIALS, Seaweed, find_weed, running_seaweed
 
@@ -102,7 +102,7 @@ def mill_down(mill: Mill, work: Path, dataset: str) -> tuple[Measured, float]:
     """The command, and the seconds until everything is on the disk."""
     target = fresh(work)
     cloned = mill.run("data", "clone", dataset, str(target), cwd=work)
-    flushed = run(["sync", "-f", str(target)], cwd=work)
+    flushed = flush(target)
     print(f"  {'and sync -f':<12} {flushed.seconds:8.2f} s", flush=True)
     return cloned, cloned.seconds + flushed.seconds
 
@@ -116,6 +116,7 @@ def raw_put(tree: Path, seaweed: Seaweed, prefix: str) -> float:
         client_options={"allow_http": True}, access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
         secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
     )  # fmt: skip
+    os.sync()
     began = time.perf_counter()
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(obstore.put, store, f"raw-{prefix}/{n}", body) for n in range(-(-total // PACK))]:

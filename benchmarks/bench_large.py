@@ -19,7 +19,7 @@ from pathlib import Path
 import obstore
 from obstore.store import S3Store
 
-from benchmarks.measure import Measured, medians, run
+from benchmarks.measure import Measured, flush, medians, run
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.testing.seaweed import CREDENTIALS, Seaweed, find_weed, running_seaweed
 
@@ -140,6 +140,7 @@ def raw_get(store: S3Store, size: int) -> Measured:
 
 
 def timed(size: int, move: Callable[[int], object]) -> Measured:
+    os.sync()
     began, cpu = time.perf_counter(), time.process_time()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for done in [pool.submit(move, number) for number in range(-(-size // PACK))]:
@@ -150,13 +151,13 @@ def timed(size: int, move: Callable[[int], object]) -> Measured:
 def clone(mill: Mill, work: Path, target: Path) -> Measured:
     target.rmdir()
     cloned = mill.run("data", "clone", "large", str(target), cwd=work)
-    synced = run(["sync", "-f", target], cwd=work)
+    synced = flush(target)
     return Measured(cloned.seconds + synced.seconds, cloned.peak_rss, cloned.cpu_seconds)
 
 
 def flushed(work: Path, target: Path, *words: str | Path) -> Measured:
     done = run(words, cwd=work)
-    synced = run(["sync", "-f", target], cwd=work)
+    synced = flush(target)
     return Measured(done.seconds + synced.seconds, done.peak_rss, done.cpu_seconds)
 
 

@@ -6,7 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
-from benchmarks.measure import Measured, fresh, run
+from benchmarks.measure import Measured, flush, fresh
 from benchmarks.millpond_server import Mill
 from millpond.client.caches import list_cached
 from millpond.client.datasets import get_commit
@@ -45,7 +45,7 @@ def change_some(copy: Path, seed: int = 1) -> None:
 def fill(mill: Mill, work: Path, project: str, dataset: str = "tree") -> Measured:
     """Until the commit is published on the volume, and written to its disk."""
     filled = mill.run("cache", "add", f"{project}/{dataset}", "--on", "bench", cwd=work)
-    flushed = run(["sync", "-f", work / "volume"], cwd=work)
+    flushed = flush(work / "volume")
     return Measured(filled.seconds + flushed.seconds, filled.peak_rss, filled.cpu_seconds)
 
 
