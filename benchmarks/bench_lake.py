@@ -1,7 +1,7 @@
 """`make bench-lake [FILES=30000 SIZE=16384]`: sync and clone against tar, s5cmd, rclone and DVC, in one run.
 
-Medians of interleaved rounds; each contender begins when the disk is at rest. Both sides of a comparison with tar end with `sync -f`; the other tools do not, so
-against them the command alone counts. The last line is one JSON object.
+Medians of interleaved rounds; each contender begins when the disk is at rest. Both sides of a comparison with tar end
+with `sync -f`; the other tools do not, so against them the command alone counts. The last line is one JSON object.
 """
 
 from __future__ import annotations
