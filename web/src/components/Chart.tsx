@@ -14,6 +14,8 @@ export interface ChartData {
   readonly x: readonly number[];
   readonly time: boolean;
   readonly lines: readonly Line[];
+  /** Amounts are seen against nothing at all; other values against each other. */
+  readonly fromZero?: boolean;
   /** What the drawing spans, where that is more than its points do. */
   readonly span?: readonly [number, number];
 }

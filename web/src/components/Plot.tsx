@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { ChartData } from "./Chart";
 import { spanOf } from "./span";
+import { TIME_TICKS } from "./timeAxis";
 
 const HEIGHT = 180;
 /** So few points are drawn as such: a single one makes no line. */
@@ -68,7 +69,7 @@ function optionsFor(
   scheme: "light" | "dark",
   format: (value: number) => string,
 ): uPlot.Options {
-  const { time } = shown();
+  const { time, fromZero } = shown();
   const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
   const grid = { stroke: scheme === "dark" ? "#34383d" : "#e3e7ea", width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, font: "11px system-ui" };
@@ -77,10 +78,13 @@ function optionsFor(
     height: HEIGHT,
     // The chart names its lines itself.
     legend: { show: false },
-    scales: { x: { time, range: (_, least, greatest) => spanOf(shown(), least, greatest) } },
+    scales: {
+      x: { time, range: (_, least, greatest) => spanOf(shown(), least, greatest) },
+      y: fromZero ? { range: { min: { pad: 0, soft: 0, mode: 1 }, max: { pad: 0.1 } } } : {},
+    },
     cursor: { drag: { x: true, y: false } },
     axes: [
-      { ...axis, size: time ? 44 : 28 },
+      { ...axis, size: time ? 44 : 28, values: time ? TIME_TICKS : undefined },
       { ...axis, size: (_, written) => widthOf(written), values: (_, ticks) => ticks.map(format) },
     ],
     series: [

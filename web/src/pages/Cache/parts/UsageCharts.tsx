@@ -69,7 +69,7 @@ function Charts({ usage, range }: { usage: VolumeUsage; range: UsageRange }) {
 
 /** The whole time that was asked for, although a young volume has points only at its end. */
 function over(data: ChartData, now: number, range: UsageRange): ChartData {
-  return { ...data, span: [now - RANGE_SECONDS[range], now] };
+  return { ...data, fromZero: true, span: [now - RANGE_SECONDS[range], now] };
 }
 
 function factsOf({ total, bandwidth }: VolumeUsage) {

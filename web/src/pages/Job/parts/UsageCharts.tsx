@@ -40,7 +40,7 @@ export function UsageCharts({ job }: { job: Job }) {
 
 function chartsOf(samples: Usage[]) {
   const x = samples.map((sample) => Date.parse(sample.at) / 1000);
-  const over = (lines: ChartData["lines"]): ChartData => ({ x, time: true, lines });
+  const over = (lines: ChartData["lines"]): ChartData => ({ x, time: true, fromZero: true, lines });
   const values = (read: (sample: Usage) => number | null | undefined) => samples.map((s) => read(s) ?? null);
   const counted = (label: string, read: (sample: Usage) => number) => ({
     label,
