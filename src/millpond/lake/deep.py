@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 # Linux takes 4,095 bytes; a tree's own path may be as long, below a root that has a length too.
+CALL_MOST = 4095
 _STEP_MOST = 3000
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -25,6 +27,16 @@ def opened_directory(root: bytes, directory: bytes) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def open_at(root: bytes, path: bytes, flags: int) -> int:
+    """Open `path` below `root`, by its full name where that is short enough."""
+    try:
+        return os.open(root + b"/" + path, flags)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return open_deep(root, path, flags)
 
 
 def open_deep(root: bytes, path: bytes, flags: int) -> int:
@@ -62,11 +74,14 @@ class DeepEntry:
 
 
 def list_deep(root: bytes, directory: bytes) -> list[DeepEntry]:
+    """What a directory holds. What vanishes while it is looked at is left out."""
+    entries: list[DeepEntry] = []
     with opened_directory(root, directory) as descriptor:
-        return [
-            DeepEntry(os.fsencode(name), os.stat(name, dir_fd=descriptor, follow_symlinks=False))
-            for name in os.listdir(descriptor)
-        ]
+        for name in os.listdir(descriptor):
+            with suppress(FileNotFoundError):
+                status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                entries.append(DeepEntry(os.fsencode(name), status))
+    return entries
 
 
 def _steps(directory: bytes) -> Iterator[bytes]:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from millpond.errors import Forbidden
+from millpond.lake.deep import open_at
+from millpond.model.path import to_text
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = b".millignore"
+_UNREADABLE = "Without it nobody knows what must stay out: make it readable, or remove it."
+# Neither a link nor a fifo in its place may lead elsewhere or hold us up.
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +44,10 @@ class IgnoreRules:
         """With the ignore files called `names` that lie in `directory` (relative to `root`) added."""
         layers = self.layers
         for name in names:
-            try:
-                with open(os.path.join(root, directory, name), "rb") as file:  # noqa: PTH118 - bytes path
-                    lines = os.fsdecode(file.read()).splitlines()
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                continue
-            except OSError as error:
-                if error.errno != errno.ENAMETOOLONG:
-                    raise
-                continue
             prefix = directory + b"/" if directory else b""
-            layers = (*layers, (prefix, spec_of(lines)))
+            lines = _lines(root, prefix + name)
+            if lines is not None:
+                layers = (*layers, (prefix, spec_of(lines)))
         return IgnoreRules(layers)
 
     def ignores(self, path: bytes, *, directory: bool) -> bool:
@@ -49,6 +57,25 @@ class IgnoreRules:
             if verdict is not None:
                 return bool(verdict)
         return False
+
+
+def _lines(root: bytes, path: bytes) -> list[str] | None:
+    """The lines of an ignore file, as git reads them; None if there is none. A link is none: it may lead anywhere."""
+    try:
+        descriptor = open_at(root, path, _FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise Forbidden(f"{to_text(path)!r} cannot be read: {error.strerror}.", hint=_UNREADABLE) from error
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            return None
+        raise
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        text = file.read().removeprefix(codecs.BOM_UTF8)
+    return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
 
 
 def spec_of(lines: Sequence[str]) -> GitIgnoreSpec:

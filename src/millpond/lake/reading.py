@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from millpond.errors import Conflict, Forbidden
 from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut_batches, encode_chunk_list
-from millpond.lake.deep import open_deep, read_deep_link
+from millpond.lake.deep import open_at, read_deep_link
 from millpond.lake.digests import digest_of
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -202,9 +202,4 @@ def _open(root: bytes, path: bytes) -> int:
     full = root + b"/" + path
     if not _NOFOLLOW and os.path.islink(full):  # noqa: PTH114 - bytes path
         raise OSError(errno.ELOOP, "is a link")
-    try:
-        return os.open(full, _FLAGS)
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        return open_deep(root, path, _FLAGS)
+    return open_at(root, path, _FLAGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from millpond.errors import Forbidden, NotFound
-from millpond.lake.deep import DeepEntry, list_deep
+from millpond.lake.deep import CALL_MOST, DeepEntry, list_deep
 from millpond.lake.ignore import IGNORE_FILE, IgnoreRules
 from millpond.model.path import MAX_PART, MAX_PATH, RESERVED_PART, to_text
 from millpond.model.tree import Kind
@@ -109,18 +108,17 @@ class _Walk:
                     yield path, entry
 
     def _listing(self, directory: bytes) -> AbstractContextManager[Iterable[OnDisk]]:
+        full = os.path.join(self._root, directory)  # noqa: PTH118 - bytes path
         try:
-            return os.scandir(os.path.join(self._root, directory))  # noqa: PTH118 - bytes path
-        except FileNotFoundError:
+            if len(full) + 1 + MAX_PART <= CALL_MOST:
+                return os.scandir(full)  # looks at what it gives by its full name
+            return nullcontext(list_deep(self._root, directory))
+        except (FileNotFoundError, NotADirectoryError):
             if not directory:
                 raise NotFound(f"There is no directory {os.fsdecode(self._root)!r}.") from None
             return nullcontext(())  # vanished since it was found
         except PermissionError as error:
             raise Forbidden(f"The directory {to_text(directory)!r} cannot be read: {error.strerror}.") from error
-        except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
-                raise
-            return nullcontext(list_deep(self._root, directory))
 
     def _belongs(self, path: bytes, entry: OnDisk, rules: IgnoreRules, warn: Warn) -> bool:
         if entry.name.lower() == RESERVED_PART:

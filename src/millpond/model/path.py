@@ -9,7 +9,8 @@ import re
 
 from millpond.errors import BadPath
 
-MAX_PATH = 4096
+# As long as Linux takes in one call, so that every tree can be written out below an open directory.
+MAX_PATH = 4095
 MAX_PART = 255
 # A working copy keeps its own state there: no tree may bring one along, in any case of letters.
 RESERVED_PART = b".mill"

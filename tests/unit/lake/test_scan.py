@@ -99,6 +99,39 @@ def test_names_the_directory_that_is_not_there(tmp_path: Path) -> None:
         scanned(tmp_path / "nowhere")
 
 
+def test_an_ignore_file_is_read_as_git_does(tmp_path: Path) -> None:
+    """Lines end at newlines only, with or without a carriage return; a byte order mark is none of the first rule."""
+    rules = b"\xef\xbb\xbf*.tmp\r\nform\x0cfeed\n"
+    write_things(tmp_path, [Thing(b".millignore", rules), Thing(b"a.tmp", b""), Thing(b"form\x0cfeed", b"")])
+    assert scanned(tmp_path) == [b".millignore"]
+
+
+def test_an_ignore_file_that_is_a_link_or_a_fifo_gives_no_rules(tmp_path: Path) -> None:
+    write_things(tmp_path, [Thing(b"a/x", b""), Thing(b"b/x", b""), Thing(b"rules", b"x\n")])
+    (tmp_path / "a" / ".millignore").symlink_to("../rules")
+    os.mkfifo(tmp_path / "b" / ".millignore")
+    assert scanned(tmp_path) == [b"a/.millignore", b"a/x", b"b/x", b"rules"]
+
+
+@pytest.mark.parametrize("length", [150, 190, 230, 245])
+def test_a_full_path_just_too_long_for_a_system_call(tmp_path: Path, length: int) -> None:
+    """The directory can still be named in one call, or just not, and what lies in it cannot."""
+    root = os.fsencode(tmp_path)
+    part = b"p" * 200
+    path = b"/".join([part] * 19) + b"/" + b"n" * length
+    with opened_directory(root, b"") as start:
+        here = os.dup(start)
+    for _ in range(19):
+        os.mkdir(part, dir_fd=here)
+        below = os.open(part, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open(b"n" * length, os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
+    os.close(os.open(b".millignore", os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
+    os.close(here)
+    assert scanned(tmp_path) == [path.rpartition(b"/")[0] + b"/.millignore", path]
+
+
 def test_paths_too_long_for_a_system_call(tmp_path: Path) -> None:
     """A tree's own path may be as long as what one call can name, and the directory it lies in has a length too."""
     root = tmp_path / ("r" * 250)

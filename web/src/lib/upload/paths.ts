@@ -1,6 +1,6 @@
 /** Names of local files as paths of a tree, in their text form; the server's rules (`model/path.py`) said early. */
 
-const MAX_PATH = 4096;
+const MAX_PATH = 4095;
 const MAX_PART = 255;
 const encoder = new TextEncoder();
 
@@ -11,7 +11,7 @@ export function toTextForm(path: string): string {
 
 /** Why a path cannot stand in a tree; null when it can. */
 export function whyNoPath(path: string): string | null {
-  if (encoder.encode(path).length > MAX_PATH) return "the path is longer than 4,096 bytes";
+  if (encoder.encode(path).length > MAX_PATH) return "the path is longer than 4,095 bytes";
   for (const part of path.split("/")) {
     if (part === "" || part === "." || part === "..") return "a part of the path is empty, '.' or '..'";
     if (part.toLowerCase() === ".mill") return "'.mill' holds the state of a working copy";
