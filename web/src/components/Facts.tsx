@@ -9,7 +9,7 @@ export interface Fact {
 /** Names and values beside each other, as many in a row as there is room for. */
 export function Facts({ facts }: { facts: Fact[] }) {
   return (
-    <Group component="dl" gap="xl" m={0} align="flex-start">
+    <Group component="dl" gap="12px 32px" m={0} align="flex-start">
       {facts.map(({ name, value }) => (
         <Box key={name} maw="100%">
           <Text component="dt" size="xs" c="dimmed">

@@ -22,7 +22,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
         <TextLink to="/" underline="never" c="inherit">
           <Group gap="xs" wrap="nowrap">
             <img src="./icon.svg" alt="" width={28} height={28} />
-            <Text fw={700} size="lg">
+            <Text fw={700} size="lg" className="brand">
               Millpond
             </Text>
           </Group>
@@ -41,6 +41,16 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
         </Button>
         <RunningJobs />
         <LiveDot />
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          onClick={palette.open}
+          aria-label="Search"
+          hiddenFrom="xs"
+        >
+          <IconSearch size={20} />
+        </ActionIcon>
         <Tooltip label="Keyboard">
           <ActionIcon
             variant="subtle"
@@ -48,6 +58,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
             size="lg"
             onClick={showHelp}
             aria-label="Keyboard shortcuts"
+            visibleFrom="xs"
           >
             <IconKeyboard size={20} />
           </ActionIcon>
@@ -63,7 +74,7 @@ function RunningJobs() {
   const running = useQuery(homeQuery).data?.jobs_running ?? 0;
   if (running === 0) return null;
   return (
-    <TextLink to="/jobs" search={{ state: "running" }} size="sm">
+    <TextLink to="/jobs" search={{ state: "running" }} size="sm" className="unbroken">
       {running} running
     </TextLink>
   );

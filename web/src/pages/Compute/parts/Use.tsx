@@ -16,7 +16,7 @@ export interface Used {
 export function Use({ of }: { of: Used }) {
   return (
     <>
-      <Group gap="xl" align="flex-start">
+      <Group gap="12px 32px" align="flex-start">
         <Amount name="Jobs" words={String(of.running)} />
         <Amount name="CPUs" words={`${of.cpu_used} of ${of.cpus}`} share={shareOf(of.cpu_used, of.cpus)} />
         <Amount

@@ -29,7 +29,7 @@ export function LedgerBar({ ledger }: { ledger: Ledger }) {
           <Progress.Section key={part.key} value={(100 * part.seconds) / whole} color={part.color} />
         ))}
       </Progress.Root>
-      <Group component="dl" gap="lg" m={0} mt="xs" data-testid="ledger">
+      <Group component="dl" gap="8px 20px" m={0} mt="xs" data-testid="ledger">
         {parts.map((part) => (
           <Group key={part.key} gap={6} component="div">
             <svg width="10" height="10" aria-hidden="true">

@@ -18,7 +18,7 @@ export function LogSearchBox({ searching }: Props) {
     tell(next);
   };
   return (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={4}>
       <TextInput
         type="search"
         size="xs"
@@ -59,7 +59,7 @@ export function LogSearchBox({ searching }: Props) {
       >
         <IconChevronDown size={16} aria-hidden />
       </ActionIcon>
-      <Text size="sm" c={searching.problem ? "red" : "dimmed"} role="status" miw={90}>
+      <Text size="sm" c={searching.problem ? "red" : "dimmed"} role="status">
         {words(search, searching)}
       </Text>
     </Group>
