@@ -1,4 +1,7 @@
-"""The command line against a real server, called in this process: what a person sees, without a second start each."""
+"""The command line against a real server, called in this process: what a person sees, without a second start each.
+
+The server is a process of its own where an agent is needed (`mill_up`), and a thread of this one where none is.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from unittest.mock import patch
 
 import pytest
 
+from millpond.blobs.location import open_store
+from millpond.blobs.signing import LocalSigner
 from millpond.cli.main import main
-from millpond.testing.up import MillUp, environment
+from millpond.client.credentials import save_token
+from millpond.testing.server import ADMIN, SECRET, running_server
+from millpond.testing.up import environment
+
+
+class Server(Protocol):
+    """What is running somewhere, and where its command line keeps credentials (MILL_HOME)."""
+
+    url: str
+    data_dir: Path
+    home: Path
+
+
+@dataclass
+class ServerHere:
+    """The same as a `MillUp`, seen from the command line."""
+
+    url: str
+    data_dir: Path
+    home: Path
+
+
+@contextmanager
+def server_here(root: Path) -> Iterator[ServerHere]:
+    """A server in this process, without an agent; its lake is a directory."""
+    data_dir, home = root / "data", root / "home"
+    store = open_store((data_dir / "lake").as_uri(), LocalSigner(SECRET))
+    with running_server(data_dir, store=store) as server:
+        save_token(home, server.url, server.token_of(ADMIN))
+        yield ServerHere(server.url, data_dir, home)
 
 
 @dataclass(frozen=True)
@@ -32,7 +66,7 @@ class Done:
 class Mill:
     """`mill("data", "list")` in the folder `cwd`, as the local administrator."""
 
-    server: MillUp
+    server: Server
     capture: pytest.CaptureFixture[str]
     cwd: Path
 

@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from millpond.testing.up import MillUp, mill_up
-from tests.integration.cli import Mill
+from tests.integration.cli import Mill, ServerHere, server_here
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-changes") / "data", "--no-agent") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerHere]:
+    with server_here(tmp_path_factory.mktemp("cli-changes")) as running:
         yield running
 
 
 @pytest.fixture
-def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+def mill(server: ServerHere, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
     return Mill(server, capfd, tmp_path)
 
 

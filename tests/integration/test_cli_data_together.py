@@ -9,19 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from millpond.testing.up import MillUp, mill_up
-from tests.integration.cli import Mill
+from tests.integration.cli import Mill, ServerHere, server_here
 from tests.integration.test_cli_data import a_folder, content
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-together") / "data", "--no-agent") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerHere]:
+    with server_here(tmp_path_factory.mktemp("cli-together")) as running:
         yield running
 
 
 @pytest.fixture
-def mill(server: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+def mill(server: ServerHere, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
     return Mill(server, capfd, tmp_path)
 
 
@@ -234,7 +233,7 @@ def test_verify_finds_what_is_wrong_with_a_folder(mill: Mill, tmp_path: Path) ->
     assert mill("data", "verify", "/nowhere/").code == 3
 
 
-def test_verify_finds_damage_in_the_lake(mill: Mill, server: MillUp, tmp_path: Path) -> None:
+def test_verify_finds_damage_in_the_lake(mill: Mill, server: ServerHere, tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "stored")
     (folder / "big.bin").write_bytes(random.Random(6).randbytes(4_000_000))
     before = set(_packs(server))
@@ -260,5 +259,5 @@ def test_verify_finds_damage_in_the_lake(mill: Mill, server: MillUp, tmp_path: P
     mill.ok("data", "verify", "stored", "--full", cwd=tmp_path.parent)
 
 
-def _packs(server: MillUp) -> Iterator[Path]:
+def _packs(server: ServerHere) -> Iterator[Path]:
     return (path for path in (server.data_dir / "lake").rglob("packs/*/*") if path.is_file())
