@@ -9,4 +9,7 @@ window.matchMedia ??= vi.fn().mockImplementation((query: string) => ({
   removeEventListener: () => {},
 }));
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
