@@ -24,7 +24,7 @@ settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 
 
-REAL_PARTS = frozenset({"azurite", "kube", "postgres", "rclone", "seaweed"})
+REAL_PARTS = frozenset({"azurite", "kube", "postgres", "rclone", "seaweed", "shared_up"})
 AZURITE = Path(__file__).resolve().parent.parent / "dev" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
 
 

@@ -23,6 +23,7 @@ ONE_PIXEL = bytes.fromhex(
     "3a7e9b550000000a49444154789c63f80f0001010100b138f6140000000049454e44ae426082"
 )
 
+HERE = Path(__file__).parent
 STATIC = Path(__file__).parents[2] / "src" / "millpond" / "api" / "static"
 
 
@@ -30,7 +31,7 @@ STATIC = Path(__file__).parents[2] / "src" / "millpond" / "api" / "static"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All journeys share one server and one browser: one worker runs them."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == HERE:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.xdist_group("browser"))
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from millpond.testing.up import MillUp, mill_up
+from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-cache") / "data") as running:
-        yield running
+def server(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture
@@ -40,27 +38,28 @@ def cached(mill: Mill, name: str) -> dict[str, Any]:
 
 
 def test_the_newest_commit_is_meant_unless_another_is_named(mill: Mill, tmp_path: Path) -> None:
-    first = a_version(mill, tmp_path / "x", "xray", "one")
-    mill.ok("cache", "add", "xray")
-    second = a_version(mill, tmp_path / "x", "xray", "two")
-    missed = mill("cache", "hold", "xray")
-    assert missed.code == 3 and f"xray@{first[:8]}" in missed.err
-    mill.ok("cache", "add", "xray")
-    mill.ok("cache", "hold", "xray", "--for", "2h", "--why", "a look at it")
-    mill.ok("cache", "set", f"xray@{first}", "--idle", "8h")
-    found = cached(mill, "xray")
+    first = a_version(mill, tmp_path / "x", "scans", "one")
+    mill.ok("cache", "add", "scans")
+    second = a_version(mill, tmp_path / "x", "scans", "two")
+    missed = mill("cache", "hold", "scans")
+    assert missed.code == 3 and f"scans@{first[:8]}" in missed.err
+    mill.ok("cache", "add", "scans")
+    mill.ok("cache", "hold", "scans", "--for", "2h", "--why", "a look at it")
+    mill.ok("cache", "set", f"scans@{first}", "--idle", "8h")
+    found = cached(mill, "scans")
     assert [bool(found[c]["leased_by"]) for c in (first, second)] == [False, True]
     assert [found[c]["idle_seconds"] for c in (first, second)] == [8 * 3600, 24 * 3600]
-    refused = mill("cache", "clear", "xray", "--yes")
+    refused = mill("cache", "clear", "scans", "--yes")
     assert refused.code == 5 and "admin" in refused.err
-    assert "held by admin" in mill.ok("cache", "why", "xray").out
+    assert "held by admin" in mill.ok("cache", "why", "scans").out
     (planned,) = mill.ok("cache", "plan", "--json").json["items"]
-    assert [[one["commit_id"] for one in planned[what]] for what in ("goes", "stays")] == [[first], [second]]
-    mill.ok("cache", "release", "xray")
-    assert mill("cache", "clear", f"xray@{first}", "--all", "--yes").code == 2
-    mill.ok("cache", "clear", "xray", "--all", "--yes")
-    wait_until(lambda: not cached(mill, "xray"), what="both evictions")
-    assert "cleared" in mill.ok("cache", "why", "xray").out
+    goes, stays = ({one["commit_id"] for one in planned[what]} & {first, second} for what in ("goes", "stays"))
+    assert (goes, stays) == ({first}, {second})
+    mill.ok("cache", "release", "scans")
+    assert mill("cache", "clear", f"scans@{first}", "--all", "--yes").code == 2
+    mill.ok("cache", "clear", "scans", "--all", "--yes")
+    wait_until(lambda: not cached(mill, "scans"), what="both evictions")
+    assert "cleared" in mill.ok("cache", "why", "scans").out
 
 
 def test_what_is_damaged_is_healed_in_every_commit_that_shares_it(mill: Mill, tmp_path: Path) -> None:

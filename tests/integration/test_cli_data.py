@@ -7,20 +7,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from millpond.testing.up import MillUp, environment, mill_up
+from millpond.testing.up import MillUp, environment
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-data") / "data") as running:
-        yield running
+def server(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from millpond.testing.up import MillUp, mill_up
+from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
@@ -26,9 +25,8 @@ pathlib.Path(os.environ["MILL_OUTPUT"], "model.txt").write_text("weights")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("cli-jobs") / "data") as running:
-        yield running
+def server(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from millpond.testing.up import MillUp, mill_up
+from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 
 # Tells what it was asked, sets cookies, leads elsewhere; and a WebSocket that answers.
@@ -65,9 +65,8 @@ class Serving:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("ports") / "data") as running:
-        yield running
+def server(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture(scope="module")

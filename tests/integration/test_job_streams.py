@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from millpond.client.http import Api
 from millpond.client.streams import STDIN, STDOUT, Stream, open_exec, open_port
 from millpond.errors import MillError, NotFound, NotReady
-from millpond.testing.up import MillUp, environment, mill_up
+from millpond.testing.up import MillUp, environment
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
@@ -34,9 +34,8 @@ WITHIN = 60
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("streams") / "data") as running:
-        yield running
+def server(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture

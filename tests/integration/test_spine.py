@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from millpond.testing.up import MillUp, environment, mill_up
+from millpond.testing.up import MillUp, environment
 from millpond.testing.waiting import wait_until
 
 TRAIN = """
@@ -63,9 +62,8 @@ class Shell:
 
 
 @pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillUp]:
-    with mill_up(tmp_path_factory.mktemp("spine") / "data") as running:
-        yield running
+def up(shared_up: MillUp) -> MillUp:
+    return shared_up
 
 
 @pytest.fixture
@@ -100,7 +98,7 @@ def test_dataset_lake_cache_job_run(mill: Shell, tmp_path: Path) -> None:
 
     submit = [
         "submit",
-        "train",
+        "story",
         "--data",
         "xray",
         "-e",
@@ -117,10 +115,10 @@ def test_dataset_lake_cache_job_run(mill: Shell, tmp_path: Path) -> None:
         "files: train/0.png train/1.png train/2.png train/3.png train/4.png train/5.png ünï code.txt",
         "to stderr",
     ]
-    job = mill.json("get", "train")
+    job = mill.json("get", "story")
     assert (job["state"], job["exit_code"], job["cpu"]) == ("succeeded", 0, 1)
     assert job["inputs"][0]["commit_id"] == first["id"]
-    assert mill("logs", "train").stdout == followed.stdout
+    assert mill("logs", "story").stdout == followed.stdout
     code_files = {item["path"] for item in mill.json("data", "ls", f".code@{job['code_commit']}")["items"]}
     assert code_files == {".millignore", "train.py"}
     assert mill("data", "cat", f".outputs@{job['output_commit']}:model.txt").stdout == "weights"
