@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import secrets
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from millpond.cache.measure import BLOCK
 from millpond.cache.reflink import clone
 from millpond.cache.remove import remove_tree
 from millpond.cache.volume import CacheVolume, explained
@@ -25,6 +27,8 @@ _CANNOT = frozenset(
     }
 )  # fmt: skip
 _NAME_LENGTHS = (255, 143, 63)
+# What an inode takes where there is no table of them: XFS makes them of free space as they are needed.
+_INODE_BYTES = {0x58465342: 512}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Features:
     name_bytes: int
     squashed: bool
     groups: bool
+    block_bytes: int
+    inode_bytes: int
 
 
 def probe(volume: CacheVolume, *, group: int | None = None) -> Features:
@@ -60,6 +66,7 @@ def probe(volume: CacheVolume, *, group: int | None = None) -> Features:
 def _probe(volume: CacheVolume, directory: Path, group: int | None) -> Features:
     file = directory / "file"
     file.write_bytes(b"probe")
+    block_bytes = _allocated(file)
     if not _can(lambda: _renames(directory)):
         raise VolumeProblem(
             f"Directories cannot be renamed on {volume.root}.", hint="Give the volume another kind of file system."
@@ -74,7 +81,25 @@ def _probe(volume: CacheVolume, directory: Path, group: int | None) -> Features:
         name_bytes=_longest_name(directory),
         squashed=file.stat().st_uid != os.geteuid(),
         groups=group is not None and _can(lambda: _gives(directory / "given", group)),
+        block_bytes=block_bytes,
+        inode_bytes=_INODE_BYTES.get(file_system_of(directory), 0),
     )
+
+
+def file_system_of(path: Path) -> int:
+    """The number that its kind of file system has in statfs(2)."""
+    found = (ctypes.c_long * 64)()  # more than `struct statfs` has anywhere
+    if _libc.statfs(os.fsencode(path), found) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(path))
+    return found[0]
+
+
+def _allocated(file: Path) -> int:
+    """What it takes on the disk, once it is there; 0 where so little lies beside its inode, or nobody tells."""
+    with file.open("rb") as opened:
+        os.fsync(opened.fileno())
+        return os.fstat(opened.fileno()).st_blocks * BLOCK
 
 
 def _can(tried: Callable[[], bool]) -> bool:
@@ -137,3 +162,6 @@ def _longest_name(directory: Path) -> int:
         return True
 
     return next((length for length in _NAME_LENGTHS if _can(partial(makes, length))), 0)
+
+
+_libc = ctypes.CDLL(None, use_errno=True)

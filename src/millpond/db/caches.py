@@ -63,6 +63,8 @@ class CommitSize:
     # What the file system will allocate for it, and how many files and directories that is.
     allocated: int
     inodes: int
+    # What of `allocated` is directories; None where that was never counted.
+    directory_bytes: int | None = None
     tree: str = ""
     # Nothing named it when that was last looked at.
     is_set_aside: bool = False
@@ -164,8 +166,8 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
     if row is None:
         return None
     root = and_(page.c.project_id == row.project_id, page.c.id == bytes.fromhex(row.tree))
-    sized = tx.execute(select(page.c.allocated, page.c.inodes).where(root)).first()
-    allocated, inodes = sized or (None, None)
+    sized = tx.execute(select(page.c.allocated, page.c.inodes, page.c.directory_bytes).where(root)).first()
+    allocated, inodes, directory_bytes = sized or (None, None, None)
     if allocated is None:  # a page that is being checked anew: never less than it will be
         allocated = row.bytes + (row.files + 1) * _MOST_OVERHEAD
     if inodes is None:  # a directory for each file, and the root
@@ -180,6 +182,7 @@ def size_of(tx: Connection, commit_id: str) -> CommitSize | None:
         bytes=row.bytes,
         allocated=allocated,
         inodes=inodes,
+        directory_bytes=directory_bytes,
         tree=row.tree,
         is_set_aside=row.set_aside_at is not None,
     )

@@ -58,6 +58,9 @@ class VolumeFeatures(Request):
     squashed: bool = False
     # Directories can be given to the group of a project, so that only its jobs enter them.
     groups: bool = False
+    # What it takes for one byte of content, and for an inode; 0: unknown, and nothing.
+    block_bytes: int = Field(default=0, ge=0)
+    inode_bytes: int = Field(default=0, ge=0)
 
 
 class ShareSeen(Request):

@@ -15,4 +15,5 @@ def test_an_ordinary_disk_can_do_all_that_is_needed(tmp_path: Path) -> None:
     found = probe(volume)
     assert found.link and found.symlink and found.chmod and found.times and found.case_sensitive
     assert (found.name_bytes, found.squashed) == (255, False)
+    assert found.block_bytes % 512 == 0
     assert os.listdir(volume.probing) == []

@@ -13,8 +13,10 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, collecting, evictions, volumes
 from millpond.db.caches import CachedView, CommitSize
+from millpond.db.differences import Difference
 from millpond.db.leases import Sees
 from millpond.decide.admission import Admit, Asked, Refuse, admit, fills_to_start, usable_room
+from millpond.decide.allocation import BLOCK, Allocating, Counted, room_of_tree
 from millpond.decide.eviction import Evict
 from millpond.decide.stock import Room, Stock
 from millpond.errors import DoesNotFit, NotReady, VolumeProblem
@@ -106,7 +108,10 @@ def would_admit(tx: Connection, volume: Volume, size: CommitSize, now: datetime,
     stock = stock_of(tx, volume.id, now, sees=sees)
     found = caches.find(tx, volume.id, size.commit_id)
     stock = stock.without(found.cached.id if found else None)
-    needs = [*_beside_base(tx, volume, size), Need(Room(size.allocated, size.inodes), size.bytes, size.files)]
+    needs = [
+        *_beside_base(tx, volume, size),
+        Need(_room_of(volume, size, size.directory_bytes), size.bytes, size.files),
+    ]
     answers = [Answer(need, _admit(volume, stock, size, need)) for need in needs]
     return next((answer for answer in answers if isinstance(answer.decision, Admit)), answers[0])
 
@@ -160,17 +165,28 @@ def mark_evictions(tx: Connection, volume: Volume, plan: Sequence[Evict]) -> tup
                 cause=evict.cause,
                 cleared_by=evict.by,
                 problem=None,
+                **_kept_of(view.cached),
             )
             view = caches.get(tx, evict.id) or view
         marked.append(view)
     return tuple(marked)
 
 
+def _kept_of(row: CachedCommit) -> dict[str, int]:
+    """Of a fill that failed nothing is on the disk, and its room was given to others: it takes none on its way out."""
+    return {"reserved_bytes": 0, "reserved_inodes": 0} if row.state is CachedState.FAILED else {}
+
+
 def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> None:
     """Fill again, in the space it already has, what should be on the volume and is not. `start_fills` begins it."""
     size = caches.size_of(tx, view.cached.commit_id)
     row = view.cached
-    room = Room(size.allocated, size.inodes) if size else Room(row.reserved_bytes, row.reserved_inodes)
+    volume = volumes.get(tx, row.volume_id)
+    room = (
+        _room_of(volume, size, size.directory_bytes)
+        if size and volume
+        else Room(row.reserved_bytes, row.reserved_inodes)
+    )
     caches.change(
         tx,
         view.cached.id,
@@ -196,11 +212,19 @@ def _beside_base(tx: Connection, volume: Volume, size: CommitSize) -> list[Need]
     if found is None:
         return []
     base, difference = found
-    room = Room(difference.allocated, difference.inodes)
+    room = _room_of(volume, difference, size.directory_bytes)
     features = volume.features or {}
     if not features.get("link", True) and not features.get("reflink", False):
-        room = Room(size.allocated, size.inodes)  # unchanged files are copied
+        room = _room_of(volume, size, size.directory_bytes)  # unchanged files are copied
     return [Need(room, difference.bytes, difference.files, base.cached_id, base.commit_id)]
+
+
+def _room_of(volume: Volume, size: CommitSize | Difference, directory_bytes: int | None) -> Room:
+    """What the file system of this volume takes, as far as its agent has found out how it allocates."""
+    features = volume.features or {}
+    allocating = Allocating(features.get("block_bytes") or BLOCK, features.get("inode_bytes") or 0)
+    counted = Counted(size.bytes, size.files, size.allocated, size.inodes, directory_bytes)
+    return room_of_tree(counted, allocating)
 
 
 def _admit(volume: Volume, stock: Stock, size: CommitSize, need: Need) -> Admit | Refuse:

@@ -16,11 +16,11 @@ from sqlalchemy import Connection
 from millpond.db import blobs, caches, differences
 from millpond.db.caches import CommitSize
 from millpond.db.differences import Difference
+from millpond.decide.allocation import BLOCK
 from millpond.decide.base import Candidate, rank_bases
 from millpond.errors import MillError, NotReady
 from millpond.lake.diff import diff_trees
 from millpond.model.tree import Content, Entry, Kind, TreeChange
-from millpond.services.commits.leaf_check import BLOCK
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.deps import Deps
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
+from millpond.decide.allocation import BLOCK
 from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.external import Descriptor, decode_descriptor
@@ -25,7 +26,6 @@ from millpond.services.commits.blob_reading import read_blobs
 from millpond.services.commits.uploads import is_job
 from millpond.services.deps import Deps
 
-BLOCK = 4096
 # What one name takes in a directory besides itself: the measure of ext4, whose blocks are three quarters full.
 DIRECTORY_ENTRY = 20
 # What a refused commit names at most; the client asks about everything else itself.

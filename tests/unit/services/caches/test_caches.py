@@ -234,6 +234,23 @@ def test_clearing_goes_through_the_agent_and_is_refused_while_in_use(deps: Deps)
     assert reasons(deps) == ["cleared by admin"]
 
 
+def test_a_fill_that_failed_takes_no_room_on_its_way_out(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent, capacity=100 * GB)
+    failed = ask(deps, sized(deps, 60 * GB)).cached
+    _, (fill,) = desired_fills.desired_for(deps, agent)
+    cache_reports.observe_fills(deps, agent, [told(fill, "failed", problem="a name too long for this disk")])
+    carry_out(deps, agent)
+    ask(deps, sized(deps, 70 * GB))
+    carry_out(deps, agent)
+    cache_requests.clear(deps, the_admin(deps), failed.id)
+    assert volume_service.get(deps, "nfs").used_bytes == 70 * GB
+    waiting = ask(deps, sized(deps, 20 * GB)).cached
+    assert not waiting.waiting
+    carry_out(deps, agent)
+    assert [one.bytes for one in listed(deps)] in ([70 * GB, 20 * GB], [20 * GB, 70 * GB])
+
+
 def test_viewers_look_and_members_act(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
