@@ -6263,6 +6263,11 @@ export interface components {
          */
         VolumeFeatures: {
             /**
+             * Block Bytes
+             * @default 0
+             */
+            block_bytes: number;
+            /**
              * Case Sensitive
              * @default true
              */
@@ -6277,6 +6282,11 @@ export interface components {
              * @default false
              */
             groups: boolean;
+            /**
+             * Inode Bytes
+             * @default 0
+             */
+            inode_bytes: number;
             /**
              * Link
              * @default true
