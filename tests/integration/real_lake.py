@@ -11,6 +11,7 @@ from millpond.client.datasets import get_dataset, list_commits
 from millpond.client.http import Api
 from millpond.testing.lake import Thing, read_things
 from millpond.testing.up import MillUp, environment
+from tests.integration.cli import Server
 
 SECONDS = 90.0
 
@@ -35,7 +36,7 @@ def mill(up: MillUp, cwd: Path, *arguments: str, **more: str) -> str:
     return out
 
 
-def api_of(up: MillUp) -> Api:
+def api_of(up: Server) -> Api:
     """Signed in as the command line of this machine is."""
     credentials = json.loads((up.home / "credentials.json").read_text())
     return Api(up.url, credentials["servers"][up.url]["token"])

@@ -7,7 +7,6 @@ server.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import random
@@ -28,6 +27,7 @@ from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.testing.lake import Thing
 from millpond.testing.up import MillUp, mill_up
+from tests.integration.cli import server_here
 from tests.integration.dying_client import DIED, die_at
 from tests.integration.real_lake import api_of, begin, history, mill, tree
 
@@ -129,7 +129,8 @@ class Lake:
         shutil.rmtree(target)
 
     def sync(self) -> str:
-        newest: str = json.loads(mill(self.up, self.folder, "data", "sync", "--json"))["id"]
+        with api_of(self.up) as api:
+            newest = sync(api, require_working_copy(self.folder)).commit.id
         self.versions[newest] = tree(self.folder)
         return newest
 
@@ -163,7 +164,7 @@ def test_a_client_that_dies_at_every_step(tmp_path: Path, stride: int, seed: int
     finishes, on this machine or on another. Every round is a new version, so every round has all steps."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.integration.dying_client"])
-    with mill_up(tmp_path / "data", "--no-agent") as up, api_of(up) as api:
+    with server_here(tmp_path) as server, api_of(server) as api:
         folder = tmp_path / "folder"
         dataset = create_dataset(api, "default", "steps")
         WorkingCopy(folder, api.base_url, "default", "steps", dataset.id).save()
