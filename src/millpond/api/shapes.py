@@ -111,6 +111,7 @@ def run(view: RunView) -> wire.Run:
         name=value.name,
         job=value.job_id,
         state=value.state,
+        job_state=value.job_state,
         params=dict(value.params),
         tags=dict(value.tags),
         metrics=dict(view.metrics),

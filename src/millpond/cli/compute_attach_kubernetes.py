@@ -21,7 +21,8 @@ def attach_kubernetes(
         list[str],
         typer.Option(
             metavar="PATH=WHAT",
-            help="What agent and jobs see at PATH: pvc:CLAIM[/SUB], nfs:SERVER:/EXPORT or host[:PATH]. Repeatable.",
+            help="What agent and jobs see at PATH: pvc:CLAIM or pvc:CLAIM/SUB, nfs:SERVER:/EXPORT, host or host:PATH. "
+            "Repeatable.",
         ),
     ],
     site: Annotated[str, typer.Option(help="The site it is at.")] = "local",

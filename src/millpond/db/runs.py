@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select, tuple_
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import artifact, project, run, run_writer
-from millpond.model.job import Run, RunState
+from millpond.db.tables import artifact, job, project, run, run_writer
+from millpond.model.job import JobState, Run, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,16 @@ def put_artifact(tx: Connection, value: Artifact) -> None:
 
 
 def _runs() -> Select[Any]:
-    return select(run, project.c.name.label("project")).join(project, project.c.id == run.c.project_id)
+    columns = (run, project.c.name.label("project"), job.c.state.label("job_state"))
+    return select(*columns).join(project, project.c.id == run.c.project_id).outerjoin(job, job.c.id == run.c.job_id)
 
 
 def _values(value: Run) -> dict[str, Any]:
     values = asdict(value) | {"state": value.state.value}
-    del values["project"]
+    del values["project"], values["job_state"]
     return values
 
 
 def _run(row: Row[Any]) -> Run:
-    return Run(**dict(row._mapping) | {"state": RunState(row.state)})
+    job_state = JobState(row.job_state) if row.job_state else None
+    return Run(**dict(row._mapping) | {"state": RunState(row.state), "job_state": job_state})

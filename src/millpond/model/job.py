@@ -290,6 +290,8 @@ class Run:
     ended_at: datetime | None
     seen_at: datetime
     deleted_at: datetime | None
+    # Of its job, as it was read: a run knows no waiting.
+    job_state: JobState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,8 @@ class Run(Response):
     name: str
     job: str | None  # id
     state: RunState
+    # Of its job, which may still wait or be prepared; None for scripts.
+    job_state: JobState | None = None
     params: dict[str, object]
     tags: dict[str, str]
     # The newest value of every metric.

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.text import Text
 
 from millpond.cli.main import ENTRIES
 from tests.unit.cli.conftest import Mill
@@ -120,6 +122,12 @@ def test_help_lines_of_the_table_are_those_of_the_commands() -> None:
             assert first.startswith(entry.help.rstrip(".")), entry.name
 
 
+def test_no_word_of_help_is_taken_for_markup() -> None:
+    """`[/SUB]` in a help text would end the command with an error, `[bold]` would not be there."""
+    for text in (text for entry in ENTRIES if entry.is_present for text in _help_texts(entry.load())):
+        assert Text.from_markup(text).plain == text
+
+
 def test_help_is_quick() -> None:
     """In seconds of processor time: other work on the machine is not our doing."""
     best = min(_seconds("--help") for _ in range(3))
@@ -153,6 +161,12 @@ def test_completion_knows_the_commands(home: Path) -> None:
     script = [sys.executable, "-c", "from millpond.cli.main import main; main()"]
     done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["project"]
+
+
+def _help_texts(command: Any) -> list[str]:
+    own = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+    below = getattr(command, "commands", {}).values()
+    return [text for text in own if text] + [text for one in below for text in _help_texts(one)]
 
 
 def _seconds(*arguments: str) -> float:

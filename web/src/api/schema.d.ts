@@ -5292,6 +5292,7 @@ export interface components {
             id: string;
             /** Job */
             job: string | null;
+            job_state?: components["schemas"]["JobState"] | null;
             /** Metrics */
             metrics: {
                 [key: string]: number;

@@ -7,5 +7,5 @@ export function Duration({ start, end }: { start: string | null; end: string | n
   const now = useNow(start && !end ? 1_000 : 0);
   if (!start) return <>–</>;
   const seconds = secondsBetween(start, end, now);
-  return <span>{end ? formatSeconds(seconds) : formatElapsed(seconds)}</span>;
+  return <span className="unbroken">{end ? formatSeconds(seconds) : formatElapsed(seconds)}</span>;
 }

@@ -1,4 +1,4 @@
-import { Paper, Stack, Text, ThemeIcon } from "@mantine/core";
+import { Group, Paper, Stack, Text, ThemeIcon } from "@mantine/core";
 import type { Icon } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { CommandLine } from "./Copyable";
@@ -25,6 +25,20 @@ export function EmptyState({ icon: Picture, sentence, action, command }: Props) 
         {action}
         {command && <CommandLine command={command} />}
       </Stack>
+    </Paper>
+  );
+}
+
+/** The same for one of several lists on a page: a line each. */
+export function BriefEmptyState({ words, action }: { words: string; action?: ReactNode }) {
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          {words}
+        </Text>
+        {action}
+      </Group>
     </Paper>
   );
 }

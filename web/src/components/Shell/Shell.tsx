@@ -11,6 +11,7 @@ import { KeyboardHelp } from "./KeyboardHelp";
 import { Navigation } from "./Navigation";
 import { Palette } from "./Palette";
 import { GROUPS } from "./places";
+import { chooseRow, moveInRows } from "./rows";
 import { TopBar } from "./TopBar";
 
 /** The frame of every page behind the login. */
@@ -58,7 +59,14 @@ function useBindings(showHelp: () => void) {
     const going = places.flatMap((place) =>
       place.keys ? [[place.keys, () => void navigate({ to: place.to })] as const] : [],
     );
-    return { ...Object.fromEntries(going), "?": showHelp, "/": focusFilter };
+    return {
+      ...Object.fromEntries(going),
+      "?": showHelp,
+      "/": focusFilter,
+      j: () => moveInRows(1),
+      k: () => moveInRows(-1),
+      x: chooseRow,
+    };
   }, [navigate, showHelp]);
 }
 

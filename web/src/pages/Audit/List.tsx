@@ -7,6 +7,7 @@ import { DataTable } from "../../components/DataTable";
 import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
 import { Time } from "../../components/Time";
+import { shortId } from "../../lib/names";
 
 const column = createColumnHelper<AuditRecord>();
 
@@ -14,12 +15,18 @@ const COLUMNS = [
   column.accessor("at", { header: "When", cell: ({ getValue }) => <Time at={getValue()} /> }),
   column.accessor("actor", { header: "Who" }),
   column.accessor("action", { header: "What", cell: ({ getValue }) => <Code>{getValue()}</Code> }),
-  column.accessor("subject", { header: "To what" }),
-  column.accessor("project", { header: "Project", cell: ({ getValue }) => getValue() ?? "–" }),
+  column.accessor("subject", {
+    header: "To what",
+    cell: ({ getValue }) => <span className="row-name">{getValue()}</span>,
+  }),
+  column.accessor("project", {
+    header: "Project",
+    cell: ({ getValue }) => <span className="unbroken">{getValue() ?? "–"}</span>,
+  }),
   column.accessor("details", {
     header: "Details",
     enableSorting: false,
-    cell: ({ getValue }) => words(getValue()),
+    cell: ({ getValue }) => <span className="row-name">{words(getValue())}</span>,
   }),
 ];
 
@@ -40,8 +47,14 @@ export function AuditList() {
   );
 }
 
+const DIGEST = /^[0-9a-f]{64}$/;
+
 function words(details: Record<string, unknown>): string {
   return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? briefly(value) : JSON.stringify(value)}`)
     .join(", ");
+}
+
+function briefly(value: string): string {
+  return DIGEST.test(value) ? shortId(value) : value;
 }

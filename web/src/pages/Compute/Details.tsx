@@ -16,6 +16,7 @@ import { Time } from "../../components/Time";
 import { shellQuote } from "../../lib/names";
 import { ComputeActions } from "./parts/ComputeActions";
 import { ComputeTests } from "./parts/ComputeTests";
+import { JobsThere } from "./parts/JobsThere";
 import { Nodes } from "./parts/Nodes";
 import { Trust } from "./parts/Trust";
 import { Use } from "./parts/Use";
@@ -67,6 +68,7 @@ function Details({ compute }: { compute: Compute }) {
       </Paper>
       <Trust compute={compute} />
       <Nodes compute={compute} />
+      <JobsThere compute={compute} />
       <ComputeTests compute={compute} />
     </Stack>
   );

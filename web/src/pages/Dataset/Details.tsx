@@ -70,7 +70,7 @@ function Header({ dataset }: { dataset: Dataset }) {
       below={<Summary dataset={dataset} />}
       actions={
         <>
-          <ImportButton dataset={dataset} shown={ref} path={path} />
+          {dataset.kind === "data" && <ImportButton dataset={dataset} shown={ref} path={path} />}
           <UploadButton />
         </>
       }

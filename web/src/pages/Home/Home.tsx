@@ -48,7 +48,7 @@ function Numbers({ home }: { home: HomeShape }) {
   const { cached_bytes, volume_bytes } = useQuery(datasetTotalsQuery).data ?? home;
   const cached = volume_bytes > 0 ? (100 * cached_bytes) / volume_bytes : 0;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+    <SimpleGrid minColWidth={190} autoFlow="auto-fit">
       <Tile
         label="GPUs allocated"
         link={

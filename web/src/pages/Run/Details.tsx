@@ -43,7 +43,7 @@ export function RunDetails() {
           run && (
             <Group gap="xs" mt={4}>
               <Text>by {run.created_by}</Text>
-              <Status state={run.state} size="lg" />
+              <Status state={run.job_state ?? run.state} size="lg" />
             </Group>
           )
         }

@@ -22,9 +22,16 @@ const column = createColumnHelper<Run>();
 
 const COLUMNS = [
   column.accessor("name", { header: "Name", cell: ({ row }) => <RunLink run={row.original} /> }),
-  column.accessor("state", { header: "State", cell: ({ getValue }) => <Status state={getValue()} /> }),
+  column.accessor((run) => run.job_state ?? run.state, {
+    id: "state",
+    header: "State",
+    cell: ({ getValue }) => <Status state={getValue()} />,
+  }),
   column.accessor("experiment", { header: "Experiment" }),
-  column.accessor("project", { header: "Project" }),
+  column.accessor("project", {
+    header: "Project",
+    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+  }),
   column.accessor("created_by", { header: "User" }),
   column.accessor("started_at", { header: "Started", cell: ({ getValue }) => <Time at={getValue()} /> }),
   column.display({
@@ -75,6 +82,7 @@ function RunLink({ run }: { run: Run }) {
       params={{ project: run.project, run: run.id }}
       size="sm"
       fw={600}
+      className="row-name"
     >
       {run.name}
     </TextLink>

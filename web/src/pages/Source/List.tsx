@@ -44,10 +44,12 @@ export function SourceList() {
                 <Tabs.Tab value="connections">Connections</Tabs.Tab>
               </Tabs.List>
               <Tabs.Panel value="sources">
-                <Each projects={shown}>{(one) => <Sources project={one} />}</Each>
+                <Each projects={shown}>{(one) => <Sources project={one} brief={shown.length > 1} />}</Each>
               </Tabs.Panel>
               <Tabs.Panel value="connections">
-                <Each projects={shown}>{(one) => <Connections project={one} />}</Each>
+                <Each projects={shown}>
+                  {(one) => <Connections project={one} brief={shown.length > 1} />}
+                </Each>
               </Tabs.Panel>
             </Tabs>
           );

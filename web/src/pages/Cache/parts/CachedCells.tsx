@@ -51,7 +51,7 @@ export function State({ cached }: Props) {
 export function Size({ cached }: Props) {
   return (
     <>
-      {formatBytes(cached.bytes)}
+      <span className="unbroken">{formatBytes(cached.bytes)}</span>
       {sharing(cached).map((words) => (
         <Text key={words} size="xs" c="dimmed">
           {words}
@@ -78,7 +78,8 @@ export function Expiry({ cached }: Props) {
     <>
       <Time at={cached.expires_at} />
       <Text size="xs" c="dimmed">
-        {WHOSE[cached.idle_by]} idle time, {formatSeconds(cached.idle_seconds)}
+        {WHOSE[cached.idle_by]} idle time,{" "}
+        <span className="unbroken">{formatSeconds(cached.idle_seconds)}</span>
       </Text>
     </>
   );

@@ -11,7 +11,10 @@ const column = createColumnHelper<CachedCommit>();
 
 const COLUMNS = [
   column.accessor("dataset", { header: "Dataset", cell: ({ row }) => <Name cached={row.original} /> }),
-  column.accessor("volume", { header: "Volume" }),
+  column.accessor("volume", {
+    header: "Volume",
+    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+  }),
   column.accessor("state", { header: "State", cell: ({ row }) => <State cached={row.original} /> }),
   column.accessor("bytes", { header: "Size", cell: ({ row }) => <Size cached={row.original} /> }),
   column.accessor("files", { header: "Files", cell: ({ getValue }) => getValue().toLocaleString("en") }),

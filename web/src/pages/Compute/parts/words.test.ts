@@ -20,7 +20,7 @@ it("says what a driver can do", () => {
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
-    "runs images, python:3.12 by default · limits are enforced · whole GPUs only · projects are kept apart",
+    "runs images, python:3.12 by default · limits are enforced · whole GPUs only · no distributed jobs · no terminals · no ports · projects are kept apart",
   );
 });
 

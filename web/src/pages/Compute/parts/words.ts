@@ -14,6 +14,9 @@ export function capabilityWords(can: Compute["capabilities"]): string {
       accounted: "parts of GPUs accounted, not enforced",
       enforced: "parts of GPUs enforced",
     }[can.gpu_fractions],
+    can.gangs ? "distributed jobs" : "no distributed jobs",
+    can.exec ? "terminals" : "no terminals",
+    can.ports ? "ports" : "no ports",
     can.shared_trust ? "shared trust: all projects use one account" : "projects are kept apart",
   ].join(" · ");
 }

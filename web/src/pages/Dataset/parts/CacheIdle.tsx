@@ -30,7 +30,7 @@ export function CacheIdle({ dataset }: { dataset: Dataset }) {
         onChange={(value) => value && choose(value)}
         allowDeselect={false}
         disabled={!may || change.isPending}
-        w={260}
+        w={320}
         maw="100%"
       />
       <Text size="sm" c="dimmed" my="xs">

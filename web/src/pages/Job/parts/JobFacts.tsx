@@ -50,13 +50,25 @@ function place(job: Job): Fact[] {
     job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU${share ? ` (${share})` : ""}`,
   ].filter(Boolean);
   return [
-    { name: "Compute", value: job.compute ? `${job.compute}${job.node ? ` (${job.node})` : ""}` : "–" },
+    { name: "Compute", value: <ComputeLink job={job} /> },
     { name: "Asked for", value: asked.join(", ") || "best effort" },
     ...(job.processes > 0
       ? [{ name: "Processes", value: `${job.processes}, each with what was asked for` }]
       : []),
     { name: "Image", value: job.image ?? "the machine's own" },
   ];
+}
+
+function ComputeLink({ job }: { job: Job }) {
+  if (!job.compute) return "–";
+  return (
+    <>
+      <TextLink to="/compute/$compute" params={{ compute: job.compute }} size="sm">
+        {job.compute}
+      </TextLink>
+      {job.node && job.node !== job.compute && ` (${job.node})`}
+    </>
+  );
 }
 
 /** Only those somebody has set. */

@@ -47,6 +47,17 @@ it("acts upon several at once", async () => {
   expect(page.getByRole("button", { name: "Delete 2" })).toBeTruthy();
 });
 
+it("chooses all that are shown, and none", async () => {
+  signInAs();
+  const jobs = [aJob({ id: "a", written: "one" }), aJob({ id: "b", written: "two", project: "of others" })];
+  const page = await showPage(<JobTable jobs={jobs} label="Jobs" />);
+  const all = page.getByRole("checkbox", { name: "Choose all that are shown" });
+  fireEvent.click(all);
+  expect(page.getByText("1 job chosen")).toBeTruthy();
+  fireEvent.click(all);
+  expect(page.queryByText("1 job chosen")).toBeNull();
+});
+
 it("offers to restore what is in the bin, and nothing to viewers", async () => {
   signInAs();
   const deleted = aJob({ state: "failed", deleted_at: "2026-11-15T12:00:00+00:00" });

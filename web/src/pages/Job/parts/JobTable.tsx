@@ -1,7 +1,7 @@
 import { Checkbox, Group, Paper, Text } from "@mantine/core";
 import { createColumnHelper } from "@tanstack/react-table";
 import { createContext, useContext, useState } from "react";
-import { useMay } from "../../../api/session";
+import { useMemberProjects } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { DataTable } from "../../../components/DataTable";
 import { Duration } from "../../../components/Duration";
@@ -14,18 +14,29 @@ import { JobActions } from "./JobActions";
 import { endingWords, isFinished, shareWords } from "./states";
 
 /** Rows are drawn by the table: what is chosen reaches them this way. */
-const ChosenJobs = createContext<{ ids: ReadonlySet<string>; choose: (id: string, on: boolean) => void }>({
-  ids: new Set(),
-  choose: () => {},
-});
+interface Choosing {
+  /** Those in sight that may be chosen. */
+  jobs: readonly Job[];
+  ids: ReadonlySet<string>;
+  choose: (jobs: readonly Job[], on: boolean) => void;
+}
+
+const ChosenJobs = createContext<Choosing>({ jobs: [], ids: new Set(), choose: () => {} });
 
 const column = createColumnHelper<Job>();
 
 const COLUMNS = [
-  column.display({ id: "chosen", header: "", cell: ({ row }) => <Choice job={row.original} /> }),
+  column.display({
+    id: "chosen",
+    header: () => <ChoiceOfAll />,
+    cell: ({ row }) => <Choice job={row.original} />,
+  }),
   column.accessor("name", { header: "Name", cell: ({ row }) => <Name job={row.original} /> }),
   column.accessor("state", { header: "State", cell: ({ row }) => <State job={row.original} /> }),
-  column.accessor("project", { header: "Project" }),
+  column.accessor("project", {
+    header: "Project",
+    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+  }),
   column.accessor("created_by", {
     header: "User",
     cell: ({ getValue }) => (
@@ -43,7 +54,7 @@ const COLUMNS = [
   column.accessor((job) => job.compute ?? "", {
     id: "compute",
     header: "Compute",
-    cell: ({ getValue }) => getValue() || "–",
+    cell: ({ row }) => <Place job={row.original} />,
   }),
   column.accessor("gpu_hundredths", { header: "GPUs", cell: ({ row }) => <Gpus job={row.original} /> }),
   column.display({
@@ -56,10 +67,16 @@ const COLUMNS = [
 /** The table, and what can be done to several of its jobs at once. */
 export function JobTable({ jobs, label }: { jobs: Job[]; label: string }) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
-  const choose = (id: string, on: boolean) =>
-    setIds((before) => new Set(on ? [...before, id] : [...before].filter((one) => one !== id)));
+  const mine = useMemberProjects();
+  const choosable = jobs.filter((job) => mine.includes(job.project) && !job.deleted_at);
+  const choose = (chosen: readonly Job[], on: boolean) =>
+    setIds((before) => {
+      const after = new Set(before);
+      for (const { id } of chosen) on ? after.add(id) : after.delete(id);
+      return after;
+    });
   return (
-    <ChosenJobs value={{ ids, choose }}>
+    <ChosenJobs value={{ jobs: choosable, ids, choose }}>
       <BulkActions jobs={jobs.filter((job) => ids.has(job.id))} onDone={() => setIds(new Set())} />
       <Paper withBorder>
         <DataTable label={label} rows={jobs} columns={COLUMNS} rowId={(job) => job.id} />
@@ -68,15 +85,29 @@ export function JobTable({ jobs, label }: { jobs: Job[]; label: string }) {
   );
 }
 
+/** All that are shown: with a filter, all that match it and were loaded. */
+function ChoiceOfAll() {
+  const { jobs, ids, choose } = useContext(ChosenJobs);
+  if (jobs.length === 0) return null;
+  const chosen = jobs.filter((job) => ids.has(job.id)).length;
+  return (
+    <Checkbox
+      aria-label="Choose all that are shown"
+      checked={chosen === jobs.length}
+      indeterminate={chosen > 0 && chosen < jobs.length}
+      onChange={(event) => choose(jobs, event.currentTarget.checked)}
+    />
+  );
+}
+
 function Choice({ job }: { job: Job }) {
-  const { ids, choose } = useContext(ChosenJobs);
-  const may = useMay(job.project, "member");
-  if (!may || job.deleted_at) return null;
+  const { jobs, ids, choose } = useContext(ChosenJobs);
+  if (!jobs.includes(job)) return null;
   return (
     <Checkbox
       aria-label={`Choose ${job.written}`}
       checked={ids.has(job.id)}
-      onChange={(event) => choose(job.id, event.currentTarget.checked)}
+      onChange={(event) => choose([job], event.currentTarget.checked)}
     />
   );
 }
@@ -88,8 +119,18 @@ function Name({ job }: { job: Job }) {
       params={{ project: job.project, job: job.id }}
       size="sm"
       fw={600}
+      className="row-name"
     >
       {job.written}
+    </TextLink>
+  );
+}
+
+function Place({ job }: { job: Job }) {
+  if (!job.compute) return "–";
+  return (
+    <TextLink to="/compute/$compute" params={{ compute: job.compute }} size="sm" className="unbroken">
+      {job.compute}
     </TextLink>
   );
 }
@@ -120,10 +161,15 @@ function Beside({ job }: { job: Job }) {
   return words ? <Text size="xs">{words}</Text> : null;
 }
 
+/** Of what it waits for, the first is what the server found wrong with the best place; otherwise what came last. */
+function mainReason({ reasons }: Job): string | undefined {
+  return reasons.find((reason) => reason.startsWith("Waiting: ")) ?? reasons.at(-1);
+}
+
 /** A job that waits, failed or was cancelled says why in a line below. */
 function State({ job }: { job: Job }) {
   const why =
-    job.problem ?? (["queued", "preempted", "cancelled"].includes(job.state) ? job.reasons.at(-1) : null);
+    job.problem ?? (["queued", "preempted", "cancelled"].includes(job.state) ? mainReason(job) : null);
   return (
     <>
       <Group gap={6} wrap="nowrap">
@@ -131,7 +177,7 @@ function State({ job }: { job: Job }) {
         <Beside job={job} />
       </Group>
       {why && (
-        <Text size="xs" c="dimmed" maw={280} lineClamp={2} title={why}>
+        <Text size="xs" c="dimmed" maw={280} lineClamp={2} title={job.problem ?? job.reasons.join("\n")}>
           {why}
         </Text>
       )}

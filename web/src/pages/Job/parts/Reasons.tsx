@@ -10,20 +10,23 @@ export function Reasons({ job }: { job: Job }) {
   );
   if (job.state === "succeeded" || (reasons.length === 0 && !job.problem)) return null;
   const failed = job.state === "failed";
+  const said = reasons.length > 0;
+  const bySignal = job.signal !== null;
   return (
     <Alert
       color={failed ? "red" : "blue"}
       icon={failed ? <IconAlertTriangle /> : <IconInfoCircle />}
       title={job.problem ?? `Why it is ${job.state}`}
+      classNames={{ title: said || bySignal ? undefined : "alone" }}
     >
-      {reasons.length > 0 && (
+      {said && (
         <List size="sm" spacing={4}>
           {reasons.map((reason, index) => (
             <List.Item key={index}>{reason}</List.Item>
           ))}
         </List>
       )}
-      {job.signal !== null && <Text size="sm">Ended by signal {job.signal}.</Text>}
+      {bySignal && <Text size="sm">Ended by signal {job.signal}.</Text>}
     </Alert>
   );
 }

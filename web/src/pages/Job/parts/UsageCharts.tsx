@@ -26,7 +26,7 @@ export function UsageCharts({ job }: { job: Job }) {
       <Title order={2} size="h4" mb="xs">
         Resources
       </Title>
-      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+      <SimpleGrid minColWidth={270}>
         <Chart title="CPU" data={charts.cpu} format={percent} />
         <Chart title="Memory" data={charts.memory} format={bytes} />
         <Chart title="Block IO" data={charts.io} format={rate} />

@@ -20,7 +20,7 @@ export function MetricCharts({ place }: { place: RunPlace }) {
           items.length === 0 ? (
             <NoMetrics />
           ) : (
-            <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+            <SimpleGrid minColWidth={270}>
               {items.map((series) => (
                 <MetricChart key={series.key} series={series} />
               ))}

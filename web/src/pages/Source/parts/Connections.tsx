@@ -7,7 +7,7 @@ import { useMemo } from "react";
 import { connectionsQuery } from "../../../api/connections";
 import type { Connection, Project } from "../../../api/shapes";
 import { DataTable } from "../../../components/DataTable";
-import { EmptyState } from "../../../components/EmptyState";
+import { BriefEmptyState, EmptyState } from "../../../components/EmptyState";
 import { Paged } from "../../../components/Paged";
 import { Time } from "../../../components/Time";
 import { ConnectionActions } from "./ConnectionActions";
@@ -28,7 +28,7 @@ const COLUMNS = [
 ];
 
 /** Places outside the lake. Their credentials are typed in here once and never shown again. */
-export function Connections({ project }: { project: Project }) {
+export function Connections({ project, brief }: { project: Project; brief: boolean }) {
   const result = useInfiniteQuery(connectionsQuery(project.name));
   const [creating, dialog] = useDisclosure(false);
   const create = project.role === "admin" && (
@@ -52,12 +52,16 @@ export function Connections({ project }: { project: Project }) {
       <Paged
         result={result}
         empty={
-          <EmptyState
-            icon={IconPlug}
-            sentence="No connections yet: an administrator of the project adds a bucket or site to import from, with credentials of its own."
-            action={create}
-            command="mill connection add NAME s3://bucket --key-id ID --secret-file FILE"
-          />
+          brief ? (
+            <BriefEmptyState words="No connections yet." action={create} />
+          ) : (
+            <EmptyState
+              icon={IconPlug}
+              sentence="No connections yet: an administrator of the project adds a bucket or site to import from, with credentials of its own."
+              action={create}
+              command="mill connection add NAME s3://bucket --key-id ID --secret-file FILE"
+            />
+          )
         }
       >
         {(connections) => (

@@ -4,12 +4,18 @@ import { IconPlus, IconRefresh } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Project } from "../../../api/shapes";
 import { sourcesQuery } from "../../../api/sources";
-import { EmptyState } from "../../../components/EmptyState";
+import { BriefEmptyState, EmptyState } from "../../../components/EmptyState";
 import { Paged } from "../../../components/Paged";
 import { NewSource } from "./NewSource";
 import { SourceTable } from "./SourceTable";
 
-export function Sources({ project }: { project: Project }) {
+interface Props {
+  project: Project;
+  /** One of several: what there is to say of it is said in a line. */
+  brief: boolean;
+}
+
+export function Sources({ project, brief }: Props) {
   const result = useInfiniteQuery(sourcesQuery(project.name));
   const [creating, dialog] = useDisclosure(false);
   const create = project.role !== "viewer" && (
@@ -22,12 +28,16 @@ export function Sources({ project }: { project: Project }) {
       <Paged
         result={result}
         empty={
-          <EmptyState
-            icon={IconRefresh}
-            sentence="Nothing comes here by itself yet: a source brings what a bucket or site holds into a dataset, again and again, only differences each time."
-            action={create}
-            command="mill source add DATASET s3://bucket/prefix --every 1h"
-          />
+          brief ? (
+            <BriefEmptyState words="Nothing comes here by itself yet." action={create} />
+          ) : (
+            <EmptyState
+              icon={IconRefresh}
+              sentence="Nothing comes here by itself yet: a source brings what a bucket or site holds into a dataset, again and again, only differences each time."
+              action={create}
+              command="mill source add DATASET s3://bucket/prefix --every 1h"
+            />
+          )
         }
       >
         {(sources) => (

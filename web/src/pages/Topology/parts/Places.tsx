@@ -3,7 +3,7 @@ import { type Box, middle, type PlacedSite } from "./layout";
 import { fillsOf, stockOf, strengthOf } from "./words";
 
 /** Letters that fit into a box of the drawing; whole names stand in the lists. */
-const FIT = 22;
+const FIT = 26;
 
 export function LakeShape({ box }: { box: Box }) {
   return (

@@ -8,7 +8,7 @@ const LAKE_WIDTH = 110;
 const LAKE_HEIGHT = 64;
 /** Room for what is said of the way from the lake to a site. */
 const WAY = 190;
-export const ITEM = { width: 196, height: 54, gap: 10 } as const;
+export const ITEM = { width: 214, height: 54, gap: 10 } as const;
 const COLUMNS_GAP = 56;
 const SITE_HEAD = 36;
 const SITE_PADDING = 14;
