@@ -170,6 +170,7 @@ def test_a_full_disk_at_the_agent_loses_no_end_of_a_job(tmp_path: Path, open_pat
             assert "space" in wait_for(client, refused, "failed")["problem"].lower()
             (state / "filler").unlink()
             assert wait_for(client, job, "failed")["exit_code"] == 3
+            assert client.get(f"/projects/default/jobs/{job}/log").text == "begun\ndone\n"
             wait_for(client, submit(client, "true"), "succeeded")
     finally:
         subprocess.run(["umount", "-l", str(state)], check=True)

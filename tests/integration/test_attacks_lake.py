@@ -57,6 +57,9 @@ class Shifted:
     def now(self) -> datetime:
         return SystemClock().now() + self.ahead
 
+    def elapsed(self) -> float:
+        return SystemClock().elapsed()
+
 
 @pytest.fixture
 def clock() -> Shifted:

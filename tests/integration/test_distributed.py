@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 
 import millpond
+from millpond.client.http import Api
+from millpond.client.streams import STDOUT, open_exec
+from millpond.errors import BadRequest
 from millpond.model.job import JobState
 from millpond.testing import all_reduce
 from millpond.testing.up import MillUp, mill_up
@@ -54,6 +58,29 @@ def test_the_log_of_the_rank_that_failed_is_the_one_shown(up: MillUp) -> None:
     assert b"".join(job.logs()) == b"I am 2\n"
     assert b"".join(job.logs(rank=0)) == b"I am 0\n"
     assert [rank["signal"] for rank in ranks_of(up, job.id)] == [15, 15, None]
+
+
+@pytest.mark.usefixtures("signed_in")
+def test_a_command_beside_a_chosen_rank(up: MillUp) -> None:
+    job = millpond.submit(["sleep", "600"], processes=2, code=None)
+    token = json.loads((up.home / "credentials.json").read_text())["servers"][up.url]["token"]
+    try:
+        wait_until(lambda: job.state is JobState.RUNNING, within=60, what="the job to run")
+        with Api(up.url, token) as api:
+            ranks = [_said(api, job.id, ["sh", "-c", "echo $RANK of $WORLD_SIZE"], rank) for rank in (0, 1)]
+            with (
+                open_exec(api, "default", job.id, ["true"], rank=2) as stream,
+                pytest.raises(BadRequest, match="rank 2"),
+            ):
+                list(stream.messages())
+    finally:
+        job.stop()
+    assert ranks == [b"0 of 2\n", b"1 of 2\n"]
+
+
+def _said(api: Api, job: str, command: list[str], rank: int) -> bytes:
+    with open_exec(api, "default", job, command, rank=rank) as stream:
+        return b"".join(one[1:] for one in stream.messages() if isinstance(one, bytes) and one[0] == STDOUT)
 
 
 @pytest.mark.usefixtures("signed_in")

@@ -154,6 +154,18 @@ def test_input_is_empty_and_nothing_is_inherited(kept: Kept) -> None:
     assert [int(line.split()[1], 16) & ~own for line in lines[1:]] == [0, 0]
 
 
+def test_a_script_that_opens_its_output_by_name_loses_nothing_of_the_log(kept: Kept) -> None:
+    kept.start("sh", "-c", "echo one; echo two > /dev/stdout; echo three > /dev/stderr; echo four | tee /dev/stderr")
+    assert kept.exit()["exit_code"] == 0
+    assert kept.log() == b"one\ntwo\nthree\nfour\nfour\n"
+
+
+def test_what_was_written_last_is_in_the_log(kept: Kept) -> None:
+    kept.start("sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; kill -9 $$")
+    assert kept.exit()["signal"] == signal.SIGKILL
+    assert kept.log() == b"x" * 3_000_000
+
+
 def test_it_is_small(kept: Kept) -> None:
     process = kept.start("sleep", "600")
     wait_until(lambda: (kept.directory / "usage.jsonl").exists())

@@ -13,10 +13,13 @@ import pty
 import signal
 import struct
 import termios
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from millpond.agent import keeper
 
 if TYPE_CHECKING:
     from millpond.agent.stream import Stream
@@ -25,6 +28,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 PIECE = 1 << 16
 # How long what it started may keep its outputs open, and say nothing, after it has ended.
 LINGER_SECONDS = 2.0
+LOOK_SECONDS = 0.05
 
 _END_OF_INPUT = b"\x04"
 
@@ -48,20 +52,16 @@ async def run_beside(command: Sequence[str], stream: Stream, *, terminal: tuple[
         await running.end()
 
 
-class Output(Protocol):
-    async def read(self, size: int) -> bytes:
-        """What there is, at least a byte; nothing at the end."""
-        ...
-
-
-class Terminal:
-    """The near end of a terminal. Nothing is read before somebody asks for it: a slow reader slows the command down."""
+class Channel:
+    """The near end of a terminal or a pipe. Nothing is read before somebody asks for it: a slow reader slows the
+    command down. Ours to close: what asyncio opens stays open as long as anybody holds the far end."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
 
     async def read(self, size: int) -> bytes:
+        """What there is, at least a byte; nothing at the end."""
         loop = asyncio.get_running_loop()
         await _when(loop.add_reader, loop.remove_reader, self._descriptor)
         try:
@@ -71,65 +71,72 @@ class Terminal:
 
     async def write(self, data: bytes) -> None:
         loop = asyncio.get_running_loop()
-        while data:
+        while data and self._descriptor >= 0:
             await _when(loop.add_writer, loop.remove_writer, self._descriptor)
-            data = data[os.write(self._descriptor, data) :]
+            with suppress(BlockingIOError):
+                data = data[os.write(self._descriptor, data) :]
 
     def resize(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """A second time does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
 
 @dataclass(frozen=True)
 class Running:
-    """A process in a session of its own, and what it writes to; `terminal` if it runs on one."""
+    """A process in a session of its own, what it reads from and what it writes to: pipes, or one terminal."""
 
     process: asyncio.subprocess.Process
-    outputs: Mapping[int, Output]
-    terminal: Terminal | None = None
+    input: Channel
+    outputs: Mapping[int, Channel]
+    is_terminal: bool
 
     async def write(self, data: bytes) -> None:
         with suppress(OSError):  # it has ended, or reads no more
-            if self.terminal is not None:
-                await self.terminal.write(data)
-            elif self.process.stdin is not None:
-                self.process.stdin.write(data)
-                await self.process.stdin.drain()
+            await self.input.write(data)
 
     async def end_input(self) -> None:
-        if self.terminal is not None:
+        if self.is_terminal:
             await self.write(_END_OF_INPUT)
-        elif self.process.stdin is not None:
-            self.process.stdin.close()
+        else:
+            self.input.close()
 
     async def end(self) -> None:
-        """As a terminal that is closed ends what runs on it; then for sure."""
+        """As a terminal that is closed ends what runs on it, also what it left behind; then for sure."""
         for number in (signal.SIGHUP, signal.SIGKILL):
-            if self.process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, number)
-                with suppress(asyncio.TimeoutError):  # another one before Python 3.11
-                    await asyncio.wait_for(self.process.wait(), LINGER_SECONDS)
-        if self.terminal is not None:
-            self.terminal.close()
+            deadline = time.monotonic() + LINGER_SECONDS
+            keeper.send_signal(await asyncio.to_thread(_session_of, self.process), number)
+            while await asyncio.to_thread(_session_of, self.process) and time.monotonic() < deadline:
+                await asyncio.sleep(LOOK_SECONDS)
+        await self.process.wait()
+        for channel in (self.input, *self.outputs.values()):
+            channel.close()
+
+
+def _session_of(process: asyncio.subprocess.Process) -> list[keeper.Process]:
+    """Whoever is alive of the session that it began. Its number may have been given to another one since it ended; that
+    one leads a session of its own."""
+    found = [one for one in keeper.all_processes() if one.session == process.pid and one.is_alive]
+    is_another = process.returncode is not None and any(one.pid == process.pid for one in found)
+    return [] if is_another else found
 
 
 async def _on_terminal(command: Sequence[str], size: tuple[int, int]) -> Running:
     near, far = pty.openpty()
-    terminal = Terminal(near)
+    terminal = Channel(near)
     try:
         terminal.resize(*size)
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=far, stdout=far, stderr=far, start_new_session=True
-        )
+        process = await _start(command, far, far, far)
     except BaseException:
         terminal.close()
         raise
     finally:
         os.close(far)
-    return Running(process, {STDOUT: terminal}, terminal)
+    return Running(process, terminal, {STDOUT: terminal}, is_terminal=True)
 
 
 async def _when(add: Callable[..., None], remove: Callable[[int], bool], descriptor: int) -> None:
@@ -143,12 +150,24 @@ async def _when(add: Callable[..., None], remove: Callable[[int], bool], descrip
 
 
 async def _with_pipes(command: Sequence[str]) -> Running:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+    (far_in, near_in), (near_out, far_out), (near_err, far_err) = os.pipe(), os.pipe(), os.pipe()
+    near = {STDIN: Channel(near_in), STDOUT: Channel(near_out), STDERR: Channel(near_err)}
+    try:
+        process = await _start(command, far_in, far_out, far_err)
+    except BaseException:
+        for channel in near.values():
+            channel.close()
+        raise
+    finally:
+        for descriptor in (far_in, far_out, far_err):
+            os.close(descriptor)
+    return Running(process, near.pop(STDIN), near, is_terminal=False)
+
+
+async def _start(command: Sequence[str], stdin: int, stdout: int, stderr: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
     )
-    assert process.stdout is not None and process.stderr is not None  # piped, above
-    return Running(process, {STDOUT: process.stdout, STDERR: process.stderr})
 
 
 async def _hear(stream: Stream, running: Running) -> bool:
@@ -156,8 +175,8 @@ async def _hear(stream: Stream, running: Running) -> bool:
     while (message := await stream.receive()) is not None:
         if isinstance(message, str):
             size = json.loads(message).get("resize")
-            if size and running.terminal is not None:
-                running.terminal.resize(int(size[0]), int(size[1]))
+            if size and running.is_terminal:
+                running.input.resize(int(size[0]), int(size[1]))
         elif message[:1] == bytes([STDIN]):
             if len(message) > 1:
                 await running.write(message[1:])
@@ -180,12 +199,12 @@ async def _tell(stream: Stream, running: Running) -> None:
         await asyncio.gather(*passing, return_exceptions=True)
 
 
-async def _pass_on(stream: Stream, channel: int, output: Output, ended: asyncio.Event) -> None:
+async def _pass_on(stream: Stream, channel: int, output: Channel, ended: asyncio.Event) -> None:
     while data := await _next(output, ended):
         await stream.send(bytes([channel]) + data)
 
 
-async def _next(output: Output, ended: asyncio.Event) -> bytes:
+async def _next(output: Channel, ended: asyncio.Event) -> bytes:
     """Nothing once it has ended and whoever still holds the output is silent. A slow reader loses nothing by that."""
     reading = asyncio.ensure_future(output.read(PIECE))
     lingering = asyncio.ensure_future(_linger(ended))

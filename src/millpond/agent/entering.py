@@ -1,8 +1,8 @@
 """Becomes a command beside a running job: its environment, its directory, its account, its limits, its files.
 
 One file of standard-library Python, run in a session of its own as
-`python -I -S entering.py DIRECTORY tty|pipes COMMAND…` with the placement's directory; `confine.py` beside it does what
-the placement's `confinement.json` asks for.
+`python -I -S entering.py DIRECTORY tty|pipes COMMAND…` with the directory of the job's keeper: the placement's, or that
+of one rank of a distributed job. `confine.py` beside it does what `confinement.json` there asks for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
     import keeper  # type: ignore[import-not-found]  # noqa: PLC0415  (its neighbour: here is no package)
 
     os.chdir(directory)
-    environment = {**keeper.environment_of(spec), **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {})}
+    rank = {}
+    if spec.get("gang"):
+        import gang  # type: ignore[import-not-found]  # noqa: PLC0415
+
+        rank = gang.environment(spec["gang"]["rank"], gang.all_places(spec["gang"]["size"]))
+    environment = {
+        **keeper.environment_of(spec),
+        **rank,
+        **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {}),
+    }
     confinement = directory / "confinement.json"
     if confinement.exists():
         import confine  # type: ignore[import-not-found]  # noqa: PLC0415

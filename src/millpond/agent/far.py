@@ -1,8 +1,9 @@
 """The agent's far end: runs beside a job on another machine, or in its pod, for as long as one stream lasts.
 
 An archive of standard-library Python (`far_archive`), started by the driver with the engine's own means as
-`python -I -S far.pyz DIRECTORY` with the placement's directory. Its input and output carry messages (`framing`): the
-first says what is wanted, the others are the stream's (docs/design/011-tunnels.md). When its input ends, so does it.
+`python -I -S far.pyz DIRECTORY` with the directory of the job's keeper. Its input and output carry messages
+(`framing`): the first says what is wanted, the others are the stream's (docs/design/011-tunnels.md). When its input
+ends, so does it.
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ async def _port(directory: Path, wanted: dict[str, Any], stream: FramedStream) -
 
 
 def _processes(directory: Path) -> set[int]:
-    """All of the placement on this machine, as far as this account can see."""
-    owner = keeper.read_json(str(directory / "claim"))
+    """All of the placement on this machine, as far as this account can see; ranks that share it share its ports."""
+    spec, owner = (keeper.read_json(str(directory / name)) for name in ("spec.json", "claim"))
+    placement = spec["placement"] if spec else directory.name
     below = keeper.descendants(owner["pid"]) if owner and keeper.is_running(owner) else []
-    return {process.pid for process in (*below, *keeper.marked(directory.name))}
+    return {process.pid for process in (*below, *keeper.marked(placement))}
 
 
 def main() -> None:

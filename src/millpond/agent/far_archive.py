@@ -11,8 +11,8 @@ NAME = "far.pyz"
 
 _PACKAGE = Path(__file__).parents[1]
 _MODULES = (
-    "agent/beside.py", "agent/confine.py", "agent/entering.py", "agent/far.py", "agent/framing.py", "agent/keeper.py",
-    "agent/serving.py", "agent/drivers/process/reaching.py",
+    "agent/beside.py", "agent/confine.py", "agent/entering.py", "agent/far.py", "agent/framing.py", "agent/gang.py",
+    "agent/keeper.py", "agent/serving.py", "agent/drivers/process/reaching.py",
 )  # fmt: skip
 # The packages' own `__init__` import what is not there.
 _PACKAGES = ("", "agent", "agent/drivers", "agent/drivers/process")

@@ -10,6 +10,7 @@ here are plain.
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import errno
 import importlib
@@ -37,8 +38,12 @@ CLOCK_SECONDS = 10.0
 LEFTOVER_SECONDS = 5.0
 # How long an engine may take to tell of a container that has ended.
 CLIENT_SECONDS = 10.0
-# Between tries to write how the command ended, on a disk that is full.
+# Between tries to write to a disk that is full.
 FULL_SECONDS = 1.0
+# How long the last of what the command wrote may take into the log.
+DRAIN_SECONDS = 5.0
+# How much of it is taken at once: as much as a pipe holds.
+PIECE = 1 << 16
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -54,12 +59,15 @@ _SIGNALS = {signal.SIGCHLD, signal.SIGTERM}
 
 
 class Process:
-    """One line of /proc/PID/stat: state, parent, start time and CPU seconds (with those of children it waited for)."""
+    """One line of /proc/PID/stat: state, parent, session, start time and CPU seconds (with those of children it waited
+    for)."""
 
-    __slots__ = ("children_cpu", "own_cpu", "parent", "pid", "start", "state")
+    __slots__ = ("children_cpu", "own_cpu", "parent", "pid", "session", "start", "state")
 
-    def __init__(self, pid: int, state: str, parent: int, start: int, own_cpu: float, children_cpu: float) -> None:
-        self.pid, self.state, self.parent, self.start = pid, state, parent, start
+    def __init__(
+        self, pid: int, state: str, parent: int, session: int, start: int, own_cpu: float, children_cpu: float
+    ) -> None:
+        self.pid, self.state, self.parent, self.session, self.start = pid, state, parent, session, start
         self.own_cpu, self.children_cpu = own_cpu, children_cpu
 
     @property
@@ -81,6 +89,7 @@ def read_process(pid: int) -> Process | None:
         pid=pid,
         state=fields[0].decode(),
         parent=int(fields[1]),
+        session=int(fields[3]),
         start=int(fields[19]),
         own_cpu=(int(fields[11]) + int(fields[12])) / _TICKS,
         children_cpu=(int(fields[13]) + int(fields[14])) / _TICKS,
@@ -360,6 +369,44 @@ def _io(pid: int) -> tuple[int, int]:
 # --- the log
 
 
+class Output:
+    """What the command writes, on its way into the log. A pipe and not the file itself: a script that says
+    `> /dev/stderr` opens anew whatever stands there, and a file would begin from nothing."""
+
+    def __init__(self, log: int) -> None:
+        self.log, self.is_full = log, False
+        self.reader, self.writer = os.pipe()
+        self.under_way = _thread.allocate_lock()
+
+    def begin(self) -> None:
+        """Only now, with the command's process there: one that has threads does not fork well."""
+        os.close(self.writer)
+        self.under_way.acquire()
+        _thread.start_new_thread(self.copy, ())
+
+    def copy(self) -> None:
+        try:
+            while data := os.read(self.reader, PIECE):
+                self.write(data)
+        finally:
+            self.under_way.release()
+
+    def write(self, data: bytes) -> None:
+        """On a disk that is full, the command waits as this does: nothing is lost."""
+        while data:
+            try:
+                data = data[os.write(self.log, data) :]
+                self.is_full = False
+            except OSError:
+                self.is_full = True
+                time.sleep(FULL_SECONDS)
+
+    def finish(self) -> None:
+        """Nothing of the command is left, so this comes to an end, unless it gave its output away to others."""
+        while not self.under_way.acquire(timeout=DRAIN_SECONDS) and self.is_full:
+            pass
+
+
 class LogLimit:
     """Keeps a log from filling the disk: of one that is longer than `most` bytes, what lies between its beginning and
     its end is let go. The file keeps its length, so offsets stay; `log.gap` says between which there is nothing."""
@@ -467,7 +514,7 @@ def prctl(option: int, value: int | bytes) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def start(spec: dict[str, Any], log: int, confinement: Confinement, gang: Gang) -> tuple[int, dict[str, Any] | None]:
+def start(spec: dict[str, Any], out: Output, confinement: Confinement, gang: Gang) -> tuple[int, dict[str, Any] | None]:
     """Start the command in a session of its own; its pid, and why it failed when it could not be started."""
     environment = {**environment_of(spec), **gang.environment()}
     reader, writer = os.pipe()  # closed by a successful exec, written to by a failed one
@@ -482,8 +529,8 @@ def start(spec: dict[str, Any], log: int, confinement: Confinement, gang: Gang) 
                 if signal.getsignal(number) is signal.SIG_IGN:
                     signal.signal(number, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
+            os.dup2(out.writer, 1)
+            os.dup2(out.writer, 2)
             confinement.enter()
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it is lost where the account changes
             os.chdir(spec["directory"])
@@ -492,6 +539,7 @@ def start(spec: dict[str, Any], log: int, confinement: Confinement, gang: Gang) 
             os.write(writer, json.dumps(_why_not(error, spec)).encode())
         os._exit(127)
     os.close(writer)
+    out.begin()
     with os.fdopen(reader, "rb") as pipe:
         failure = pipe.read()
     if failure:
@@ -638,9 +686,11 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
         return {**record, "reason": "not_started", "exited_at": time.time()}
     started_at = time.time()
     confinement = Confinement()
-    command, failure = start(spec, log, confinement, gang)
+    out = Output(log)
+    command, failure = start(spec, out, confinement, gang)
     if failure:
         gang.tell(failed=True)
+        out.finish()
         os.write(log, f"{failure['problem']}\n".encode())
         return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
     running = {"keeper": identity(os.getpid()), "command": identity(command), "started_at": started_at}
@@ -651,6 +701,7 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     grace = spec["grace_seconds"]
     patience = grace if reason else min(grace, LEFTOVER_SECONDS)
     status = end_tree(command, status, patience, client=spec.get("client", False))
+    out.finish()
     code = os.waitstatus_to_exitcode(status)
     ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
     ended |= {"reason": reason} if reason else confinement.why_ended(code) or gang.why_ended(code)

@@ -92,6 +92,16 @@ def rank_directories(placement: Path) -> list[Path]:
     return [placement / RANKS / str(rank) for rank in sorted(map(int, names))]
 
 
+def keeper_directory(placement: Path, rank: int) -> Path:
+    """That of the keeper of one rank; of a plain job, the placement's own."""
+    ranks = rank_directories(placement)
+    if not ranks:
+        return placement
+    if not 0 <= rank < len(ranks):
+        raise OSError(f"The job has {len(ranks)} processes: there is no rank {rank}.")
+    return ranks[rank]
+
+
 def renew(placement: Path, moment: float) -> None:
     """Let the validity of the placement count from `moment`, seconds by this machine's boot-time clock, for each of
     its keepers."""

@@ -71,11 +71,12 @@ class Tunnels:
         directory = self._directory_of(wanted.placement_id)
         driver = self._driver
         if isinstance(driver, Remote):
-            await _through_far_end(await driver.far_end(directory), wanted, stream)
+            await _through_far_end(await driver.far_end(directory, wanted.rank), wanted, stream)
         elif not isinstance(driver, Reachable):
             raise OSError(f"Jobs of the driver {driver.name} cannot be reached.")
         elif wanted.kind == "exec":
-            command = await in_thread(lambda: driver.enter(directory, wanted.command, tty=wanted.tty))
+            asked, tty, rank = wanted.command, wanted.tty, wanted.rank
+            command = await in_thread(lambda: driver.enter(directory, asked, tty=tty, rank=rank))
             size = (wanted.columns, wanted.rows) if wanted.tty else None
             await run_beside(command, stream, terminal=size)
         else:

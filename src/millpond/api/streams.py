@@ -17,10 +17,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketState
 
 from millpond.api.access import authenticate, deps_of
-from millpond.errors import Forbidden, MillError, NotFound
+from millpond.errors import BadRequest, Forbidden, MillError, NotFound
 from millpond.model.people import Actor, ActorKind
 from millpond.services.jobs import job_streams, tunnel_calls
-from millpond.services.jobs.job_streams import Target
+from millpond.services.jobs.job_streams import JobPlace, Target
 from millpond.services.jobs.tunnels import Tunnel, relay
 
 logger = getLogger(__name__)
@@ -54,22 +54,26 @@ class WebSocketEnd:
 
 @router.websocket("/projects/{project}/jobs/{job}/exec")
 async def exec_in_job(socket: WebSocket, project: str, job: str) -> None:
-    """`command` once per argument; `tty=1` with `columns` and `rows` for a terminal."""
+    """`command` once per argument; `tty=1` with `columns` and `rows` for a terminal; `rank` of a distributed job."""
     query = socket.query_params
-    size = {name: int(query[name]) if query.get(name, "").isdigit() else default for name, default in _SIZE.items()}
 
     def target(actor: Actor) -> Target:
+        size = {name: _number(socket, name, default) for name, default in _SIZE.items()}
         command, tty = query.getlist("command"), query.get("tty") == "1"
-        return job_streams.exec_target(deps_of(socket), actor, project, job, command, tty=tty, **size)
+        place = JobPlace(project, job, _number(socket, "rank", 0))
+        return job_streams.exec_target(deps_of(socket), actor, place, command, tty=tty, **size)
 
     await _lead(socket, (project, job), target)
 
 
 @router.websocket("/projects/{project}/jobs/{job}/ports/{port}")
 async def port_of_job(socket: WebSocket, project: str, job: str, port: int) -> None:
-    await _lead(
-        socket, (project, job), lambda actor: job_streams.port_target(deps_of(socket), actor, project, job, port)
-    )
+    """`rank` of a distributed job."""
+
+    def target(actor: Actor) -> Target:
+        return job_streams.port_target(deps_of(socket), actor, JobPlace(project, job, _number(socket, "rank", 0)), port)
+
+    await _lead(socket, (project, job), target)
 
 
 @router.websocket("/agents/tunnels/{tunnel}")
@@ -91,6 +95,15 @@ async def agent_comes(socket: WebSocket, tunnel: str) -> None:
 
 
 _SIZE = {"columns": 80, "rows": 24}
+
+
+def _number(socket: WebSocket, name: str, default: int) -> int:
+    said = socket.query_params.get(name, "")
+    if not said:
+        return default
+    if not said.isdecimal() or len(said) > 9:
+        raise BadRequest(f"`{name}` is a number, not {said!r}.")
+    return int(said)
 
 
 async def _lead(socket: WebSocket, place: tuple[str, str], target: Callable[[Actor], Target]) -> None:

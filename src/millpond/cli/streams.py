@@ -24,14 +24,15 @@ app = typer.Typer()
 PIECE = 1 << 16
 _SHELL = ["sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"]
 _Job = Annotated[str, typer.Argument(metavar="JOB", help="NAME, NAME#N or id of a running job.")]
+_Rank = Annotated[int, typer.Option("--rank", min=0, help="Of a distributed job: beside which process.")]
 
 
 @command(app, "bash")
-def bash(mill: Session, job: _Job) -> None:
+def bash(mill: Session, job: _Job, rank: _Rank = 0) -> None:
     """Open a shell in a running job, with its files, its environment and its account."""
     if not sys.stdin.isatty():
         raise BadRequest("A shell needs a terminal.", hint=f"Without one: mill exec {job} -- COMMAND")
-    raise typer.Exit(_run(mill, job, _SHELL, on_terminal=True))
+    raise typer.Exit(_run(mill, (job, rank), _SHELL, on_terminal=True))
 
 
 @command(app, "exec")
@@ -40,11 +41,12 @@ def exec_(
     job: _Job,
     arguments: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")],
     terminal: Annotated[bool, typer.Option("--tty", "-t", help="Run it on a terminal.")] = False,
+    rank: _Rank = 0,
 ) -> None:
     """Run a command beside a running job. Its outputs stay apart, and its exit status is that of `mill exec`."""
     if terminal and not sys.stdin.isatty():
         raise BadRequest("--tty needs a terminal.")
-    raise typer.Exit(_run(mill, job, arguments, on_terminal=terminal))
+    raise typer.Exit(_run(mill, (job, rank), arguments, on_terminal=terminal))
 
 
 @command(app, "port-forward")
@@ -53,6 +55,7 @@ def port_forward(
     job: _Job,
     ports: Annotated[str, typer.Argument(metavar="[LOCAL:]PORT", help="The port here, and that of the job.")],
     host: Annotated[str, typer.Option("--host", help="Where to listen on this machine.")] = "127.0.0.1",
+    rank: _Rank = 0,
 ) -> None:
     """Lead a port here to one of a running job, until Ctrl-C."""
     local, remote = _parse_ports(ports)
@@ -61,13 +64,14 @@ def port_forward(
         mill.out.note(f"http://{host}:{chosen} leads to port {remote} of {job}; Ctrl-C ends it.")
         while True:
             connection, _ = listening.accept()
-            threading.Thread(target=_forward, args=(mill, job, remote, connection), daemon=True).start()
+            threading.Thread(target=_forward, args=(mill, (job, rank), remote, connection), daemon=True).start()
 
 
-def _run(mill: Session, job: str, arguments: list[str], *, on_terminal: bool) -> int:
+def _run(mill: Session, place: tuple[str, int], arguments: list[str], *, on_terminal: bool) -> int:
     size = shutil.get_terminal_size()
     terminal = (size.columns, size.lines) if on_terminal else None
-    with open_exec(mill.api, mill.project, job, arguments, terminal=terminal) as stream:
+    job, rank = place
+    with open_exec(mill.api, mill.project, job, arguments, terminal=terminal, rank=rank) as stream:
         for message in stream.messages():
             if isinstance(message, dict) and "opened" in message:
                 with _raw(stream) if on_terminal else _nothing():
@@ -124,11 +128,12 @@ def _parse_ports(text: str) -> tuple[int, int]:
     return numbers
 
 
-def _forward(mill: Session, job: str, port: int, connection: socket.socket) -> None:
+def _forward(mill: Session, place: tuple[str, int], port: int, connection: socket.socket) -> None:
     """One connection, in a thread of its own."""
+    job, rank = place
     with connection:
         try:
-            with open_port(mill.api, mill.project, job, port) as stream:
+            with open_port(mill.api, mill.project, job, port, rank=rank) as stream:
                 _pass_both_ways(stream, connection)
         except (MillError, OSError) as error:
             mill.out.note(f"port {port} of {job}: {error}")

@@ -51,10 +51,12 @@ class Stream:
 
 @contextmanager
 def open_exec(
-    api: Api, project: str, job: str, command: Sequence[str], *, terminal: tuple[int, int] | None = None
-) -> Iterator[Stream]:
-    """A command beside the job, on a terminal of so many columns and rows if one is given."""
-    query: list[tuple[str, str | int]] = [("command", part) for part in command]
+    api: Api, project: str, job: str, command: Sequence[str], *,
+    terminal: tuple[int, int] | None = None, rank: int = 0,
+) -> Iterator[Stream]:  # fmt: skip
+    """A command beside the job (of a distributed one, beside that rank), on a terminal of so many columns and rows if
+    one is given."""
+    query: list[tuple[str, str | int]] = [("rank", rank), *(("command", part) for part in command)]
     if terminal is not None:
         query += [("tty", 1), ("columns", terminal[0]), ("rows", terminal[1])]
     with _open(api, f"/projects/{segment(project)}/jobs/{segment(job)}/exec?{urlencode(query)}") as stream:
@@ -62,8 +64,8 @@ def open_exec(
 
 
 @contextmanager
-def open_port(api: Api, project: str, job: str, port: int) -> Iterator[Stream]:
-    with _open(api, f"/projects/{segment(project)}/jobs/{segment(job)}/ports/{port}") as stream:
+def open_port(api: Api, project: str, job: str, port: int, *, rank: int = 0) -> Iterator[Stream]:
+    with _open(api, f"/projects/{segment(project)}/jobs/{segment(job)}/ports/{port}?rank={rank}") as stream:
         yield stream
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from millpond.model.job import Job, JobState
 
 
-def idle_too_long(job: Job, now: datetime) -> bool:
+def idle_too_long(job: Job, unused_seconds: float) -> bool:
     """Whether it has run for its idle time without anybody: counted from its last use, or from when it began."""
     if not job.idle_seconds or job.state is not JobState.RUNNING or job.stop_requested_at is not None:
         return False
-    since = max(moment for moment in (job.started_at, job.used_at, job.queued_at) if moment is not None)
-    return now - since > timedelta(seconds=job.idle_seconds)
+    return unused_seconds > job.idle_seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -14,9 +15,12 @@ from millpond.sealing import Seal
 from millpond.services.commits.pages import PageCache
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.people.tickets import UsedTickets
+from millpond.services.unchanged import Unchanged
 from millpond.settings import Settings
 
 DIFFS_BYTES = 64 << 20
+# Other systems than Linux have no clock that goes on while the machine sleeps.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -24,10 +28,17 @@ class Clock(Protocol):
         """The moment, with an offset."""
         ...
 
+    def elapsed(self) -> float:
+        """Seconds from some moment on, sleep included; nobody can set this clock."""
+        ...
+
 
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def elapsed(self) -> float:
+        return time.clock_gettime(_STEADY)
 
 
 class Events(Protocol):
@@ -77,6 +88,8 @@ class Deps:
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
     # One-time tickets to the second origin that this server has taken.
     used_tickets: UsedTickets = field(default_factory=UsedTickets)
+    # For how long agents were silent and jobs unused.
+    unchanged: Unchanged = field(default_factory=Unchanged)
     # Streams to jobs that their agents have not come for yet.
     tunnels: Tunnels = field(default_factory=Tunnels)
     # Seals the credentials of connections; its key lies in a file, never in the database.

@@ -339,6 +339,8 @@ class DesiredTunnel(Response):
     id: str
     placement_id: str
     kind: Literal["exec", "port"]
+    # Of a distributed job: beside which of its processes.
+    rank: int = 0
     port: int = 0
     command: list[str] = []
     tty: bool = False

@@ -12,7 +12,8 @@ from millpond.model.volume import CachedState, Volume
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents as agent_service
 from millpond.services.deps import Deps
-from millpond.services.jobs import schedule, submit
+from millpond.services.jobs import idle, schedule, submit, waiting
+from millpond.services.jobs import placements as placement_service
 from millpond.testing.builders_work import AddedAgent, observed
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
@@ -39,10 +40,18 @@ class World:
     def schedule(self) -> None:
         schedule.run_once(self.deps, self.clock.now())
 
+    def look(self) -> None:
+        """What the server does all the time: see what has not changed for too long."""
+        now = self.clock.now()
+        placement_service.expire(self.deps, now)
+        waiting.stop_overdue(self.deps, now)
+        idle.stop_idle(self.deps, now)
+
     def sync(self, *placements: PlacementSeen, **told: Any) -> Desired:
         """The agent tells what it sees: its volume is well, unless told otherwise."""
         told.setdefault("volumes", [VolumeSeen(id=self.volume.id, disk_free_bytes=self.volume.capacity_bytes)])
         agent = agent_service.observe(self.deps, self.agent.actor, observed(placements=list(placements), **told))
+        self.look()
         return agent_service.desired(self.deps, agent)
 
     def placed(self, name: str = "train", **wanted: Any) -> tuple[Job, DesiredPlacement]:

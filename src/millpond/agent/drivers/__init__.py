@@ -152,9 +152,9 @@ class Reachable(Protocol):
     Both raise OSError, with words for whoever asked, where that is not possible.
     """
 
-    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
-        """What to run on the agent's machine so that `command` runs beside the job. With `tty` its input is a
-        terminal, and it is to be the controlling one."""
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool, rank: int = 0) -> Sequence[str]:
+        """What to run on the agent's machine so that `command` runs beside the job, of a distributed one beside that
+        rank. With `tty` its input is a terminal, and it is to be the controlling one."""
         ...
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
@@ -166,7 +166,8 @@ class Reachable(Protocol):
 class Remote(Protocol):
     """A driver whose jobs people can reach though they run on other machines: the agent's far end goes there."""
 
-    async def far_end(self, directory: Path) -> ByteStream:
-        """The input and output of `far` (docs/design/011-tunnels.md), run beside this job and gone when its input ends.
-        Raises OSError, with words for whoever asked, where that is not possible."""
+    async def far_end(self, directory: Path, rank: int = 0) -> ByteStream:
+        """The input and output of `far` (docs/design/011-tunnels.md), run beside this job and gone when its input ends;
+        of a distributed one, where that rank is. Raises OSError, with words for whoever asked, where that is not
+        possible."""
         ...

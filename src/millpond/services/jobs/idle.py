@@ -21,7 +21,7 @@ NOTE = timedelta(seconds=20)
 def note_use(deps: Deps, job: Job) -> None:
     """Somebody has a terminal or a port of the job open."""
     now = deps.clock.now()
-    if not job.idle_seconds or (job.used_at is not None and now - job.used_at < NOTE):
+    if not job.idle_seconds or (job.used_at is not None and abs(now - job.used_at) < NOTE):
         return
     with deps.db.write() as tx:
         jobs.note_use(tx, job.id, now)
@@ -30,12 +30,14 @@ def note_use(deps: Deps, job: Job) -> None:
 def stop_idle(deps: Deps, now: datetime) -> int:
     """Stop those whose idle time is over; how many that were."""
     with deps.db.read() as tx:
-        found = [job for job in jobs.with_idle_time(tx) if idle_too_long(job, now)]
+        watched = jobs.with_idle_time(tx)
+    unused = deps.unchanged.seconds("use", {job.id: _used(job) for job in watched}, deps.clock.elapsed())
+    found = [job for job in watched if idle_too_long(job, unused[job.id])]
     changed = []
     for job in found:
         with deps.db.write() as tx:
             before = jobs.lock(tx, job.id)
-            if before is None or not idle_too_long(before, now):
+            if before is None or _used(before) != _used(job) or not idle_too_long(before, unused[job.id]):
                 continue
             reason = f"Nobody used it for {format_seconds(before.idle_seconds)}, so it is stopped."
             after = job_life.request_stop(before, reason, now)
@@ -47,3 +49,8 @@ def stop_idle(deps: Deps, now: datetime) -> int:
                 )  # fmt: skip
     job_changes.announce(deps, changed)
     return len(changed)
+
+
+def _used(job: Job) -> tuple[datetime | None, ...]:
+    """What changes with every use, and when it begins to run."""
+    return job.queued_at, job.started_at, job.used_at

@@ -13,7 +13,7 @@ from millpond.errors import Forbidden
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_streams
-from millpond.services.jobs.job_streams import Target
+from millpond.services.jobs.job_streams import JobPlace, Target
 from millpond.services.people import tickets
 
 GRANT_SECONDS = 12 * 3600
@@ -37,7 +37,7 @@ def issue(deps: Deps, actor: Actor, opened: Opened) -> str:
     """A ticket for a port of a job that runs, for a member of its project."""
     if actor.user_id is None or actor.user_id != opened.user:
         raise Forbidden("Only people open ports of jobs.")
-    job_streams.port_target(deps, actor, opened.project, opened.job, opened.port)
+    job_streams.port_target(deps, actor, JobPlace(opened.project, opened.job), opened.port)
     return tickets.issue(deps.secret, _TICKET, asdict(opened), deps.clock.now())
 
 
@@ -60,7 +60,7 @@ def target(deps: Deps, opened: Opened) -> Target:
         if user is None or user.disabled_at is not None:
             raise Forbidden("Whoever opened this cannot sign in any more.")
         actor = actors.of_user(tx, user)
-    return job_streams.port_target(deps, actor, opened.project, opened.job, opened.port, note=False)
+    return job_streams.port_target(deps, actor, JobPlace(opened.project, opened.job), opened.port, note=False)
 
 
 def _at_host(opened: Opened, host: str) -> Opened:

@@ -19,6 +19,15 @@ _LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
+class JobPlace:
+    """Which job somebody wants to reach, and beside which of its processes if it is distributed."""
+
+    project: str
+    job: str
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """The agent that runs the job, and what it will be asked for."""
 
@@ -27,29 +36,29 @@ class Target:
 
 
 def exec_target(
-    deps: Deps, actor: Actor, project: str, job: str, command: Sequence[str], *, tty: bool, columns: int, rows: int
+    deps: Deps, actor: Actor, place: JobPlace, command: Sequence[str], *, tty: bool, columns: int, rows: int
 ) -> Target:
     """A command beside a running job, for members of its project."""
     if not command or any("\0" in part for part in command):
         raise BadRequest("There is no command to run.", hint="mill exec JOB -- COMMAND")
-    found, placement, agent = _running(deps, actor, project, job)
+    found, placement, agent = _running(deps, actor, place)
     _check_can(agent, "exec", "run commands beside a job")
     idle.note_use(deps, found)
     _note(deps, actor, found, "job.exec", command=list(command)[:20])
     size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
-    return Target(agent.id, exec_wanted(placement.id, command, tty=tty, **size))
+    return Target(agent.id, exec_wanted(placement.id, place.rank, command, tty=tty, **size))
 
 
-def port_target(deps: Deps, actor: Actor, project: str, job: str, port: int, *, note: bool = True) -> Target:
+def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: bool = True) -> Target:
     """A connection to a port that a running job listens at, for members of its project."""
     if not 1 <= port <= _LAST_PORT:
         raise BadRequest(f"There is no port {port}.")
-    found, placement, agent = _running(deps, actor, project, job)
+    found, placement, agent = _running(deps, actor, place)
     _check_can(agent, "ports", "lead to the ports of jobs")
     idle.note_use(deps, found)
     if note:
         _note(deps, actor, found, "job.port", port=port)
-    return Target(agent.id, port_wanted(placement.id, port))
+    return Target(agent.id, port_wanted(placement.id, port, rank=place.rank))
 
 
 def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
@@ -59,14 +68,23 @@ def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
     idle.note_use(deps, found)
 
 
-def _running(deps: Deps, actor: Actor, project: str, text: str) -> tuple[Job, Placement, Agent]:
+def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement, Agent]:
     with deps.db.read() as tx:
-        job = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), text)
+        job = jobs.find(tx, access.find_project(tx, actor, place.project, Role.MEMBER), place.job)
         placement = placements.get(tx, job.placement_id) if job.placement_id else None
         agent = agents.get(tx, placement.agent_id) if placement else None
     if placement is None or agent is None or placement.state is not PlacementState.RUNNING:
         raise NotReady(f"Job {job.name!r} is {job.state.value}: nothing of it runs now.", hint=f"mill get {job.name}")
+    _check_rank(job, place.rank)
     return job, placement, agent
+
+
+def _check_rank(job: Job, rank: int) -> None:
+    if not 0 <= rank < max(1, job.processes):
+        has = (
+            f"has {job.processes} processes, ranks 0 to {job.processes - 1}" if job.processes else "is not distributed"
+        )
+        raise BadRequest(f"Job {job.name!r} {has}: there is no rank {rank}.")
 
 
 def _check_can(agent: Agent, capability: str, what: str) -> None:

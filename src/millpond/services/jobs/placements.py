@@ -99,9 +99,15 @@ def start(
 
 
 def expire(deps: Deps, now: datetime) -> None:
-    """Take back placements whose keeper has ended the command by its own clock, however silent its agent is."""
+    """Take back placements whose keeper has ended the command by its own clock, however silent its agent is.
+
+    By this server's own steady clock, too: one whose time of day is set an hour ahead, or who reads what another
+    server wrote, would take back what still runs.
+    """
     with deps.db.read() as tx:
-        over = [placement for placement in placements.living(tx) if now > _runs_out_at(placement)]
+        living = placements.living(tx)
+    silent = deps.unchanged.seconds("renewal", {one.id: one.renewed_at for one in living}, deps.clock.elapsed())
+    over = [one for one in living if silent[one.id] > runs_out_after(one.valid_seconds)]
     changed: list[Job] = []
     for placement in over:
         with deps.db.write() as tx:
@@ -155,15 +161,11 @@ def runs_out_after(valid_seconds: int) -> float:
     return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
 
 
-def _runs_out_at(placement: Placement) -> datetime:
-    return placement.renewed_at + timedelta(seconds=runs_out_after(placement.valid_seconds))
-
-
 def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | None:
     """The job without this placement; None when the agent has been heard of meanwhile."""
     job = jobs.lock(tx, placement.job_id)
     current = placements.lock(tx, placement.id)
-    if current is None or current.ended_at is not None or now <= _runs_out_at(current):
+    if current is None or current.ended_at is not None or current.renewed_at != placement.renewed_at:
         return None
     if job is None or job.placement_id != placement.id or job.state.is_finished:
         placements.end(tx, [placement.id], now)

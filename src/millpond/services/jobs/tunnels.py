@@ -112,12 +112,14 @@ async def _pass_on(source: Socket, target: Socket) -> None:
         await target.send(message)
 
 
-def exec_wanted(placement_id: str, command: Sequence[str], *, tty: bool, columns: int, rows: int) -> DesiredTunnel:
+def exec_wanted(
+    placement_id: str, rank: int, command: Sequence[str], *, tty: bool, columns: int, rows: int
+) -> DesiredTunnel:
     return DesiredTunnel(
-        id=new_id(), placement_id=placement_id, kind="exec",
+        id=new_id(), placement_id=placement_id, kind="exec", rank=rank,
         command=list(command), tty=tty, columns=columns, rows=rows,
     )  # fmt: skip
 
 
-def port_wanted(placement_id: str, port: int) -> DesiredTunnel:
-    return DesiredTunnel(id=new_id(), placement_id=placement_id, kind="port", port=port)
+def port_wanted(placement_id: str, port: int, *, rank: int = 0) -> DesiredTunnel:
+    return DesiredTunnel(id=new_id(), placement_id=placement_id, kind="port", rank=rank, port=port)

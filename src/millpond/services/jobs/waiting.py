@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from logging import getLogger
 
 from millpond.db import jobs
@@ -18,7 +18,7 @@ from millpond.services.jobs.placements import GRACE_SECONDS
 logger = getLogger(__name__)
 
 # The keeper ends a job that runs too long; how much later the server does, should the keeper not have managed to.
-_LATER = timedelta(seconds=30)
+_LATER_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,14 @@ def look_at_queue(deps: Deps, now: datetime) -> Queue:
 def stop_overdue(deps: Deps, now: datetime) -> None:
     """Ask for the end of jobs that have run longer than they may, and that their keepers have not ended."""
     with deps.db.read() as tx:
-        overdue = [job.id for job in jobs.with_time_limit(tx) if _is_overdue(job, now)]
+        found = [job for job in jobs.with_time_limit(tx) if _may_be_overdue(job)]
+    ran = deps.unchanged.seconds("time limit", {job.id: job.started_at for job in found}, deps.clock.elapsed())
+    overdue = [job for job in found if ran[job.id] > job.timeout_seconds + GRACE_SECONDS + _LATER_SECONDS]
     changed: list[Job] = []
-    for job_id in overdue:
+    for seen in overdue:
         with deps.db.write() as tx:
-            job = jobs.lock(tx, job_id)
-            if job is not None and _is_overdue(job, now):
+            job = jobs.lock(tx, seen.id)
+            if job is not None and job.started_at == seen.started_at and _may_be_overdue(job):
                 after = job_life.request_stop(job, "It runs longer than it may.", now, Ending.TIMEOUT)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
                 logger.info("job_overdue job=%s", job.id)
@@ -71,7 +73,5 @@ def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
     job_changes.announce(deps, changed)
 
 
-def _is_overdue(job: Job, now: datetime) -> bool:
-    if not job.timeout_seconds or job.started_at is None or job.exited_at is not None or job.stop_requested_at:
-        return False
-    return now > job.started_at + timedelta(seconds=job.timeout_seconds + GRACE_SECONDS) + _LATER
+def _may_be_overdue(job: Job) -> bool:
+    return bool(job.timeout_seconds and job.started_at and not job.exited_at and not job.stop_requested_at)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+
+import pytest
 
 from millpond.db import datasets, leases, placements
 from millpond.decide.near import Rule
@@ -9,11 +12,12 @@ from millpond.model.job import JobState
 from millpond.model.volume import CachedState
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents
-from millpond.services.jobs import jobs, schedule
+from millpond.services.jobs import idle, jobs, schedule
 from millpond.services.jobs.placements import runs_out_after, secret_of
 from millpond.services.people import tokens
+from millpond.services.unchanged import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
-from millpond.wire.agent import FillSeen, NodeFacts, PlacementSeen
+from millpond.wire.agent import Capabilities, FillSeen, NodeFacts, PlacementSeen
 from tests.unit.services.world import World
 
 RUNS_OUT = runs_out_after(600)
@@ -146,6 +150,26 @@ def test_a_silent_agent_keeps_its_jobs_until_they_have_certainly_ended(world: Wo
     after = world.job(job.id)
     assert after.state is JobState.QUEUED
     assert any("Compute local has been silent since 12:00:00 UTC" in reason for reason in after.reasons)
+
+
+@pytest.mark.parametrize("hour", [3600, -3600])
+def test_the_time_of_day_ends_nothing(world: World, hour: int) -> None:
+    """Set an hour ahead or back, before or after a restart: only time that passes counts."""
+    reached = Capabilities(exec=True, ports=True, shared_trust=False)
+    world.sync(capabilities=reached)
+    job, desired = world.placed(timeout_seconds=1800, interactive=True, idle_seconds=1800)
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()), capabilities=reached)
+    for deps in (world.deps, replace(world.deps, unchanged=Unchanged())):
+        world.clock.set_ahead(hour)
+        schedule.run_once(deps, world.clock.now())
+        idle.stop_idle(deps, world.clock.now())
+        after = world.job(job.id)
+        assert (after.state, after.placement_id) == (JobState.RUNNING, desired.id)
+        assert after.stop_requested_at is None
+    world.look()
+    world.clock.advance(RUNS_OUT + 1)
+    world.look()
+    assert world.job(job.id).state is JobState.QUEUED, "its agent was silent for so long"
 
 
 def test_every_exchange_renews_what_the_agent_runs(world: World) -> None:

@@ -31,12 +31,12 @@ from millpond.agent.drivers import (
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
-from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, job, job_name
+from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, RANK, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
 from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, pod_that_runs, run_in_pod
 from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
-from millpond.agent.spec import Spec, read_spec
+from millpond.agent.spec import Spec, keeper_directory, read_spec
 from millpond.agent.threads import in_thread
 from millpond.model.quantity import format_bytes
 from millpond.wire.agent import NodeFacts
@@ -180,13 +180,15 @@ class KubernetesDriver:
         with self._lock:
             self._watched.pop(directory.name, None)
 
-    async def far_end(self, directory: Path) -> PodStream:
-        """A program in the pod's container, beside the keeper."""
+    async def far_end(self, directory: Path, rank: int = 0) -> PodStream:
+        """A program in the container of the pod, beside the keeper."""
         watched = self._watch(directory)
-        path = await in_thread(lambda: self._pod_that_runs(watched.spec)) if watched is not None else None
+        path = await in_thread(lambda: self._pod_that_runs(watched.spec, rank)) if watched is not None else None
         if path is None:
-            raise OSError("The job has no pod that runs.")
-        python = [self._options.python, "-I", "-S", "-B", str(directory / far_archive.NAME), str(directory)]
+            whose = f"Rank {rank} of the job" if watched is not None and watched.spec.ranks else "The job"
+            raise OSError(f"{whose} has no pod that runs.")
+        place = keeper_directory(directory, rank)
+        python = [self._options.python, "-I", "-S", "-B", str(directory / far_archive.NAME), str(place)]
         return await run_in_pod(self._api.access, path, python)
 
     def close(self) -> None:
@@ -344,9 +346,10 @@ class KubernetesDriver:
             if error.code != 403:
                 raise
 
-    def _pod_that_runs(self, spec: Spec) -> str | None:
+    def _pod_that_runs(self, spec: Spec, rank: int) -> str | None:
         pods = f"/api/v1/namespaces/{self._space(spec)}/pods"
-        return pod_that_runs(self._api, pods, f"{_SELECTOR},{PLACEMENT}={spec.placement}")
+        of_rank = f",{RANK}={rank}" if spec.ranks else ""
+        return pod_that_runs(self._api, pods, f"{_SELECTOR},{PLACEMENT}={spec.placement}{of_rank}")
 
     def _services(self, spec: Spec) -> str:
         return f"/api/v1/namespaces/{self._space(spec)}/services"

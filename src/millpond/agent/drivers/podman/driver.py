@@ -120,9 +120,9 @@ class PodmanDriver:
         for known in (self._out_of_memory, self._removed):
             known.pop(directory, None)
 
-    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool, rank: int = 0) -> Sequence[str]:
         if not (directory / LAUNCH).exists():
-            return self._plain.enter(directory, command, tty=tty)
+            return self._plain.enter(directory, command, tty=tty, rank=rank)
         mark = secrets.token_hex(8)
         kind = ("--interactive", "--tty") if tty else ("--interactive",)
         client = [*self._podman.command, "exec", *kind, f"--env={inside.VARIABLE}={mark}"]

@@ -16,7 +16,7 @@ from millpond.agent.drivers.process.keepers import Keepers
 from millpond.agent.drivers.process.reaching import listening_at
 from millpond.agent.gang import LOOPBACK
 from millpond.agent.isolation import Isolation, cgroups, groups_of
-from millpond.agent.spec import rank_directories, read_spec
+from millpond.agent.spec import keeper_directory, rank_directories, read_spec
 from millpond.wire.agent import NodeFacts
 
 log = logging.getLogger(__name__)
@@ -96,8 +96,9 @@ class ProcessDriver:
         cgroups.kill(groups)
         cgroups.remove(groups)
 
-    def enter(self, directory: Path, command: Sequence[str], *, tty: bool) -> Sequence[str]:
-        return [sys.executable, "-I", "-S", entering.__file__, str(directory), "tty" if tty else "pipes", *command]
+    def enter(self, directory: Path, command: Sequence[str], *, tty: bool, rank: int = 0) -> Sequence[str]:
+        place = str(keeper_directory(directory, rank))
+        return [sys.executable, "-I", "-S", entering.__file__, place, "tty" if tty else "pipes", *command]
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         host = listening_at(port, self._processes(directory))

@@ -34,7 +34,7 @@ from millpond.agent.drivers.slurm.script import (
 from millpond.agent.drivers.slurm.standing import Watched, standing
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
-from millpond.agent.spec import rank_directories, read_spec, write_private
+from millpond.agent.spec import keeper_directory, rank_directories, read_spec, write_private
 from millpond.wire.agent import NodeFacts
 
 # The id of its job; what else there is to know of a placement is found by the job's name.
@@ -141,13 +141,15 @@ class SlurmDriver:
         with self._lock:
             self._watched.pop(job_name(directory.name), None)
 
-    async def far_end(self, directory: Path) -> ProgramStream:
-        """A step of the job, on its node; Slurm ends it with the job."""
+    async def far_end(self, directory: Path, rank: int = 0) -> ProgramStream:
+        """A step of the job, on the node where its keeper is; Slurm ends it with the job."""
         watched = self._watch(directory)
         if watched is None or not watched.job_id:
             raise OSError("Slurm does not know the job.")
-        arguments = step_arguments(watched.job_id, self._config.get("SLURM_VERSION", ""))
-        lines = becoming(self._files.far, directory.absolute(), self._options.python or sys.executable)
+        place = keeper_directory(directory.absolute(), rank)
+        node = (records.owner(place) or {}).get("node")
+        arguments = step_arguments(watched.job_id, self._config.get("SLURM_VERSION", ""), node)
+        lines = becoming(self._files.far, place, self._options.python or sys.executable)
         return await ProgramStream.open(["srun", *arguments, "sh", "-c", lines], little_environment())
 
     def _submit(self, directory: Path) -> str:

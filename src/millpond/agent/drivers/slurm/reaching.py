@@ -15,11 +15,13 @@ _OVERLAP_SINCE = (20, 11)
 LEAVE_SECONDS = 10.0
 
 
-def step_arguments(job: str, version: str) -> list[str]:
-    """Of srun: one task that shares all of the job. Its output must come as it is, not a line at a time."""
+def step_arguments(job: str, version: str, node: str | None = None) -> list[str]:
+    """Of srun: one task that shares all of the job, on `node` where the job has several. Its output must come as it is,
+    not a line at a time."""
     known = re.match(r"(\d+)\.(\d+)", version)
     overlap = ["--overlap"] if known is None or (int(known[1]), int(known[2])) >= _OVERLAP_SINCE else []
-    return [f"--jobid={job}", *overlap, "--nodes=1", "--ntasks=1", "--unbuffered", "--quiet", "--chdir=/"]
+    where = [f"--nodelist={node}"] if node else []
+    return [f"--jobid={job}", *overlap, *where, "--nodes=1", "--ntasks=1", "--unbuffered", "--quiet", "--chdir=/"]
 
 
 class ProgramStream:
