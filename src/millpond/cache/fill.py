@@ -12,7 +12,7 @@ from pathlib import Path
 from millpond.cache.attempt import Attempt
 from millpond.cache.kept_pages import KeptSource
 from millpond.cache.local import BaseTree, LocalFiles
-from millpond.cache.volume import appears, check, explained, sync_directory
+from millpond.cache.volume import appears, check, explained, make_passable, sync_directory
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
@@ -69,7 +69,7 @@ def publish(attempt: Attempt) -> None:
     with explained(attempt.volume):
         target = attempt.volume.commit(attempt.place)
         sync_file_system(attempt.tree)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_passable(target.parent)
         try:
             attempt.tree.rename(target)
         except OSError as error:

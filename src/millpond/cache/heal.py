@@ -17,6 +17,7 @@ from pathlib import Path
 
 from millpond.cache.attempt import Attempt
 from millpond.cache.remove import remove_tree
+from millpond.cache.volume import PASSABLE
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader
@@ -100,8 +101,7 @@ class _Into:
         if is_directory != self._is_directory(path):
             self.move_away(path)
         if is_directory:
-            with suppress(FileExistsError):
-                os.mkdir(path, 0o755, dir_fd=self._root)
+            self._make(path)
             self._touched.add(path)
         else:
             os.replace(new, path, dst_dir_fd=self._root)
@@ -141,10 +141,19 @@ class _Into:
     def _make_parents(self, path: bytes) -> None:
         at = path.find(b"/")
         while at >= 0:
-            with suppress(FileExistsError):
-                os.mkdir(path[:at] or b".", 0o755, dir_fd=self._root)
+            if self._make(path[:at] or b"."):
                 self._touched.update((path[:at], _parent(path[:at])))
             at = path.find(b"/", at + 1)
+
+    def _make(self, path: bytes) -> bool:
+        """Make a directory that everybody may enter, whatever the umask; whether there was none."""
+        try:
+            os.mkdir(path, PASSABLE, dir_fd=self._root)
+        except FileExistsError:
+            return False
+        with suppress(PermissionError):
+            os.chmod(path, PASSABLE, dir_fd=self._root)
+        return True
 
     def _is_directory(self, path: bytes) -> bool:
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from millpond.cache.volume import CacheVolume, CommitPlace, explained
+from millpond.cache.volume import CacheVolume, CommitPlace, explained, make_passable
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _point(path: Path, target: str) -> None:
     with suppress(OSError):
         if os.readlink(path) == target:  # noqa: PTH115 - a text, not a path to be normalised
             return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_passable(path.parent)
     fresh = path.parent / f".{secrets.token_hex(8)}"
     fresh.symlink_to(target)
     fresh.replace(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from millpond.cache.attempt import Attempt
@@ -12,7 +13,7 @@ from millpond.cache.fill import sync_file_system
 from millpond.cache.heal import Damage, Healer
 from millpond.cache.kept_pages import KeptPages
 from millpond.cache.local import has_mode, is_content
-from millpond.cache.volume import CommitPlace, check, explained
+from millpond.cache.volume import PASSABLE, CommitPlace, check, explained
 from millpond.errors import StoreUnavailable, VolumeProblem
 from millpond.lake.digests import digest_of
 from millpond.lake.reader import TreeReader
@@ -22,6 +23,11 @@ from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _EXAMPLES = 10
+_MODES = {
+    Kind.FILE: stat.S_IFREG | 0o444,
+    Kind.EXECUTABLE: stat.S_IFREG | 0o555,
+    Kind.DIRECTORY: stat.S_IFDIR | PASSABLE,
+}
 # Damaged files that are put right together: few requests, and little memory however much is wrong.
 _AT_ONCE = 20_000
 
@@ -112,7 +118,8 @@ class _Verification:
         return self._checked
 
     def _check(self, root: int, entry: Entry) -> None:
-        found = _stat(root, entry.path)
+        seen = _stat(root, entry.path)
+        found = _with_mode(root, entry.path, seen, entry.kind) if seen else None
         size = entry.size if entry.kind != Kind.DIRECTORY else 0
         if found is None:
             self._checked.missing += 1
@@ -124,6 +131,8 @@ class _Verification:
             self._note(entry.path)
             if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
                 self._damage.shared[found.st_ino] = entry.path
+        elif found is not seen:
+            self._mended(entry.path)
         self._checked.files += 1
         self._checked.bytes += size
         self._meter.add(files=1, bytes=size)
@@ -134,6 +143,12 @@ class _Verification:
             self._checked.healed += len(self._damage)
             self._damage = Damage()
 
+    def _mended(self, path: bytes) -> None:
+        """Only its permissions were wrong, and are right now."""
+        self._checked.damaged += 1
+        self._checked.healed += 1
+        self._note(path)
+
     def _note(self, path: bytes) -> None:
         if len(self._checked.examples) < _EXAMPLES:
             self._checked.examples += (to_text(path),)
@@ -143,6 +158,9 @@ class _Verification:
         waiting = [b""]
         while waiting:
             directory = waiting.pop()
+            seen = os.stat(directory or b".", dir_fd=root, follow_symlinks=False)
+            if _with_mode(root, directory or b".", seen, Kind.DIRECTORY) is not seen:
+                self._mended(directory or b".")
             for name, is_directory in _names(root, directory):
                 path = directory + b"/" + name if directory else name
                 if is_directory and self._tree.holds(path):
@@ -163,6 +181,20 @@ def _is_right(root: int, entry: Entry, found: os.stat_result, *, contents: bool)
         # An external entry names no digest: of it, size and time are all that can be held against it.
         and (not contents or entry.content == Content.EXTERNAL or is_content(root, entry.path, entry))
     )
+
+
+def _with_mode(root: int, path: bytes, seen: os.stat_result, kind: Kind) -> os.stat_result:
+    """What is there once its permissions are what they should be; `seen` itself where nothing had to be changed.
+
+    So it is where they cannot be changed, as some file servers have it. Those of symbolic links mean nothing.
+    """
+    wanted = _MODES.get(kind)
+    if wanted is None or stat.S_IFMT(seen.st_mode) != stat.S_IFMT(wanted) or seen.st_mode == wanted:
+        return seen
+    with suppress(PermissionError):
+        os.chmod(path, stat.S_IMODE(wanted), dir_fd=root)
+    found = os.stat(path, dir_fd=root, follow_symlinks=False)
+    return found if found.st_mode == wanted else seen
 
 
 def _stat(root: int, path: bytes) -> os.stat_result | None:

@@ -11,13 +11,15 @@ import os
 import pwd
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.errors import DiskFull, MillError, VolumeProblem
 
 FORMAT = 1
+# Of directories that readers pass through.
+PASSABLE = 0o755
 # What a fresh file system holds before anybody writes to it, and what an adoption that was interrupted leaves.
 _NOT_FOREIGN = frozenset({"lost+found", ".snapshot", ".zfs", ".millpond"})
 
@@ -169,10 +171,7 @@ def explain(error: OSError, volume: CacheVolume) -> MillError:
         return VolumeProblem(f"{root} is mounted read-only.", hint="Mount it with write permission.")
     if error.errno in (errno.EACCES, errno.EPERM):
         who = _account()
-        return VolumeProblem(
-            f"The agent, which runs as {who}, may not write to {root}.",
-            hint=f"Give the directory, with all that is in it, to {who}.",
-        )
+        return VolumeProblem(f"The agent, which runs as {who}, may not write to {root}.", hint=_what_is_allowed(who))
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
         return VolumeProblem(
             f"The directory {root} is missing or changed under the agent.",
@@ -188,6 +187,16 @@ def _account() -> str:
         return f"user {os.geteuid()}"
 
 
+def _what_is_allowed(who: str) -> str:
+    if os.geteuid() != 0:
+        return f"Give the directory, with all that is in it, to {who}."
+    # Root owns whatever it likes: something else refuses it.
+    return (
+        "Root is refused there: by a file server that takes it for nobody (export it with no_root_squash, or run the "
+        "agent as the one who owns the directory), by an attribute (lsattr) or by a security policy."
+    )
+
+
 def write_durable(path: Path, text: str) -> None:
     """Whole or not at all, and still there after a power cut."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -197,6 +206,19 @@ def write_durable(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_directory(path.parent)
+
+
+def make_passable(directory: Path) -> None:
+    """Make a directory, and those above it, that readers pass through, whatever the agent's umask; others stay."""
+    if directory.is_dir():
+        return
+    make_passable(directory.parent)
+    try:
+        directory.mkdir()
+    except FileExistsError:
+        return  # somebody else was faster
+    with suppress(PermissionError):  # some file servers change no permissions
+        directory.chmod(PASSABLE)
 
 
 def appears(path: Path, *, within: float = 3.0) -> bool:

@@ -257,6 +257,7 @@ def _state(cached: CachedCommit) -> str:
         return "waiting for room"
     marks = ["pinned"] if cached.pinned else []
     marks += [f"newest of {branch}" for branch in cached.kept_by]
+    marks += ["goes when nobody uses it any more"] if cached.leaving else []
     problem = f": {cached.problem}" if cached.problem else ""
     return ", ".join([cached.state.value, *marks]) + problem
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millpond.blobs.store import Buffer
@@ -82,6 +82,9 @@ class Target:
         os.makedirs(self.root, _DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103 - bytes path
         if [name for name in os.listdir(self.root) if name != RESERVED_PART]:
             raise Conflict(f"The directory {os.fsdecode(self.root)!r} is not empty.", hint="Choose a new directory.")
+        if self.read_only:  # others read a cache, whatever the umask; some file servers change no permissions
+            with suppress(PermissionError):
+                os.chmod(self.root, _DIRECTORY_MODE)  # noqa: PTH101 - bytes path
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:

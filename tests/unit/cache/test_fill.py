@@ -68,6 +68,18 @@ def test_a_filled_commit_is_the_tree(volume: CacheVolume, lake: DirectLake, tree
     assert published.stat().st_mtime == 1_000_000_000
 
 
+def test_what_is_published_can_be_reached_whatever_the_umask(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
+    before = os.umask(0o077)
+    try:
+        fill(begin_attempt(volume, PLACE, 5), tree, lake)
+    finally:
+        os.umask(before)
+    published = volume.commit(PLACE)
+    way = [volume.commits, published.parent.parent, published.parent, published, published / "a", published / "a/b"]
+    assert {stat.S_IMODE(directory.stat().st_mode) for directory in way} == {0o755}
+    assert stat.S_IMODE((published / "a/b/c.txt").stat().st_mode) == 0o444
+
+
 def test_filling_again_moves_nothing(volume: CacheVolume, lake: DirectLake, tree: str) -> None:
     fill(begin_attempt(volume, PLACE, 5), tree, lake)
     lake.ranges.clear()

@@ -126,6 +126,21 @@ def test_what_is_missing_comes_back_and_what_is_too_much_goes(volume: CacheVolum
     assert check(volume, tree, lake).healed == 0
 
 
+def test_permissions_are_put_right_without_fetching_anything(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
+    published = volume.commit(FIRST)
+    (published / "a/d").chmod(0o666)  # one write to it would damage every commit that shares it
+    (published / "run.sh").chmod(0o444)
+    (published / "a/b").chmod(0o700)
+    (published / "hollow").chmod(0o777)
+    published.chmod(0o700)
+    found = check(volume, tree, lake)
+    assert (found.damaged, found.healed, found.fetched_bytes, lake.ranges) == (5, 5, 0, [])
+    assert_whole(volume)
+    for name in ("", "a", "a/b", "hollow"):
+        assert (published / name).stat().st_mode & 0o7777 == 0o755
+    assert check(volume, tree, lake).healed == 0
+
+
 def test_what_is_not_published_is_told(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
     with pytest.raises(VolumeProblem, match="is not there"):
         check(volume, tree, lake, CommitPlace("project", "dataset", "d" * 64))

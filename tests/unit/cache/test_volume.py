@@ -143,6 +143,12 @@ def test_what_the_system_says_becomes_words(tmp_path: Path, number: int, kind: t
     assert words in error.message and str(tmp_path) in error.message
 
 
+def test_root_is_not_told_to_give_the_directory_to_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for user, words in ((0, "no_root_squash"), (1000, "Give the directory")):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert words in (explain(PermissionError(errno.EPERM, "no"), a_volume(tmp_path)).hint or "")
+
+
 def test_a_volume_of_a_database_that_is_gone_is_taken_over_with_its_commits(tmp_path: Path) -> None:
     an_adopted_volume(tmp_path).commit(PLACE).mkdir(parents=True)
     new = a_volume(tmp_path, "v2")

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import caches
+from millpond.db import caches, shares
 from millpond.model.volume import CachedCommit, CachedState
 from millpond.wire.agent import FillSeen, Verified
 
@@ -33,6 +33,9 @@ def observe(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) ->
     if after == before:
         return None
     caches.change(tx, row.id, verification=after)
+    if seen.verified is not None and seen.verified.healed_files:
+        # What was healed may not be shared any more, or be again: it is measured anew.
+        shares.replace(tx, row.volume_id, row.project_id, ())
     return "progress" if after["state"] == "running" else "verified"
 
 

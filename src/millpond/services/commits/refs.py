@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, datasets, projects
+from millpond.db import commits, datasets, jobs, projects
 from millpond.db.datasets import PendingRecord
 from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
@@ -27,8 +27,8 @@ _NAMED_CANDIDATES = 5
 def resolve(tx: Connection, dataset: Dataset, text: str | None) -> Commit:
     """The commit that `text` names: a branch or tag of that name, else the one commit whose id begins so.
 
-    A whole id is always that commit, whatever refs are called. NotFound with the nearest refs; BadRequest naming the
-    candidates when several commits begin so.
+    Of code and outputs it may also be a job, by its id or name. A whole id is always that commit, whatever refs are
+    called. NotFound with the nearest refs; BadRequest naming the candidates when several commits begin so.
     """
     name = text or DEFAULT_BRANCH
     ref = None if _ID.fullmatch(name) else commits.find_ref(tx, dataset.id, name)
@@ -42,9 +42,23 @@ def resolve(tx: Connection, dataset: Dataset, text: str | None) -> Commit:
             hint="Give more digits.",
             candidates=[commit.id for commit in found],
         )
-    if found:
-        return found[0]
-    raise not_found(tx, dataset, name)
+    commit = found[0] if found else _of_job(tx, dataset, name)
+    if commit is None:
+        raise not_found(tx, dataset, name)
+    return commit
+
+
+def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
+    """The code or the outputs of a job of the project; of several with that name, the newest's."""
+    if dataset.kind is DatasetKind.DATA:
+        return None
+    job = jobs.get(tx, name)
+    if job is None or job.project_id != dataset.project_id:
+        job = jobs.find_numbered(tx, dataset.project_id, name, None)
+    if job is None:
+        return None
+    commit_id = job.code_commit if dataset.kind is DatasetKind.CODE else job.output_commit
+    return commits.get(tx, commit_id) if commit_id else None
 
 
 def head_commit(tx: Connection, dataset: Dataset, branch: str) -> Commit | None:

@@ -177,6 +177,25 @@ def test_a_verification_is_told_carried_out_and_shown(deps: Deps) -> None:
     assert fills_of(deps, agent) == []
 
 
+def test_what_was_healed_is_measured_anew(deps: Deps) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    commit = a_new_commit(deps)
+    cached = ask(deps, commit)
+    carry_out(deps, agent)
+    (asked,) = volume_of(deps, agent).measure
+    share = ShareSeen(commits=[commit.id], bytes=10, inodes=1)
+    measured = ProjectShares(project_id=asked.project_id, commits=[commit.id], shares=[share])
+    seen = sees(the_volume(deps), free=50 * GB, commits=[commit]).model_copy(update={"shares": [measured]})
+    cache_reports.observe_volumes(deps, agent, [seen])
+    for healed, again in ((0, []), (1, [asked])):
+        cache_requests.verify(deps, the_admin(deps), cached)
+        (wanted,) = fills_of(deps, agent)
+        found = Verified(checked_files=9, missing_files=healed, healed_files=healed)
+        cache_reports.observe_fills(deps, agent, [told(wanted, "verified", verified=found.model_dump())])
+        assert volume_of(deps, agent).measure == again
+
+
 def test_a_verification_that_cannot_be_done_says_why(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)

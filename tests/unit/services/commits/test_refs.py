@@ -14,8 +14,9 @@ from millpond.services.commits import commits, refs
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
-from millpond.services.people import audit
+from millpond.services.people import audit, projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, send, the_admin, the_project
+from millpond.testing.builders_work import add_job
 from millpond.testing.events import FakeEvents
 from millpond.wire.data import CommitCreate
 
@@ -110,6 +111,23 @@ def test_the_default_branch_and_those_of_jobs_stay(deps: Deps) -> None:
     code = dataset_service.ensure_system_dataset(deps, the_project(deps), CODE_DATASET)
     with pytest.raises(BadRequest):
         refs.delete(deps, the_admin(deps), code, name="x", expected=None)
+
+
+def test_code_is_named_by_its_job_and_only_in_its_own_project(deps: Deps) -> None:
+    pushed = a_tree({"train.py": b"print()"})
+    asked = CommitCreate(upload=send(deps, the_admin(deps), pushed), tree=pushed.root, branch="code-1", expected=None)
+    code, commit = commits.create(deps, the_admin(deps), the_project(deps), CODE_DATASET, asked)
+    job = add_job(deps.db, name="train", code_commit=commit.id)
+    projects.create(deps, the_admin(deps), name="other")
+    stranger = add_job(deps.db, project="other", name="theirs", code_commit=commit.id)
+    without = add_job(deps.db, name="bare")
+    for written in (job.id, "train", commit.id[:8], "code-1"):
+        assert reading.get_commit(deps, code, written) == commit
+    for written in (stranger.id, "theirs", without.id, "bare", "nobody"):
+        with pytest.raises(NotFound):
+            reading.get_commit(deps, code, written)
+    with pytest.raises(NotFound):
+        reading.get_commit(deps, a_dataset(deps), job.id)
 
 
 def test_pages_are_told(deps: Deps, events: FakeEvents) -> None:
