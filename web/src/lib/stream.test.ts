@@ -57,9 +57,10 @@ it("says why it was refused", () => {
 });
 
 it("asks for a shell of its size", () => {
-  const address = new URL(terminalAddress({ project: "a b", job: "j1" }, 100, 40));
+  const address = new URL(terminalAddress({ project: "a b", job: "j1", rank: 2 }, 100, 40));
   expect(address.protocol).toBe("ws:");
   expect(address.pathname).toContain("/projects/a%20b/jobs/j1/exec");
   expect(address.searchParams.getAll("command")[0]).toBe("sh");
   expect(address.searchParams.get("columns")).toBe("100");
+  expect(address.searchParams.get("rank")).toBe("2");
 });

@@ -72,10 +72,12 @@ export class JobTerminal {
 interface Place {
   project: string;
   job: string;
+  /** Of a distributed job: beside which process. */
+  rank: number;
 }
 
 /** Where a shell of so many columns and rows is opened in a job. */
-export function terminalAddress({ project, job }: Place, columns: number, rows: number): string {
+export function terminalAddress({ project, job, rank }: Place, columns: number, rows: number): string {
   const path = `/projects/${encodeURIComponent(project)}/jobs/${encodeURIComponent(job)}/exec`;
   const address = new URL(apiAddress(path));
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -84,5 +86,6 @@ export function terminalAddress({ project, job }: Place, columns: number, rows: 
   address.searchParams.set("tty", "1");
   address.searchParams.set("columns", String(columns));
   address.searchParams.set("rows", String(rows));
+  if (rank > 0) address.searchParams.set("rank", String(rank));
   return address.href;
 }

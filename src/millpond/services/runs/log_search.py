@@ -104,6 +104,7 @@ def _compiled(query: Query) -> re2._Regexp[bytes]:
         return re2.compile(f"(?m){text}".encode(), options)
     except re2.error as error:
         said = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        said = said.replace("(?m)", "", 1)  # ours
         raise BadRequest(f"{query.text[:100]!r} is no pattern: {said}.", hint="Look for it as plain text.") from error
 
 

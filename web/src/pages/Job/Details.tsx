@@ -63,7 +63,7 @@ function JobRecord({ job }: { job: Job }) {
       <Reach job={job} />
       <Attempts job={job} />
       <LedgerBar ledger={job.ledger} />
-      <MetricCharts place={run} />
+      <MetricCharts place={run} ended={isFinished(job.state)} />
       <UsageCharts job={job} />
       <section>
         <Title order={2} size="h4" mb="xs">

@@ -53,7 +53,7 @@ export function RunDetails() {
         {(found) => (
           <Stack gap="lg">
             <RunFacts run={found} />
-            <MetricCharts place={place} />
+            <MetricCharts place={place} ended={found.ended_at !== null} />
             <RunValues place={place} />
           </Stack>
         )}

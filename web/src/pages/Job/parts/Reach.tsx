@@ -1,4 +1,4 @@
-import { Button, Group, Loader, Modal, NumberInput, Stack, Text, Title } from "@mantine/core";
+import { Button, Group, Loader, Modal, NumberInput, Select, Stack, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconExternalLink, IconTerminal2 } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
@@ -16,6 +16,7 @@ const Terminal = lazy(() => import("./Terminal"));
 export function Reach({ job }: { job: Job }) {
   const may = useMay(job.project, "member");
   const [shell, terminal] = useDisclosure(false);
+  const [rank, setRank] = useState(0);
   const [asking, port] = useDisclosure(false);
   if (!may || job.state !== "running") return null;
   return (
@@ -25,6 +26,7 @@ export function Reach({ job }: { job: Job }) {
           Into the job
         </Title>
         <Group gap="xs">
+          {job.processes > 1 && <RankSelect processes={job.processes} rank={rank} onChange={setRank} />}
           <Button
             variant="default"
             leftSection={<IconTerminal2 size={16} aria-hidden />}
@@ -42,13 +44,37 @@ export function Reach({ job }: { job: Job }) {
       </Group>
       {shell ? (
         <Suspense fallback={<Loader size="sm" />}>
-          <Terminal job={job} />
+          <Terminal key={rank} job={job} rank={rank} />
         </Suspense>
       ) : (
-        <CommandLine command={`mill bash ${shellQuote(job.written)}`} />
+        <CommandLine command={`mill bash ${shellQuote(job.written)}${rank > 0 ? ` --rank ${rank}` : ""}`} />
       )}
       {asking && <OpenPort job={job} onClose={port.close} />}
     </section>
+  );
+}
+
+interface RankProps {
+  processes: number;
+  rank: number;
+  onChange: (rank: number) => void;
+}
+
+/** Beside which process of a distributed job the terminal opens. */
+function RankSelect({ processes, rank, onChange }: RankProps) {
+  return (
+    <Select
+      aria-label="Rank of the terminal"
+      data={Array.from({ length: processes }, (_, number) => ({
+        value: String(number),
+        label: `Rank ${number}`,
+      }))}
+      value={String(rank)}
+      allowDeselect={false}
+      searchable={processes > 10}
+      onChange={(value) => onChange(Number(value))}
+      w={120}
+    />
   );
 }
 

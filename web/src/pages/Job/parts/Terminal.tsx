@@ -6,8 +6,14 @@ import { useEffect, useRef, useState } from "react";
 import type { Job } from "../../../api/shapes";
 import { type Ending, JobTerminal, terminalAddress } from "../../../lib/stream";
 
+interface Props {
+  job: Job;
+  /** Beside which process, where there are several. */
+  rank: number;
+}
+
 /** A shell in the job, for as long as it is shown. */
-export default function Terminal({ job }: { job: Job }) {
+export default function Terminal({ job, rank }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const [ending, setEnding] = useState<Ending | null>(null);
   const [attempt, setAttempt] = useState(0);
@@ -15,8 +21,8 @@ export default function Terminal({ job }: { job: Job }) {
   useEffect(() => {
     if (!place.current) return;
     setEnding(null);
-    return openShell(place.current, job, setEnding);
-  }, [job.project, job.id, attempt]);
+    return openShell(place.current, job, rank, setEnding);
+  }, [job.project, job.id, rank, attempt]);
   return (
     <Stack gap="xs">
       <Box ref={place} h={420} bg="black" p={6} style={{ overflow: "hidden" }} data-testid="terminal" />
@@ -34,13 +40,13 @@ export default function Terminal({ job }: { job: Job }) {
   );
 }
 
-function openShell(place: HTMLElement, job: Job, onEnd: (ending: Ending) => void): () => void {
+function openShell(place: HTMLElement, job: Job, rank: number, onEnd: (ending: Ending) => void): () => void {
   const screen = new Screen({ fontSize: 13, scrollback: 5000 });
   const fit = new FitAddon();
   screen.loadAddon(fit);
   screen.open(place);
   fit.fit();
-  const address = terminalAddress({ project: job.project, job: job.id }, screen.cols, screen.rows);
+  const address = terminalAddress({ project: job.project, job: job.id, rank }, screen.cols, screen.rows);
   const shell = new JobTerminal(address, { onOutput: (bytes) => screen.write(bytes), onEnd });
   screen.onData((text) => shell.type(text));
   screen.onResize(({ cols, rows }) => shell.resize(cols, rows));

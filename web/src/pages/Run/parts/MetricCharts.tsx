@@ -7,8 +7,14 @@ import { Chart } from "../../../components/Chart";
 import { CommandLine } from "../../../components/Copyable";
 import { Loaded } from "../../../components/Loaded";
 
+interface Props {
+  place: RunPlace;
+  /** Nothing more will come. */
+  ended: boolean;
+}
+
 /** One chart for each metric, by step. */
-export function MetricCharts({ place }: { place: RunPlace }) {
+export function MetricCharts({ place, ended }: Props) {
   const result = useQuery(metricsQuery(place));
   return (
     <section>
@@ -18,7 +24,7 @@ export function MetricCharts({ place }: { place: RunPlace }) {
       <Loaded result={result}>
         {({ items }) =>
           items.length === 0 ? (
-            <NoMetrics />
+            <NoMetrics ended={ended} />
           ) : (
             <SimpleGrid minColWidth={270}>
               {items.map((series) => (
@@ -50,7 +56,14 @@ export function formatMetric(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-function NoMetrics() {
+function NoMetrics({ ended }: { ended: boolean }) {
+  if (ended) {
+    return (
+      <Text size="sm" c="dimmed">
+        It reported none.
+      </Text>
+    );
+  }
   return (
     <Stack gap="xs" align="flex-start">
       <Text size="sm">No metrics yet. In the script:</Text>
