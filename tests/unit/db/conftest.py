@@ -20,7 +20,7 @@ from millpond.settings import Settings
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.postgres import Postgres
-from millpond.testing.server import ADMIN, SECRET, add_user, copy_empty_database
+from millpond.testing.server import ADMIN, SECRET, add_user, copy_empty_database, share_compiled
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +48,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "sqlite":
         copy_empty_database(tmp_path / "millpond.db")
         with closing(Database(f"sqlite:///{tmp_path / 'millpond.db'}")) as database:
+            share_compiled(database.engine)
             yield database
         return
     database = request.getfixturevalue("postgres_db")
