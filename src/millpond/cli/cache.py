@@ -24,6 +24,7 @@ from millpond.client.caches import (
     pin_cached,
     verify_cached,
     wait_cached,
+    wait_cleared,
 )
 from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
 from millpond.model.names import DatasetRef
@@ -96,6 +97,7 @@ def clear(
     on: On = None,
     every: Annotated[bool, typer.Option("--all", help="All cached commits of the dataset.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until it is gone, for half a minute at most.")] = True,
 ) -> None:
     """Remove a cached commit from its volume. It stays in the lake; a running job's data is never cleared."""
     if every and DatasetRef.parse(dataset).ref is not None:
@@ -105,10 +107,14 @@ def clear(
     mill.confirm(f"Clear {names}?", yes=yes)
     for cached in found:
         clear_cached(mill.api, cached.id)
-        if cached.problem is None or cached.state is CachedState.FAILED:
+    for cached in found:
+        left = wait_cleared(mill.api, cached.id) if wait else cached
+        if left is None:
             mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
+        elif wait and left.problem:
+            mill.out.warn(f"{name_of(cached)} goes from volume {cached.volume} as soon as it can. {left.problem}")
         else:
-            mill.out.warn(f"{name_of(cached)} goes from volume {cached.volume} as soon as it can. {cached.problem}")
+            mill.out.note(f"{name_of(cached)} is on its way from volume {cached.volume}; see: mill cache list")
 
 
 @command(app, "pin")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from millpond.client.http import Api, segment
+from millpond.errors import NotFound, NotReady
 from millpond.model.volume import CachedState
 from millpond.wire.base import Page
 from millpond.wire.cache import (
@@ -26,6 +27,8 @@ from millpond.wire.cache_plans import CacheOffer, CachePolicy, CachePolicyCreate
 
 # Whoever waits hears at once when a fill or a verification is over, and this often how far it is.
 LOOK_SECONDS = 0.5
+# Evictions are carried out by an agent: so long whoever asks for what is just leaving, or clears it, waits for that.
+LEAVING_SECONDS = 30.0
 
 
 def list_sites(api: Api) -> Iterator[Site]:
@@ -85,13 +88,35 @@ def wait_cached(api: Api, cached_id: str, seconds: float = LOOK_SECONDS) -> Cach
     return found
 
 
-def add_cached(api: Api, request: CacheAdd) -> CacheAdded:
-    # Asking twice is one fill: the server answers with the one that is there or on its way.
-    return api.send("POST", "/caches", CacheAdded, request, idempotent=True)
+def add_cached(api: Api, request: CacheAdd, *, patience: float = LEAVING_SECONDS) -> CacheAdded:
+    """What is just leaving its volume is asked for again until it has left; NotReady when that takes too long."""
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            # Asking twice is one fill: the server answers with the one that is there or on its way.
+            return api.send("POST", "/caches", CacheAdded, request, idempotent=True)
+        except NotReady:
+            if time.monotonic() >= ends:
+                raise
+            time.sleep(LOOK_SECONDS)
 
 
 def clear_cached(api: Api, cached_id: str) -> None:
+    """Have it removed; `wait_cleared` says when it is."""
     api.request("DELETE", f"/caches/{segment(cached_id)}")
+
+
+def wait_cleared(api: Api, cached_id: str, *, patience: float = LEAVING_SECONDS) -> CachedCommit | None:
+    """None once it is gone; what is known of it as soon as something is in the way, or when it takes too long."""
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            found = get_cached(api, cached_id)
+        except NotFound:
+            return None
+        if found.problem or time.monotonic() >= ends:
+            return found
+        time.sleep(LOOK_SECONDS)
 
 
 def pin_cached(api: Api, cached_id: str, *, pinned: bool) -> CachedCommit:
