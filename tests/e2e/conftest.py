@@ -88,7 +88,7 @@ def digits(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 # Not for the whole session: Playwright keeps an event loop running, and other tests want their own.
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[sync_api.Browser]:
     chromium = find_chromium()
     if chromium is None:
@@ -97,7 +97,7 @@ def browser() -> Iterator[sync_api.Browser]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def signed_in(browser: sync_api.Browser, server: MillUp) -> sync_api.StorageState:
     """The cookies of somebody who has signed in as the administrator."""
     context = browser.new_context()
