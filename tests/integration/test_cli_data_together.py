@@ -259,5 +259,65 @@ def test_verify_finds_damage_in_the_lake(mill: Mill, server: ServerHere, tmp_pat
     mill.ok("data", "verify", "stored", "--full", cwd=tmp_path.parent)
 
 
+@pytest.mark.parametrize(
+    ("kind", "at", "said", "can_clone"),
+    [
+        ("packs", -2, "does not end with an index", True),
+        ("packs", -60, "index of pack", True),
+        ("commits", 60, "document of commit", True),
+        ("locators", 40, "locator of page", False),
+        ("pages", 30, "Page", False),
+        ("packs", None, "not in the lake", False),
+        ("commits", None, "document of commit", True),
+    ],
+)
+def test_verify_finds_damage_of_every_kind_of_object(
+    mill: Mill, server: ServerHere, tmp_path: Path, kind: str, at: int | None, said: str, can_clone: bool
+) -> None:
+    """One flipped byte, or the object is gone: also where only a reindex would notice."""
+    name = f"{kind}{at}".replace("-", "m").lower()
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "file").write_text(f"what {name} holds\n" * 20)
+    before = set(_objects(server, kind))
+    synced(mill, folder)
+    (victim,) = set(_objects(server, kind)) - before
+    whole = victim.read_bytes()
+    victim.unlink()
+    if at is not None:
+        victim.write_bytes(bytes(byte ^ (n == at % len(whole)) for n, byte in enumerate(whole)))
+    for depth in ((), ("--full",)):
+        found = mill("data", "verify", name, "--json", *depth, cwd=tmp_path.parent)
+        assert found.code == 1
+        assert any(said in problem["what"] for problem in found.json["problems"]), found.out
+    cloned = mill("data", "clone", name, "copy", "--json")
+    assert cloned.code == (0 if can_clone else 1), cloned.err
+    if not can_clone:
+        assert json.loads(cloned.err)["error"]["code"] == "corrupt"
+        assert json.loads(cloned.err)["error"]["hint"]
+    victim.write_bytes(whole)
+    mill.ok("data", "verify", name, "--full", cwd=tmp_path.parent)
+
+
+def test_a_clone_that_cannot_be_put_there_says_so(mill: Mill, tmp_path: Path) -> None:
+    folder = a_folder(tmp_path / "placed")
+    synced(mill, folder)
+    (tmp_path / "dangling").symlink_to("nowhere/at/all")
+    (tmp_path / "file").write_text("file")
+    for place, code in (("dangling", 5), ("file", 5), ("/proc/millpond", 2), ("file/below", 2)):
+        refused = mill("data", "clone", "placed", place)
+        assert refused.code == code, refused.err
+        assert "hint: Name another folder" in refused.err
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    mill.ok("data", "clone", "placed", "link")
+    assert content(tmp_path / "empty") == content(folder)
+    mill.ok("data", "status", cwd=tmp_path / "link")
+
+
 def _packs(server: ServerHere) -> Iterator[Path]:
-    return (path for path in (server.data_dir / "lake").rglob("packs/*/*") if path.is_file())
+    return _objects(server, "packs")
+
+
+def _objects(server: ServerHere, kind: str) -> Iterator[Path]:
+    return (path for path in (server.data_dir / "lake").rglob(f"{kind}/*/*") if path.is_file())

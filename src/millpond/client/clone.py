@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from millpond.client.datasets import get_commit, get_dataset, list_refs
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import Conflict, Forbidden
+from millpond.errors import BadRequest, Conflict, Corrupt, Forbidden, MillError
 from millpond.lake.choice import chooser
 from millpond.lake.fetch import Fetched, FetchOptions, fetch_tree
 from millpond.lake.transfer import Progress
@@ -52,13 +53,13 @@ def clone(
 
     `only` are patterns of paths: others are not fetched, and stay as they are when the folder is synced.
     """
-    _check_free(directory)
+    directory = _free(directory)
     options = FetchOptions(only=chooser(only)) if only else FetchOptions()
     found = get_dataset(api, project, dataset)
     commit = get_commit(api, project, dataset, ref)
     branch = branch_of(api, project, dataset, ref)
     copy = WorkingCopy(
-        root=directory.absolute(),
+        root=directory,
         server=api.base_url,
         project=project,
         dataset=dataset,
@@ -68,19 +69,46 @@ def clone(
         only=tuple(only),
     )
     with _beside(directory) as temporary, ApiDownloader(api, project, dataset, commit.id) as downloader:
-        fetched = fetch_tree(downloader, commit.tree, temporary, options=options, progress=progress)
+        try:
+            fetched = fetch_tree(downloader, commit.tree, temporary, options=options, progress=progress)
+        except Corrupt as error:
+            hint = error.hint or f"See which files it concerns: mill data verify {project}/{dataset}@{ref} --full"
+            raise Corrupt(error.message, hint=hint) from error
         # Before the rename: a folder that stands in its place knows what it is.
         replace(copy, root=temporary).note_fetched(fetched.external)
         replace(copy, root=temporary).save()
-        if directory.exists():
-            directory.rmdir()
-        temporary.rename(directory)
+        _put_in_place(temporary, directory)
     return Cloned(commit, copy, fetched)
 
 
-def _check_free(directory: Path) -> None:
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise Conflict(f"{directory} is there already and not an empty folder.", hint="Name another folder.")
+def _free(directory: Path) -> Path:
+    """`directory` itself, or the empty folder that a link of this name leads to."""
+    try:
+        if not os.path.lexists(directory) or (directory.is_dir() and not any(directory.iterdir())):
+            return directory.resolve()
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    raise _taken(directory)
+
+
+def _put_in_place(temporary: Path, directory: Path) -> None:
+    try:
+        if directory.exists():
+            directory.rmdir()
+        temporary.rename(directory)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise _taken(directory) from error
+        raise _unusable(directory, error) from error
+
+
+def _taken(directory: Path) -> Conflict:
+    return Conflict(f"{directory} is there already and not an empty folder.", hint="Name another folder.")
+
+
+def _unusable(directory: Path, error: OSError) -> MillError:
+    kind = Forbidden if isinstance(error, PermissionError) else BadRequest
+    return kind(f"{directory} cannot be written: {error.strerror}.", hint="Name another folder.")
 
 
 @contextmanager
@@ -96,8 +124,8 @@ def _beside(directory: Path) -> Iterator[Path]:
             _remove_if_abandoned(left)
         made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=_PART, dir=parent))
         made.chmod(0o755)
-    except PermissionError as error:
-        raise Forbidden(f"{parent} cannot be written: {error.strerror}.") from error
+    except OSError as error:
+        raise _unusable(parent, error) from error
     held = os.open(made, os.O_RDONLY) if fcntl else None
     try:
         if held is not None:

@@ -15,7 +15,7 @@ from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
 from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
-from millpond.errors import BadFormat, Corrupt, Forbidden, NotFound
+from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
 from millpond.lake.page_batches import pack_batch
@@ -161,6 +161,8 @@ class ApiDownloader:
         self._lock = threading.Lock()
         self._outside = Outside(api, self._path, self._objects, clock)
         self._urls: dict[tuple[str, str], tuple[str, float]] = {}
+        # Of every pack that a URL was given for, how many bytes it has.
+        self.pack_sizes: dict[str, int] = {}
         # What is likely to be asked for next: pages an index names, packs a locator names.
         self._soon: dict[tuple[str, str], None] = {}
 
@@ -172,12 +174,19 @@ class ApiDownloader:
         return content
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
-        places = self._whole("locators", page_id, unpack_locator)
+        places = self._whole("locators", page_id, partial(_locator, page_id))
         self._expect({("packs", place.pack_id): None for place in places.values()})
         return places
 
-    def pack_range(self, pack_id: str, start: int, end: int) -> Buffer:
+    def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
         return self._get("packs", pack_id, (start, end))
+
+    def commit_document(self) -> bytes:
+        """The commit as it lies in the lake, unchecked."""
+        answer = self._api.send("POST", self._path, Urls, UrlsRequest(commit=True), idempotent=True)
+        if answer.commit is None:
+            raise NotFound("The server gives no URL for the commit.", hint="Its version is too old for that.")
+        return self._objects.get(answer.commit)
 
     def pack_url(self, pack_id: str) -> str:
         return urljoin(self._api.base_url, self._url("packs", pack_id))
@@ -205,12 +214,18 @@ class ApiDownloader:
             return unpack(self._get(kind, object_id))
 
     def _get(self, kind: str, object_id: str, reach: tuple[int, int] | None = None) -> bytes:
-        """The object, or the range `reach` of it, over a URL that is renewed once if the store thinks it is too old."""
+        """The object, or the range `reach` of it, over a URL that is renewed once if the store thinks it is too old.
+
+        Corrupt if the store does not have what the server names: it is asked once more before that is said.
+        """
         for is_last in (False, True):
             url = self._url(kind, object_id)
             try:
                 return self._objects.get(url) if reach is None else self._objects.get_range(url, *reach)
-            except Forbidden:
+            except (Forbidden, NotFound, BadRequest) as error:
+                if is_last and not isinstance(error, Forbidden):
+                    why = "is not in the lake any more." if isinstance(error, NotFound) else f"is cut: {error.message}"
+                    raise Corrupt(f"The {kind[:-1]} {object_id[:12]} {why}") from error
                 if is_last:
                     raise
                 with self._lock:
@@ -241,10 +256,19 @@ class ApiDownloader:
         answer = self._api.send("POST", self._path, Urls, request, idempotent=True)
         for kind, urls in (("pages", answer.pages), ("locators", answer.locators), ("packs", answer.packs)):
             self._urls.update({(kind, name): (url, came) for name, url in urls.items()})
+        self.pack_sizes.update(answer.pack_sizes)
         for asked in wanted:
             self._soon.pop(asked, None)
         if key not in self._urls:
             raise NotFound(f"The server gives no URL for {key[0][:-1]} {key[1][:12]}.")
+
+
+def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:
+    try:
+        return unpack_locator(frame)
+    except BadFormat as error:
+        hint = "Locators are made anew by `mill lake reindex`, from the packs."
+        raise Corrupt(f"The locator of page {page_id[:12]} is damaged: {error.message}", hint=hint) from error
 
 
 def _taken(answer: Slots) -> list[Slot]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from millpond.client.datasets import get_commit
 from millpond.client.http import Api
@@ -13,8 +14,10 @@ from millpond.client.working_copy import WorkingCopy
 from millpond.errors import NotFound
 from millpond.lake.check import check_directory, check_metadata, check_sample, sample_paths
 from millpond.lake.choice import chooser
+from millpond.lake.digests import digest_of
+from millpond.lake.packs import read_index
 from millpond.lake.transfer import Progress
-from millpond.lake.verify import Damage, verify_tree
+from millpond.lake.verify import DAMAGE, Damage, verify_tree
 from millpond.model.path import to_text
 from millpond.model.tree import TreeChange
 from millpond.wire.data import Commit
@@ -62,7 +65,7 @@ def verify_lake(
             found = verify_tree(lake, commit.tree, progress=progress)
         else:
             found = check_metadata(lake, commit.tree, progress=progress)
-        problems = [_damaged(damage) for damage in found]
+        problems = [_damaged(damage) for damage in (*_check_commit(lake, commit), *found, *_check_packs(lake))]
         if depth is Depth.SAMPLE and not problems:
             problems = [_damaged(damage) for damage in check_sample(lake, commit.tree, sample, progress=progress)]
     return Verified(commit, depth, problems)
@@ -87,6 +90,25 @@ def verify_folder(
             progress=progress,
         )
         return Verified(commit, depth, [_differs(change) for change in changes])
+
+
+def _check_commit(lake: ApiDownloader, commit: Commit) -> Iterator[Damage]:
+    """The server answers from its database: what counts after a reindex is the document in the lake."""
+    try:
+        intact = digest_of(lake.commit_document()).hex() == commit.id
+    except DAMAGE:
+        intact = False
+    if not intact:
+        yield Damage(f"The document of commit {commit.id[:12]} is damaged or not in the lake any more.", ())
+
+
+def _check_packs(lake: ApiDownloader) -> Iterator[Damage]:
+    """The index at the end of each pack that was met: nothing reads it but a reindex, which needs all of it."""
+    for pack_id, size in sorted(lake.pack_sizes.items()):
+        try:
+            read_index(pack_id, size, partial(lake.pack_range, pack_id))
+        except DAMAGE as error:
+            yield Damage(error.message, ())
 
 
 def _damaged(damage: Damage) -> Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from functools import partial
 
-from millpond.errors import Forbidden
+from millpond.errors import BadRequest, Forbidden, NotFound
 from millpond.lake.direct import RangeReader
 from millpond.lake.ranges import SEGMENT_MOST
 from millpond.lake.target import Target
@@ -23,12 +23,12 @@ class Carrier:
     def carry_out(self, url: str, order: Order) -> bool:
         """Read the order's range from `url`, where its pack lies, and write what it is needed for.
 
-        False says that the URL does not work (any more): nothing was written.
+        False says that the URL does not give it (any more): nothing was written, and a new URL may help.
         """
         memory = self._memory.of(order.end - order.start)
         try:
             data = self._reader.read_range(url, order.start, order.end, memory)
-        except Forbidden:
+        except (Forbidden, NotFound, BadRequest):
             return False
         write_range(order, data, partial(self._reader.get_range, url), self._into)
         return True

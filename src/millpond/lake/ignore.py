@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = b".millignore"
+# What to do about something that may not be read.
+LEAVE_OUT = "Make it readable, or leave it out by naming it in .millignore."
 _UNREADABLE = "Without it nobody knows what must stay out: make it readable, or remove it."
 # Neither a link nor a fifo in its place may lead elsewhere or hold us up.
 _FLAGS = (
@@ -66,6 +68,8 @@ def _lines(root: bytes, path: bytes) -> list[str] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
+        if not os.access(os.path.dirname(root + b"/" + path), os.X_OK):  # noqa: PTH120 - bytes path
+            return None  # whoever lists the directory says that it cannot be read
         raise Forbidden(f"{to_text(path)!r} cannot be read: {error.strerror}.", hint=_UNREADABLE) from error
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):

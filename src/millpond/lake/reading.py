@@ -14,6 +14,7 @@ from millpond.errors import Conflict, Forbidden
 from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut_batches, encode_chunk_list
 from millpond.lake.deep import open_at, read_deep_link
 from millpond.lake.digests import digest_of
+from millpond.lake.ignore import LEAVE_OUT
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
@@ -80,7 +81,8 @@ def _steadily(path: bytes, attempt: Callable[[], T]) -> T:
         except _Changed:
             time.sleep(2 * _TICK_NANOSECONDS / 1e9)
         except PermissionError as error:
-            raise Forbidden(f"The file {to_text(path)!r} cannot be read: {error.strerror}.") from error
+            why = f"The file {to_text(path)!r} cannot be read: {error.strerror}."
+            raise Forbidden(why, hint=LEAVE_OUT) from error
     raise Conflict(f"The file {to_text(path)!r} changes while it is read.", hint="Try again when nothing writes to it.")
 
 

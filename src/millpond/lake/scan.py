@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from millpond.errors import Forbidden, NotFound
 from millpond.lake.deep import CALL_MOST, DeepEntry, list_deep
-from millpond.lake.ignore import IGNORE_FILE, IgnoreRules
+from millpond.lake.ignore import IGNORE_FILE, LEAVE_OUT, IgnoreRules
 from millpond.model.path import MAX_PART, MAX_PATH, RESERVED_PART, to_text
 from millpond.model.tree import Kind
 
@@ -89,6 +89,8 @@ class _Walk:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
+                except PermissionError as error:
+                    raise _unreadable(directory, error) from error
                 yield Found(key, _kind(status), status)
 
     def _sort_key(self, directory: bytes, rules: IgnoreRules) -> bytes:
@@ -118,7 +120,7 @@ class _Walk:
                 raise NotFound(f"There is no directory {os.fsdecode(self._root)!r}.") from None
             return nullcontext(())  # vanished since it was found
         except PermissionError as error:
-            raise Forbidden(f"The directory {to_text(directory)!r} cannot be read: {error.strerror}.") from error
+            raise _unreadable(directory, error) from error
 
     def _belongs(self, path: bytes, entry: OnDisk, rules: IgnoreRules, warn: Warn) -> bool:
         if entry.name.lower() == RESERVED_PART:
@@ -133,6 +135,11 @@ class _Walk:
             warn(path, "has a path that is too long for a tree")
             return False
         return True
+
+
+def _unreadable(directory: bytes, error: PermissionError) -> Forbidden:
+    name = to_text(directory) or "."
+    return Forbidden(f"The directory {name!r} cannot be read: {error.strerror}.", hint=LEAVE_OUT)
 
 
 def _kind(status: os.stat_result) -> Kind:

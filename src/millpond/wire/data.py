@@ -292,6 +292,8 @@ class UrlsRequest(Request):
     packs: list[str] = Field(default=[], max_length=1000)
     # Paths (text form) of files of this commit that lie outside the lake.
     external: list[str] = Field(default=[], max_length=1000)
+    # The commit's own document, too.
+    commit: bool = False
 
 
 class ExternalUrl(Response):
@@ -308,5 +310,8 @@ class Urls(Response):
     pages: dict[str, str]
     locators: dict[str, str]
     packs: dict[str, str]
+    # How many bytes each of these packs has.
+    pack_sizes: dict[str, int] = {}
     external: dict[str, ExternalUrl] = {}
+    commit: str | None = None
     expires_at: Time

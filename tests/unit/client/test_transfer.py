@@ -8,7 +8,7 @@ from millpond.blobs.store import CRC32_HEADER
 from millpond.client import transfer
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader, ApiUploader
-from millpond.errors import Forbidden, NotFound
+from millpond.errors import Corrupt, Forbidden
 from millpond.lake.digests import id_of
 from millpond.lake.pages import pack_page
 from millpond.lake.tree import TreeBuilder
@@ -51,8 +51,8 @@ class Lake:
         return self._given
 
     def _urls(self, received: Received) -> dict[str, object]:
-        asked = received.json
-        urls = {kind: {i: f"/lake/{i}?n={self._number()}" for i in asked[kind]} for kind in asked}
+        kinds = ("pages", "locators", "packs")
+        urls = {kind: {i: f"/lake/{i}?n={self._number()}" for i in received.json[kind]} for kind in kinds}
         return {**urls, "expires_at": EXPIRES}
 
     def _put(self, received: Received) -> Answer:
@@ -227,6 +227,6 @@ def test_old_urls_are_renewed_before_they_fail(api: Api, server: FakeServer, lak
     assert len(server.calls("POST", ".*/urls")) == 2
 
 
-def test_what_is_not_there_is_not_found(api: Api, lake: Lake) -> None:
-    with ApiDownloader(api, "vision", "xray", "c1") as downloader, pytest.raises(NotFound):
+def test_what_the_server_names_and_the_store_lacks_is_damage(api: Api, lake: Lake) -> None:
+    with ApiDownloader(api, "vision", "xray", "c1") as downloader, pytest.raises(Corrupt, match="not in the lake"):
         downloader.pack_range("absent", 0, 1)

@@ -3558,6 +3558,11 @@ export interface components {
              */
             port: number;
             /**
+             * Rank
+             * @default 0
+             */
+            rank: number;
+            /**
              * Rows
              * @default 24
              */
@@ -5859,6 +5864,8 @@ export interface components {
         UploadCreate: Record<string, never>;
         /** Urls */
         Urls: {
+            /** Commit */
+            commit?: string | null;
             /** Expires At */
             expires_at: string;
             /**
@@ -5871,6 +5878,13 @@ export interface components {
             /** Locators */
             locators: {
                 [key: string]: string;
+            };
+            /**
+             * Pack Sizes
+             * @default {}
+             */
+            pack_sizes: {
+                [key: string]: number;
             };
             /** Packs */
             packs: {
@@ -5886,6 +5900,11 @@ export interface components {
          * @description Objects of one commit to read; URLs live 15 minutes at most.
          */
         UrlsRequest: {
+            /**
+             * Commit
+             * @default false
+             */
+            commit: boolean;
             /**
              * External
              * @default []

@@ -44,7 +44,7 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
     for page_id in (*asked.pages, *asked.locators):
         check_page_id(page_id)
     check_may_know(deps, actor, commit)
-    _check_belong(deps, actor, dataset, commit, asked)
+    sizes = _check_belong(deps, actor, dataset, commit, asked)
     keys = ProjectKeys(dataset.project_id)
     seconds = deps.settings.url_seconds
     now = deps.clock.now()
@@ -59,14 +59,22 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
         pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
         locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
         packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
+        pack_sizes=sizes,
         external=external.urls(deps, dataset, commit, asked.external) if asked.external else {},
+        commit=signed(keys.commit(commit.id)) if asked.commit else None,
         expires_at=expires,
     )
 
 
-def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> None:
+def _check_belong(
+    deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest
+) -> dict[str, int]:
+    """The sizes of the packs that were asked for. NotFound for what does not belong there."""
     pages = {*asked.pages, *asked.locators}
     project_id = dataset.project_id
+    with deps.db.read() as tx:
+        found = [pack for pack in uploads.packs(tx, project_id, asked.packs) if pack.state in _READABLE]
+    known_packs: Collection[str] = {pack.id for pack in found}
     if actor.kind is ActorKind.USER:  # who may read the project may read all of it
         with deps.db.read() as tx:
             known_pages: Collection[str] = {
@@ -74,8 +82,6 @@ def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, as
                 # Index pages are forgotten for a while when a bad pack is found; they are there all the same.
                 *promised.tokens(tx, project_id, pages),
             }
-            packs = uploads.packs(tx, project_id, asked.packs)
-        known_packs = {pack.id for pack in packs if pack.state in _READABLE}
     else:
         reader = reader_of(deps, dataset, commit)
         known_pages = _page_ids(reader, [commit.tree])
@@ -85,6 +91,7 @@ def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, as
     for noun, wanted, known in (("page", pages, known_pages), ("pack", set(asked.packs), known_packs)):
         for absent in sorted(wanted - set(known)):
             raise access.not_found(noun, absent)
+    return {pack.id: pack.bytes for pack in found}
 
 
 def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
