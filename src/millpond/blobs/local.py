@@ -37,6 +37,7 @@ class LocalStore:
 
     def path(self, key: str) -> Path:
         """Where the object's file lies (it may not exist): for a server that sends it without copying."""
+        self._check_there()
         return self.root / check_key(key)
 
     def get(self, key: str) -> bytes:
@@ -73,12 +74,20 @@ class LocalStore:
         return BlobInfo(key, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[BlobInfo]:
+        self._check_there()
         with _translated(check_prefix(prefix) or str(self.root)):
             yield from _walk(self.root / prefix, prefix, after or "")
 
     def delete(self, key: str) -> None:
         with _translated(key), suppress(FileNotFoundError, NotADirectoryError):
             self.path(key).unlink()
+
+    def _check_there(self) -> None:
+        """StoreUnavailable when the directory has gone, as below a mount that is missing: it is not an empty lake."""
+        if not self._aside.is_dir():
+            raise StoreUnavailable(
+                f"The lake's directory {self.root} is missing or empty.", hint="Is its file system mounted?"
+            )
 
     def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
         if self._signer is None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,24 @@ def test_unfinished_objects_are_not_listed(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     (tmp_path / ".unfinished" / "left-by-a-crash").write_bytes(b"half")
     assert list(store.list()) == []
+
+
+def test_a_lake_that_is_not_mounted_is_away_and_not_empty(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "lake")
+    store.put("a/b", b"1")
+    (tmp_path / "lake").rename(tmp_path / "away")
+    (tmp_path / "lake").mkdir()  # the mount point
+    for used in (store.get, store.head, store.delete, store.path, lambda key: store.put(key, b"2"), _list(store)):
+        with pytest.raises(StoreUnavailable, match="missing or empty"):
+            used("a/b")
+    assert list((tmp_path / "lake").iterdir()) == []
+    (tmp_path / "lake").rmdir()
+    (tmp_path / "away").rename(tmp_path / "lake")
+    assert store.get("a/b") == b"1"
+
+
+def _list(store: LocalStore) -> Callable[[str], object]:
+    return lambda prefix: list(store.list(prefix))
 
 
 @pytest.mark.parametrize(("number", "expected"), [(errno.ENOSPC, DiskFull), (errno.EIO, StoreUnavailable)])
