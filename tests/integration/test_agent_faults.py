@@ -1,19 +1,21 @@
-"""What goes wrong around an agent: the server that plans is killed, the network is cut for minutes, a disk is full."""
+"""What goes wrong around an agent: the server is killed or away, the network is cut, clocks differ, a disk is full."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from millpond.agent.keeper import marked
 from millpond.testing.fronts import Way, way_to
 from millpond.testing.postgres import Postgres
 from millpond.testing.up import MillUp, environment, mill_up
@@ -143,6 +145,80 @@ def test_a_network_that_is_cut_and_comes_back(tmp_path: Path, open_path: Path) -
         wait_for(client, job, "cancelled")
         (_, first_end), (second_begin, _) = intervals(long)
         assert first_end < second_begin
+
+
+def test_a_server_that_is_away_for_longer_than_jobs_are_valid(tmp_path: Path, open_path: Path) -> None:
+    """The keeper ends the job with nobody to tell it to; the server that comes back has it run once more, not twice."""
+    options, file = ("--no-agent", "--placement-validity", "60s"), open_path / "ticks"
+    with way_to(0) as way, mill_up(tmp_path / "data", *options) as server:
+        way.server_port = port_of(server)
+        with agent_through(way, server, tmp_path), server.client() as client:
+            job = submit(client, *ticking(file, 3000))
+            wait_for(client, job, "running")
+            wait_until(lambda: file.exists() and intervals(file), what="its first word")
+            placement = file.read_text().split()[0]
+            server.kill()
+            wait_until(lambda: not marked(placement), within=180, what="its keeper to end the job")
+            ended = time.clock_gettime(time.CLOCK_BOOTTIME)
+            with mill_up(tmp_path / "data", *options, home=server.home) as again, again.client() as client:
+                way.server_port = port_of(again)
+                wait_until(lambda: len(intervals(file)) == 2, within=180, what="the job to run again")
+                client.post(f"/projects/default/jobs/{job}/stop")
+                assert wait_for(client, job, "cancelled")["attempt"] == 2
+                attempts = client.get(f"/projects/default/jobs/{job}/attempts").json()["items"]
+    assert [one["ending"] for one in attempts] == ["expired", "stopped"]
+    (_, first_end), (second_begin, _) = intervals(file)
+    assert first_end < ended < second_begin
+
+
+@contextmanager
+def clocks_set(library: Path, seconds: int) -> Iterator[None]:
+    """What is started meanwhile has another time of day."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(library))
+        patch.setenv("CLOCK_SET", str(seconds))
+        yield
+
+
+@pytest.fixture
+def set_clock(tmp_path: Path) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path / "set_clock.so"
+    source = Path(__file__).with_name("set_clock.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return library
+
+
+@pytest.mark.parametrize("agent_by", [3600, -3600])
+def test_clocks_that_differ_by_an_hour_end_and_double_nothing(
+    tmp_path: Path, open_path: Path, set_clock: Path, agent_by: int
+) -> None:
+    """The agent's, and the server's from one start to the next."""
+    file = open_path / "ticks"
+    server_by = (0, 3600, -3600)
+    with way_to(0) as way, ExitStack() as stack:
+        job = ""
+        for by in server_by:
+            with clocks_set(set_clock, by):
+                server = stack.enter_context(mill_up(tmp_path / "data", "--no-agent", home=tmp_path / "home"))
+            way.server_port = port_of(server)
+            with server.client() as client:
+                if not job:
+                    with clocks_set(set_clock, agent_by):
+                        stack.enter_context(agent_through(way, server, tmp_path))
+                    job = submit(client, *ticking(file, 600), timeout_seconds=1800)
+                wait_for(client, job, "running")
+                short = wait_for(client, submit(client, "true"), "succeeded")
+                assert short["queued_at"] <= short["started_at"] <= short["ended_at"], "by the server's clock alone"
+            if by != server_by[-1]:
+                server.kill()
+        with server.client() as client:
+            ended = wait_for(client, job, "succeeded")
+            log = client.get(f"/projects/default/jobs/{job}/log").text
+    assert ended["attempt"] == 1 and len(intervals(file)) == 1
+    assert log.split() == [str(number) for number in range(600)]
 
 
 def test_a_full_disk_at_the_agent_loses_no_end_of_a_job(tmp_path: Path, open_path: Path) -> None:

@@ -137,12 +137,37 @@ def test_a_distributed_job_over_one_cached_dataset_outlives_its_agent(cluster: C
         agent.kill()
         agent.wait()
     with cluster.agent():
+        beside = [
+            _beside(cluster, gang, rank, "echo $RANK of $WORLD_SIZE in $(cat /etc/hostname)") for rank in range(3)
+        ]
+        assert beside == [f"{rank} of 3 in rank-{rank}\n" for rank in range(3)]
+        assert _names(cluster) == ["rank-0", "rank-1", "rank-2"], "what a cluster's DNS serves"
         _touch(cluster, "go")
         job = cluster.until(gang, "succeeded", "failed", "cancelled")
         assert job["state"] == "succeeded", job["reasons"]
         logs = [cluster.mill.ok("logs", gang, "--rank", str(rank)).out for rank in range(3)]
         assert all(f"rank {rank}: sum 6\n" in log and "one" in log for rank, log in enumerate(logs)), logs
         wait_until(lambda: not _jobs(cluster), within=180, what="the end of its Jobs in the cluster")
+
+
+def _beside(cluster: Cluster, job: str, rank: int, script: str) -> str:
+    """Once the new agent has come, a stream opens."""
+
+    def said() -> str:
+        command = [sys.executable, "-m", "millpond", "exec", job, "--rank", str(rank), "--", "sh", "-c", script]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, env=environment(cluster.server.home), check=False
+        )
+        return done.stdout.decode() if done.returncode == 0 else ""
+
+    return wait_until(said, within=180, what=f"a command beside rank {rank}")
+
+
+def _names(cluster: Cluster) -> list[str]:
+    (found,) = json.loads(cluster.kube.kubectl("get", "endpoints", "-l", "millpond.dev/placement", "-o", "json"))[
+        "items"
+    ]
+    return sorted(address["hostname"] for subset in found["subsets"] for address in subset["addresses"])
 
 
 def _nodes(cluster: Cluster) -> bool:

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from millpond.client.http import Api
+from millpond.client.streams import STDOUT, open_exec
+from millpond.errors import NotReady
 from millpond.testing.gangs import PROGRAM
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
 from millpond.testing.up import MillUp, environment, mill_up
@@ -132,6 +135,7 @@ def test_a_distributed_job_over_one_cached_dataset_outlives_its_agent(cluster: C
         os.kill(agent.pid, 9)
         agent.wait()
     with cluster.agent():
+        wait_until(lambda: _beside(cluster, gang, rank=2) == b"2 of 3\n", within=120, what="a command beside rank 2")
         (placement,) = (cluster.root / "state" / "placements").iterdir()
         (placement / "work" / "go").touch()
         job = cluster.until(gang, *FINAL)
@@ -141,6 +145,17 @@ def test_a_distributed_job_over_one_cached_dataset_outlives_its_agent(cluster: C
     (attempt,) = json.loads(cluster.mill.ok("attempts", gang, "--json").out)["items"]
     # Two of two CPUs each do not all fit one node of four.
     assert {rank["node"] for rank in attempt["ranks"]} == {cluster.slurm.gpu_node, cluster.slurm.plain_node}
+
+
+def _beside(cluster: Cluster, job: str, *, rank: int) -> bytes:
+    """What a command says there; nothing as long as no agent comes for the stream."""
+    token = json.loads((cluster.server.home / "credentials.json").read_text())["servers"][cluster.server.url]["token"]
+    command = ["sh", "-c", "echo $RANK of $WORLD_SIZE"]
+    with Api(cluster.server.url, token) as api, open_exec(api, "default", job, command, rank=rank) as stream:
+        try:
+            return b"".join(one[1:] for one in stream.messages() if isinstance(one, bytes) and one[0] == STDOUT)
+        except NotReady:
+            return b""
 
 
 def _stopped_while_it_waits(cluster: Cluster) -> None:

@@ -55,6 +55,12 @@ def test_the_pause_before_a_retry() -> None:
     assert readiness(job, {}, NOON + timedelta(seconds=5)) == Ready()
 
 
+def test_a_clock_that_is_set_back_does_not_lengthen_the_pause() -> None:
+    job = a_job(requeued_at=NOON, not_before=NOON + timedelta(seconds=5))
+    assert isinstance(readiness(job, {}, NOON), Waits)
+    assert readiness(job, {}, NOON - timedelta(hours=1)) == Ready()
+
+
 @given(st.lists(st.tuples(st.sampled_from(JobState), st.sampled_from(["success", "any"])), max_size=6))
 def test_it_begins_only_when_all_have_ended_as_they_should(others: list[tuple[JobState, str]]) -> None:
     known = {f"job{number}": a_job(id=f"job{number}", state=state) for number, (state, _) in enumerate(others)}

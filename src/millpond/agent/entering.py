@@ -29,7 +29,7 @@ def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
     if spec.get("gang"):
         import gang  # type: ignore[import-not-found]  # noqa: PLC0415
 
-        rank = gang.environment(spec["gang"]["rank"], gang.all_places(spec["gang"]["size"]))
+        rank = gang.environment(spec["gang"]["rank"], gang.all_places(spec["gang"]["size"]), spec["placement"])
     environment = {
         **keeper.environment_of(spec),
         **rank,

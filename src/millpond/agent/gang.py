@@ -119,8 +119,9 @@ def oom_kills() -> int:
     return 0
 
 
-def environment(rank: int, places: list[dict[str, Any]]) -> dict[str, str]:
-    """What torchrun, Horovod, MPI launchers and TensorFlow put into the environment of rank `rank`."""
+def environment(rank: int, places: list[dict[str, Any]], run: str) -> dict[str, str]:
+    """What torchrun, Horovod, MPI launchers and TensorFlow put into the environment of rank `rank`; `run` is what no
+    other attempt of no other job is called."""
     size = len(places)
     hosts = list(dict.fromkeys(one["host"] for one in places))
     local = [number for number, one in enumerate(places) if one["host"] == places[rank]["host"]]
@@ -136,6 +137,14 @@ def environment(rank: int, places: list[dict[str, Any]]) -> dict[str, str]:
         "LOCAL_WORLD_SIZE": len(local),
         "GROUP_RANK": group,
         "GROUP_WORLD_SIZE": len(hosts),
+        "ROLE_NAME": "default",
+        "ROLE_RANK": rank,
+        "ROLE_WORLD_SIZE": size,
+        "TORCHELASTIC_RUN_ID": run,
+        "TORCHELASTIC_RESTART_COUNT": 0,
+        "TORCHELASTIC_MAX_RESTARTS": 0,
+        # Rank 0 holds the store by which all meet: here is no process of torchrun that does.
+        "TORCHELASTIC_USE_AGENT_STORE": False,
         "MASTER_ADDR": addresses[0],
         "MASTER_PORT": places[0]["port"],
         "HOROVOD_RANK": rank,
@@ -144,13 +153,17 @@ def environment(rank: int, places: list[dict[str, Any]]) -> dict[str, str]:
         "HOROVOD_LOCAL_SIZE": len(local),
         "HOROVOD_CROSS_RANK": group,
         "HOROVOD_CROSS_SIZE": len(hosts),
+        "HOROVOD_HOSTNAME": places[rank]["host"],
         "OMPI_COMM_WORLD_RANK": rank,
         "OMPI_COMM_WORLD_SIZE": size,
         "OMPI_COMM_WORLD_LOCAL_RANK": local_rank,
         "OMPI_COMM_WORLD_LOCAL_SIZE": len(local),
         "OMPI_COMM_WORLD_NODE_RANK": local_rank,
+        "OMPI_UNIVERSE_SIZE": size,
         "PMI_RANK": rank,
         "PMI_SIZE": size,
+        "MPI_LOCALRANKID": local_rank,
+        "MPI_LOCALNRANKS": len(local),
         "TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task}),
         "MILL_RANK": rank,
         "MILL_PROCESSES": size,

@@ -475,7 +475,7 @@ class Gang:
     """What is to do for a rank of a distributed job, done by the file beside this one; nothing for a plain one."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
-        self.told = spec.get("gang")
+        self.told, self.placement = spec.get("gang"), spec["placement"]
         self.place: dict[str, Any] | None = None
         if self.told is not None:
             sys.path.append(os.path.dirname(os.path.abspath(__file__)))
@@ -490,7 +490,8 @@ class Gang:
         """Only once all have come."""
         if self.told is None:
             return {}
-        said: dict[str, str] = self.gang.environment(self.told["rank"], self.gang.all_places(self.told["size"]))
+        places = self.gang.all_places(self.told["size"])
+        said: dict[str, str] = self.gang.environment(self.told["rank"], places, self.placement)
         return said
 
     def must_stop(self) -> bool:

@@ -39,7 +39,8 @@ def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Wai
     waiting = [answer.reason for answer in found if isinstance(answer, Waits)]
     if waiting:
         return Waits(" ".join(waiting))
-    if job.not_before is not None and now < job.not_before:
+    # A clock that has been set back since then does not make it wait for longer.
+    if job.not_before is not None and (job.requeued_at or now) <= now < job.not_before:
         return Waits(f"it is tried again at {job.not_before:%H:%M:%S} UTC.")
     return Ready()
 

@@ -21,7 +21,7 @@ def at(host: str, port: int, address: str | None = None) -> dict[str, Any]:
 
 
 def test_ranks_of_one_machine_meet_at_its_loopback() -> None:
-    env = gang.environment(1, [at("box", 20_000), at("box", 20_001)])
+    env = gang.environment(1, [at("box", 20_000), at("box", 20_001)], "p1")
     assert (env["MASTER_ADDR"], env["MASTER_PORT"]) == ("127.0.0.1", "20000")
     assert (env["RANK"], env["WORLD_SIZE"], env["LOCAL_RANK"], env["LOCAL_WORLD_SIZE"]) == ("1", "2", "1", "2")
     assert (env["GROUP_RANK"], env["GROUP_WORLD_SIZE"]) == ("0", "1")
@@ -29,7 +29,7 @@ def test_ranks_of_one_machine_meet_at_its_loopback() -> None:
 
 def test_ranks_of_several_machines_meet_at_the_first_ones() -> None:
     places = [at("n1", 1), at("n1", 2), at("n2", 3), at("n2", 4), at("n2", 5)]
-    env = gang.environment(3, places)
+    env = gang.environment(3, places, "p1")
     assert (env["MASTER_ADDR"], env["MASTER_PORT"]) == ("n1", "1")
     assert (env["LOCAL_RANK"], env["LOCAL_WORLD_SIZE"], env["GROUP_RANK"]) == ("1", "3", "1")
     assert (env["HOROVOD_CROSS_RANK"], env["HOROVOD_CROSS_SIZE"]) == ("1", "2")
@@ -37,6 +37,17 @@ def test_ranks_of_several_machines_meet_at_the_first_ones() -> None:
         "cluster": {"worker": ["n1:1", "n1:2", "n2:3", "n2:4", "n2:5"]},
         "task": {"type": "worker", "index": 3},
     }
+
+
+def test_a_program_takes_it_for_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every variable that torchrun sets for its processes, but those of its own restarts and errors."""
+    env = gang.environment(1, [at("n1", 1), at("n2", 2)], "p1")
+    asked = (
+        "LOCAL_RANK RANK GROUP_RANK ROLE_RANK ROLE_NAME LOCAL_WORLD_SIZE WORLD_SIZE GROUP_WORLD_SIZE ROLE_WORLD_SIZE"
+    )
+    asked += " MASTER_ADDR MASTER_PORT TORCHELASTIC_RESTART_COUNT TORCHELASTIC_MAX_RESTARTS TORCHELASTIC_RUN_ID"
+    assert set(asked.split()) <= set(env)
+    assert (env["TORCHELASTIC_RUN_ID"], env["TORCHELASTIC_USE_AGENT_STORE"]) == ("p1", "False")
 
 
 def test_ports_of_one_job_differ_and_are_free() -> None:

@@ -15,3 +15,8 @@ def test_a_step_shares_what_its_job_has(version: str, overlaps: bool) -> None:
     arguments = step_arguments("17", version)
     assert ("--overlap" in arguments) is overlaps
     assert {"--jobid=17", "--unbuffered", "--ntasks=1"} <= set(arguments)
+
+
+def test_a_step_beside_a_rank_is_on_its_node() -> None:
+    assert "--nodelist=n2" in step_arguments("17", "22.05.8", "n2")
+    assert not any(one.startswith("--nodelist") for one in step_arguments("17", "22.05.8"))
