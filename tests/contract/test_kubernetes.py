@@ -23,6 +23,7 @@ from millpond.model.job import RankPlace
 from millpond.testing.drivers import Place, finished, looking
 from millpond.testing.gangs import RANKS, GangContract
 from millpond.testing.kube import IMAGE, Kube
+from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
 
@@ -42,6 +43,7 @@ def a_driver(kube: Kube, path: Path, **options: str | list[str]) -> KubernetesDr
     return driver
 
 
+@keeper_in_the_long_run
 class TestKubernetesDriver(GangContract):
     image = IMAGE
 

@@ -21,6 +21,7 @@ from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import Mount, read_spec
 from millpond.testing.drivers import DriverContract, Place, looking
 from millpond.testing.podman import WITH_PYTHON, WITHOUT_PYTHON, TestPodman, a_podman, why_no_podman
+from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
 
@@ -62,6 +63,7 @@ def ask_for(placement: Path, **wanted: Any) -> Path:
     return placement
 
 
+@keeper_in_the_long_run
 class TestPodmanDriver(DriverContract):
     image = WITH_PYTHON
 
@@ -69,28 +71,6 @@ class TestPodmanDriver(DriverContract):
         status = self.run(driver, place("no-such-command-anywhere"))
         assert (status.exit_code, status.reason) == (127, Reason.NOT_STARTED)
         assert status.problem == "The command 'no-such-command-anywhere' was not found in the image."
-
-    # What the keeper does by itself, whatever its command: on processes it is tried every time.
-
-    @pytest.mark.long
-    def test_usage_is_sampled(self, driver: Driver, place: Place) -> None:
-        super().test_usage_is_sampled(driver, place)
-
-    @pytest.mark.long
-    def test_renewed_it_runs_on(self, driver: Driver, place: Place) -> None:
-        super().test_renewed_it_runs_on(driver, place)
-
-    @pytest.mark.long
-    def test_a_renewal_that_came_too_late_starts_nothing(self, driver: Driver, place: Place) -> None:
-        super().test_a_renewal_that_came_too_late_starts_nothing(driver, place)
-
-    @pytest.mark.long
-    def test_success(self, driver: Driver, place: Place) -> None:
-        super().test_success(driver, place)
-
-    @pytest.mark.long
-    def test_while_it_runs_it_is_running(self, driver: Driver, place: Place) -> None:
-        super().test_while_it_runs_it_is_running(driver, place)
 
     # What is a container's own.
 

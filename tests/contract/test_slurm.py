@@ -19,6 +19,7 @@ from millpond.agent.spec import read_spec
 from millpond.errors import SetupError
 from millpond.testing.drivers import Place, finished, looking
 from millpond.testing.gangs import PROGRAM, RANKS, SIZE, GangContract
+from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import NodeFacts
@@ -66,6 +67,7 @@ def job_of(slurm: Slurm, placement: Path) -> str:
     return slurm.run("squeue", "-h", "-t", "all", "--name", f"mill-{placement.name}", "-o", "%i").split()[-1]
 
 
+@keeper_in_the_long_run
 class TestSlurmDriver(GangContract):
     def test_ranks_have_the_gpus_that_slurm_gave_each_of_them(self, driver: SlurmDriver, place: Place) -> None:
         script = 'echo "$CUDA_VISIBLE_DEVICES $LOCAL_RANK $SLURM_PROCID"'
