@@ -16,11 +16,20 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
   );
 }
 
+interface CommandProps {
+  command: string;
+  /** Shown whole, over several lines; otherwise what does not fit is scrolled to. */
+  wrap?: boolean;
+}
+
 /** The command line that does what the page shows, to copy. */
-export function CommandLine({ command }: { command: string }) {
+export function CommandLine({ command, wrap = false }: CommandProps) {
+  const look = wrap
+    ? ({ whiteSpace: "pre-wrap", overflowWrap: "anywhere" } as const)
+    : ({ overflowX: "auto", whiteSpace: "pre" } as const);
   return (
     <Group gap={4} wrap="nowrap" maw="100%">
-      <Code block px="sm" py={6} style={{ overflowX: "auto", whiteSpace: "pre" }} tabIndex={0}>
+      <Code block px="sm" py={6} style={look} tabIndex={0}>
         {command}
       </Code>
       <CopyIcon value={command} label="Copy the command" />

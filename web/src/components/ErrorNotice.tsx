@@ -20,7 +20,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
             Request <span className="mono">{known.requestId}</span>
           </Text>
         )}
-        {retry && (
+        {retry && known?.status !== 403 && (
           <Button size="xs" variant="default" onClick={retry}>
             Try again
           </Button>

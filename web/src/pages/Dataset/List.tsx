@@ -5,6 +5,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type DatasetFilter, datasetsQuery } from "../../api/datasets";
+import { useMemberProjects } from "../../api/session";
 import { EmptyState } from "../../components/EmptyState";
 import { Filter } from "../../components/Filter";
 import { Paged } from "../../components/Paged";
@@ -22,7 +23,8 @@ export function DatasetList() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const [creating, dialog] = useDisclosure(false);
-  const create = (
+  const mayCreate = useMemberProjects().length > 0;
+  const create = mayCreate && (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
       New Dataset
     </Button>

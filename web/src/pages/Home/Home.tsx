@@ -1,7 +1,9 @@
-import { Group, Progress, SimpleGrid, Stack, Title } from "@mantine/core";
+import { Alert, Code, Group, Progress, SimpleGrid, Stack, Title } from "@mantine/core";
+import { IconInfoCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { datasetTotalsQuery } from "../../api/datasets";
 import { homeQuery } from "../../api/home";
+import { useSession } from "../../api/session";
 import type { Home as HomeShape } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
@@ -22,6 +24,7 @@ export function Home() {
         {(data) => (
           <Stack gap="lg">
             <Numbers home={data} />
+            <InNoProject />
             <Checklist home={data} />
             {data.recent_jobs.length > 0 && (
               <section>
@@ -40,6 +43,18 @@ export function Home() {
         )}
       </Loaded>
     </>
+  );
+}
+
+/** Everything belongs to a project: somebody new may be in none yet. */
+function InNoProject() {
+  const session = useSession();
+  if (!session || session.user.is_admin || session.projects.length > 0) return null;
+  return (
+    <Alert color="blue" icon={<IconInfoCircle />} title="You are in no project yet">
+      Datasets, jobs and runs belong to projects. Ask an administrator of one to add you:{" "}
+      <Code>mill project add-member PROJECT {session.user.name} --role member</Code>
+    </Alert>
   );
 }
 

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
+import { useSession } from "../../api/session";
 import type { User } from "../../api/shapes";
 import { usersQuery } from "../../api/users";
 import { DataTable } from "../../components/DataTable";
@@ -28,14 +29,17 @@ const COLUMNS = [
 export function UserList() {
   const result = useInfiniteQuery(usersQuery);
   const [creating, dialog] = useDisclosure(false);
+  const isAdmin = useSession()?.user.is_admin;
   return (
     <>
       <PageHeader
         title="Users"
         actions={
-          <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
-            New user
-          </Button>
+          isAdmin && (
+            <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
+              New user
+            </Button>
+          )
         }
       />
       <Paged result={result} empty={null}>

@@ -91,12 +91,17 @@ export function Attach({ onClose }: { onClose: () => void }) {
               {...form.getInputProps("site")}
               value={chosen.site}
             />
-            <TextInput label="Name" placeholder="its host name" {...form.getInputProps("name")} />
+            <TextInput
+              label="Name"
+              placeholder={chosen.driver === "kubernetes" ? "that of its site" : "its host name"}
+              {...form.getInputProps("name")}
+            />
             <TextInput
               label="This server, as seen from there"
               description="The agent connects outwards to it; nothing connects to the agent."
               required
               {...form.getInputProps("server")}
+              error={isLoopback(chosen.server) && "Only this machine knows itself by that name."}
             />
             {chosen.driver === "kubernetes" && (
               <>
@@ -126,6 +131,10 @@ export function Attach({ onClose }: { onClose: () => void }) {
   );
 }
 
+function isLoopback(address: string): boolean {
+  return URL.canParse(address) && ["127.0.0.1", "localhost", "[::1]"].includes(new URL(address).hostname);
+}
+
 interface LinesProps {
   chosen: Choice;
   secret: string;
@@ -147,7 +156,7 @@ function Lines({ chosen, secret, token, onClose }: LinesProps) {
       </Alert>
       <Text size="sm">{PLACES[chosen.driver] ?? "On the machine that may submit work there:"}</Text>
       {attachCommands(chosen, secret).map((command) => (
-        <CommandLine key={command} command={command} />
+        <CommandLine key={command} command={command} wrap />
       ))}
       <Text size="sm" role="status">
         {used?.used_at ? (
