@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from millpond.errors import StoreUnavailable
+from millpond.lake.fetch import fetch_tree
 from tests.integration.cli import Mill, ServerHere, server_here
 from tests.integration.test_cli_data import a_folder, content
 
@@ -313,6 +315,33 @@ def test_a_clone_that_cannot_be_put_there_says_so(mill: Mill, tmp_path: Path) ->
     mill.ok("data", "clone", "placed", "link")
     assert content(tmp_path / "empty") == content(folder)
     mill.ok("data", "status", cwd=tmp_path / "link")
+
+
+def test_a_clone_that_was_cut_off_goes_on(mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = a_folder(tmp_path / "resumed")
+    (folder / "large.bin").write_bytes(random.Random(7).randbytes(3_000_000))
+    (folder / "link").symlink_to("large.bin")
+    synced(mill, folder)
+
+    def cut_off(*arguments: object, **options: object) -> None:
+        fetch_tree(*arguments, **options)  # type: ignore[arg-type]
+        raise StoreUnavailable("The lake is away.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("millpond.client.clone.fetch_tree", cut_off)
+        assert mill("data", "clone", "resumed", "copy").code == 6
+    (left,) = tmp_path.glob(".copy.*.part")
+    (left / "class-0/3.txt").write_text("FILE 3")
+    (left / "class-0/6.txt").unlink()
+    (left / "class-1/1.txt").chmod(0o755)
+    kept = (left / "large.bin").stat().st_ino
+    mill.ok("data", "clone", "resumed", "copy")
+    assert content(tmp_path / "copy") == content(folder)
+    assert (tmp_path / "copy/large.bin").stat().st_ino == kept, "it was not fetched again"
+    assert not (tmp_path / "copy/class-1/1.txt").stat().st_mode & 0o100
+    assert (tmp_path / "copy/link").is_symlink()
+    assert not list(tmp_path.glob(".copy.*"))
+    assert mill.ok("data", "status", "--json", cwd=tmp_path / "copy").json["items"] == []
 
 
 def _packs(server: ServerHere) -> Iterator[Path]:

@@ -1,4 +1,7 @@
-"""From a commit to a folder: fetched beside its place, checked, and put there in one step."""
+"""From a commit to a folder: fetched beside its place, checked, and put there in one step.
+
+Cut off at any moment, the next clone into the same folder goes on with what has come.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,22 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from glob import escape
 from pathlib import Path
 
+from millpond.client import left_behind
 from millpond.client.datasets import get_commit, get_dataset, list_refs
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import BadRequest, Conflict, Corrupt, Forbidden, MillError
+from millpond.errors import BadRequest, Conflict, Corrupt, Forbidden, MillError, Unavailable
 from millpond.lake.choice import chooser
 from millpond.lake.fetch import Fetched, FetchOptions, fetch_tree
 from millpond.lake.transfer import Progress
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import Commit
-
-try:
-    import fcntl
-except ImportError:  # not POSIX: what a killed clone left is then for its owner to remove
-    fcntl = None  # type: ignore[assignment]
-
-_PART = ".part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +64,10 @@ def clone(
         head=commit.id,
         only=tuple(only),
     )
-    with _beside(directory) as temporary, ApiDownloader(api, project, dataset, commit.id) as downloader:
+    with _beside(directory) as (temporary, left), ApiDownloader(api, project, dataset, commit.id) as downloader:
         try:
-            fetched = fetch_tree(downloader, commit.tree, temporary, options=options, progress=progress)
+            with_left = replace(options, local=left_behind.LeftBehind(left)) if left else options
+            fetched = fetch_tree(downloader, commit.tree, temporary, options=with_left, progress=progress)
         except Corrupt as error:
             hint = error.hint or f"See which files it concerns: mill data verify {project}/{dataset}@{ref} --full"
             raise Corrupt(error.message, hint=hint) from error
@@ -112,39 +109,34 @@ def _unusable(directory: Path, error: OSError) -> MillError:
 
 
 @contextmanager
-def _beside(directory: Path) -> Iterator[Path]:
-    """A new folder on the same file system, to be renamed; whatever is left of it goes with the block.
+def _beside(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """A new folder on the same file system, to be renamed, and those that clones which were cut off have left.
 
-    It is locked while it is in use. One that nobody holds belonged to a clone that was killed, and goes now.
+    It stays if only the lake was away or somebody lost patience: the next clone goes on with what is there.
     """
-    parent = directory.absolute().parent
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.glob(f".{escape(directory.name)}.*{_PART}") if fcntl else ():
-            _remove_if_abandoned(left)
-        made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=_PART, dir=parent))
-        made.chmod(0o755)
-    except OSError as error:
-        raise _unusable(parent, error) from error
-    held = os.open(made, os.O_RDONLY) if fcntl else None
-    try:
-        if held is not None:
-            fcntl.flock(held, fcntl.LOCK_EX)
-        yield made
-    finally:
-        if held is not None:
-            os.close(held)
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _remove_if_abandoned(left: Path) -> None:
-    with suppress(OSError):
-        held = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    parent = directory.parent
+    with ExitStack() as stack:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left, ignore_errors=True)
-        finally:
-            os.close(held)
+            parent.mkdir(parents=True, exist_ok=True)
+            left = left_behind.find(directory, stack)
+            made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=left_behind.PART, dir=parent))
+            made.chmod(0o755)
+        except OSError as error:
+            raise _unusable(parent, error) from error
+        left_behind.hold(made, stack)
+        try:
+            yield made, left
+        except (Unavailable, KeyboardInterrupt):
+            raise
+        except BaseException:
+            _remove(made, *left)
+            raise
+        _remove(made, *left)
+
+
+def _remove(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def branch_of(api: Api, project: str, dataset: str, ref: str) -> str | None:
