@@ -13,7 +13,7 @@ import typer
 from millpond import __version__
 from millpond.cli.lazy import Entry, LazyGroup
 from millpond.cli.report import report, use_color
-from millpond.errors import BadRequest, MillError
+from millpond.errors import BadRequest, Invalid, MillError
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -141,12 +141,28 @@ def _unexpected(error: Exception, argv: Sequence[str]) -> int:
         usage = BadRequest(format_message() or "That is not how this command is used.", hint=f"See: {path} --help")
         report(usage, as_json=_wants_json(argv), color=use_color(sys.stderr))
         return int(getattr(error, "exit_code", usage.exit_code))
+    mistake = _mistake_in_request(error)
+    if mistake is not None:
+        report(mistake, as_json=_wants_json(argv), color=use_color(sys.stderr))
+        return mistake.exit_code
     if "--debug" in argv:
         traceback.print_exc(file=sys.stderr)
     hint = "Add --debug to see where it happened; please report it." if "--debug" not in argv else None
     words = f"Something unexpected happened: {type(error).__name__}: {error}"
     report(MillError(words, hint=hint), as_json=_wants_json(argv), color=use_color(sys.stderr))
     return MillError.exit_code
+
+
+def _mistake_in_request(error: Exception) -> Invalid | None:
+    """What is wrong with a request made of the arguments, as the server would have said it."""
+    # Loaded by now if a request was made; importing pydantic would cost every other command a tenth of a second.
+    pydantic, wire = sys.modules.get("pydantic"), sys.modules.get("millpond.wire.base")
+    if pydantic is None or wire is None or not isinstance(error, pydantic.ValidationError):
+        return None
+    if error.title not in {request.__name__ for request in wire.Request.__subclasses__()}:
+        return None
+    told = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+    return Invalid(f"The request does not have the right shape: {told}.")
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
