@@ -23,5 +23,6 @@ def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
     else:
         start, end = int(first), min(int(last) + 1 if last else size, size)
     if start >= end:
-        raise HTTPException(416, headers={"Content-Range": f"bytes */{size}"})
+        said = f"There are {size:,} bytes: none of them lies in the range that was asked for."
+        raise HTTPException(416, said, headers={"Content-Range": f"bytes */{size}"})
     return start, end

@@ -65,10 +65,14 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
             raise BadRequest(f"{path!r} is a directory.")
         raise access.not_found("file", path)
     entry = leaf.entry(number)
-    if not entry.kind.is_file:
-        raise BadRequest(f"{path!r} is a {'directory' if entry.kind is Kind.DIRECTORY else 'symbolic link'}.")
+    if entry.kind is Kind.DIRECTORY:
+        raise BadRequest(f"{path!r} is a directory.")
     keys = ProjectKeys(dataset.project_id)
     places = locator_of(deps, keys, leaf_ref.id) if entry.content is not Content.NOTHING else {}
+    if entry.kind is Kind.SYMLINK:
+        target = to_text(bytes(read_blob(deps, keys, place_of(places, entry.digest))))
+        hint = "Links are not followed here: read the file it leads to, if that is in the commit."
+        raise BadRequest(f"{path!r} is a symbolic link to {target!r}.", hint=hint)
     name = to_text(wanted.rpartition(b"/")[2])
     if entry.content is Content.EXTERNAL:
         descriptor = decode_descriptor(read_blob(deps, keys, place_of(places, entry.digest)))
