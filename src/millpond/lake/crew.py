@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 
 from millpond.errors import VolumeProblem, by_code
 from millpond.lake.target import Target
-from millpond.lake.writer_process import EXPIRED, receive, send
+from millpond.lake.writer_process import receive, send
 from millpond.lake.writing import Order
 
 _LEAST_FILES = 5000
@@ -36,10 +36,11 @@ class Crew:
             for member in self._members:
                 self._idle.put(member)
 
-    def carry_out(self, url: str, order: Order) -> bool:
+    def carry_out(self, url: str, order: Order) -> int:
         """Wait until the order is carried out, or raise what stood in its way. Called from several threads.
 
-        `url` is where its pack lies. False says that it does not work (any more): nothing was written.
+        `url` is where its pack lies. Returns for how many of its blobs that is done: all, unless the URL does not work
+        (any more).
         """
         member = self._idle.get()
         try:
@@ -58,7 +59,7 @@ class Crew:
 class _Member:
     def __init__(self, target: Target) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[int, Future[bool]] = {}
+        self._waiting: dict[int, Future[int]] = {}
         self._asked = 0
         self._is_gone = False
         self._process = subprocess.Popen(
@@ -73,8 +74,8 @@ class _Member:
         self._listener = threading.Thread(target=self._listen, name="crew-listen", daemon=True)
         self._listener.start()
 
-    def ask(self, url: str, order: Order) -> Future[bool]:
-        done: Future[bool] = Future()
+    def ask(self, url: str, order: Order) -> Future[int]:
+        done: Future[int] = Future()
         with self._lock:
             if self._is_gone:
                 done.set_exception(_gone())
@@ -101,13 +102,13 @@ class _Member:
 
     def _listen(self) -> None:
         while (answer := receive(self._answers)) is not None:
-            number, code, text, hint = answer
+            number, written, code, text, hint = answer
             with self._lock:
                 done = self._waiting.pop(number)
-            if code and code != EXPIRED:
+            if code:
                 done.set_exception(by_code(code)(text, hint=hint))
             else:
-                done.set_result(not code)
+                done.set_result(written)
         with self._lock:
             self._is_gone = True
         for done in self._waiting.values():

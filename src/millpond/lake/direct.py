@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from urllib.parse import SplitResult, urlsplit
 
@@ -36,44 +37,90 @@ class RangeReader:
         return self.read_range(url, start, end, memoryview(bytearray(end - start)))
 
     def read_range(self, url: str, start: int, end: int, into: memoryview) -> memoryview:
-        """The same, into memory that is there already: whoever reads many ranges holds no more than that."""
-        into = into[: end - start]
-        self._tries.again(url, lambda url: self._once(url, start, end, into))
-        return into
+        """The same, into memory that is there already."""
+        [data] = self.read_ranges(url, [(start, end)], into)
+        return data
+
+    def read_ranges(
+        self, url: str, ranges: Sequence[tuple[int, int]], into: memoryview
+    ) -> Generator[memoryview, None, None]:
+        """Ranges of one object in their order, into the same memory: each is valid until the next is asked for.
+
+        They come with one request, so near each other they cost no more than one long range; if it breaks off, what
+        is left is asked for again. To be closed unless it is read to its end.
+        """
+        reading = _Reading(self._connections, max(end for _, end in ranges))
+        try:
+            for start, end in ranges:
+                data = into[: end - start]
+                self._tries.again(url, partial(reading.read, start, data))
+                yield data
+        finally:
+            reading.close()
 
     def close(self) -> None:
         """The connections of this thread; those of others end with them."""
         while self._connections.by_host:
             self._connections.by_host.popitem()[1].close()
 
-    def _once(self, url: str, start: int, end: int, into: memoryview) -> None:
-        parts = urlsplit(url)
-        try:
-            connection, answer = self._asked(
-                parts, {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-            )
-            try:
-                if not _is_range(answer, start, end):
-                    raise failure(answer.status, answer.getheader("Retry-After"), url)
-                _fill(answer, into, url)
-            except BaseException:
-                connection.close()
-                raise
-        except (OSError, HTTPException) as error:
-            raise Passing(str(error) or type(error).__name__) from error
-        if connection.sock is not None:  # the other side may have asked for its end
-            self._connections.by_host[parts.scheme, parts.netloc] = connection
 
-    def _asked(self, parts: SplitResult, headers: dict[str, str]) -> tuple[HTTPConnection, HTTPResponse]:
-        """A connection that was used before may have been closed by the other side at any time: that is no fault."""
-        path = parts.path or "/"
-        target = f"{path}?{parts.query}" if parts.query else path
-        known = self._connections.by_host.pop((parts.scheme, parts.netloc), None)
-        if known is not None:
-            with suppress(ConnectionError):
-                return known, _answer(known, target, headers)
-        connection = _connect(parts.scheme, parts.netloc)
-        return connection, _answer(connection, target, headers)
+class _Reading:
+    """What is left of one answer, which holds the bytes of an object up to `last`; asked for when it is needed."""
+
+    def __init__(self, connections: _Connections, last: int) -> None:
+        self._connections = connections
+        self._last = last
+        self._open: tuple[HTTPConnection, HTTPResponse] | None = None
+        self._at = 0
+
+    def read(self, start: int, into: memoryview, url: str) -> None:
+        """Fill `into` with what begins at `start`. Passing if that may succeed when it is tried again."""
+        try:
+            answer = self._answer_at(start, url)
+            _fill(answer, into)
+            self._at = start + len(into)
+            if self._at == self._last:
+                self._end(answer, url)
+        except (OSError, HTTPException) as error:
+            self.close()
+            raise Passing(str(error) or type(error).__name__) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """A connection with something left in it is of no use any more."""
+        if self._open is not None:
+            self._open[0].close()
+            self._open = None
+
+    def _answer_at(self, start: int, url: str) -> HTTPResponse:
+        """The answer that is open, if it leads there; what lies between is read in vain."""
+        if self._open is not None and start >= self._at:
+            answer = self._open[1]
+            if start > self._at:
+                _fill(answer, memoryview(bytearray(start - self._at)))
+            return answer
+        self.close()
+        self._open = self._connections.ask(
+            urlsplit(url), {"Range": f"bytes={start}-{self._last - 1}", "Accept-Encoding": "identity"}
+        )
+        answer = self._open[1]
+        if not _is_range(answer, start, self._last):
+            raise failure(answer.status, answer.getheader("Retry-After"), url)
+        if answer.length is not None and answer.length != self._last - start:
+            raise BadRequest(
+                f"{shown(url)} answered with {answer.length} bytes where {self._last - start} were asked for."
+            )
+        return answer
+
+    def _end(self, answer: HTTPResponse, url: str) -> None:
+        """Nothing may follow. Then the connection is there for others, unless the other side asked for its end."""
+        if answer.length is None and answer.read(1):
+            raise BadRequest(f"{shown(url)} answered with more bytes than were asked for.")
+        if self._open is not None and self._open[0].sock is not None:
+            self._connections.keep(url, self._open[0])
+        self._open = None
 
 
 class _Connections(threading.local):
@@ -81,6 +128,24 @@ class _Connections(threading.local):
 
     def __init__(self) -> None:
         self.by_host: dict[tuple[str, str], HTTPConnection] = {}
+
+    def ask(self, parts: SplitResult, headers: dict[str, str]) -> tuple[HTTPConnection, HTTPResponse]:
+        """A connection that was used before may have been closed by the other side at any time: that is no fault."""
+        path = parts.path or "/"
+        target = f"{path}?{parts.query}" if parts.query else path
+        known = self.by_host.pop((parts.scheme, parts.netloc), None)
+        if known is not None:
+            with suppress(ConnectionError):
+                return known, _answer(known, target, headers)
+        connection = _connect(parts.scheme, parts.netloc)
+        return connection, _answer(connection, target, headers)
+
+    def keep(self, url: str, connection: HTTPConnection) -> None:
+        parts = urlsplit(url)
+        other = self.by_host.pop((parts.scheme, parts.netloc), None)
+        if other is not None:
+            other.close()
+        self.by_host[parts.scheme, parts.netloc] = connection
 
 
 def _connect(scheme: str, host: str) -> HTTPConnection:
@@ -112,13 +177,9 @@ def _is_range(answer: HTTPResponse, start: int, end: int) -> bool:
     return answer.status == 206 or (answer.status == 200 and came == f"bytes {start}-{end - 1}")
 
 
-def _fill(answer: HTTPResponse, into: memoryview, url: str) -> None:
-    if answer.length is not None and answer.length != len(into):
-        raise BadRequest(f"{shown(url)} answered with {answer.length} bytes where {len(into)} were asked for.")
+def _fill(answer: HTTPResponse, into: memoryview) -> None:
     at = 0
     while at < len(into) and (count := answer.readinto(into[at:])):
         at += count
     if at < len(into):
         raise IncompleteRead(b"", len(into) - at)
-    if answer.length is None and answer.read(1):
-        raise BadRequest(f"{shown(url)} answered with more bytes than were asked for.")

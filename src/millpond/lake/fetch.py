@@ -28,7 +28,7 @@ from millpond.lake.reader import TreeReader
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
-from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, orders, write_range
+from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, orders, part_of, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -262,19 +262,20 @@ class _Fetch:
 
     def _write(self, order: Order) -> None:
         """Read one range and write what is in it."""
-        if not self._carry_out(order):
-            read = self._reading(order.pack_id)
-            write_range(order, read(order.start, order.end), read, self._into)
+        done = self._carry_out(order)
+        if done < len(order.digests):
+            rest, read = part_of(order, done, len(order.digests)), self._reading(order.pack_id)
+            write_range(rest, read(rest.start, rest.end), read, self._into)
         counts = [len(uses) for uses in order.uses]
         written = sum(map(mul, counts, order.raw))
         files = sum(counts) - (self._unfinished(order) if self._parts else 0)
         self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
-    def _carry_out(self, order: Order) -> bool:
-        """False where that needs a URL which does not work (any more), or a proxy, or one that there is not."""
+    def _carry_out(self, order: Order) -> int:
+        """For how many of its blobs. For others that needs a proxy, or a URL: there is none, or it does not work."""
         url = self._source.pack_url(order.pack_id)
         if url is None or proxy_for(url) is not None:
-            return False
+            return 0
         return self._carrier.carry_out(url, order)
 
     def _reading(self, pack_id: str) -> ReadRange:

@@ -10,7 +10,7 @@ from millpond.model.dataset import BlobPlace
 
 # Bytes read in vain are cheaper than another request, up to about here.
 GAP_MOST = 256 << 10
-# Bounds memory: each thread holds one segment at a time.
+# Bounds memory where a range is read whole, through a proxy say; others are written as they come.
 SEGMENT_MOST = 16 << 20
 _WHERE = attrgetter("pack_id", "offset")
 

@@ -33,6 +33,8 @@ _REOPEN = _CREATE & ~(os.O_CREAT | os.O_EXCL)
 _WORK_MODE = 0o644
 _DIRECTORY_MODE = 0o755
 _HAS_DIR_FD = os.open in os.supports_dir_fd and os.mkdir in os.supports_dir_fd
+# A cache is durable before it is used, so parts of this size are sent to the disk while others still come.
+_WRITTEN_BACK_FROM = 256 << 10
 # Errors of a hard link that mean: copy instead.
 _NO_LINK = {
     errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EACCES, errno.ENOENT, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS,
@@ -180,6 +182,8 @@ class Target:
             try:
                 os.lseek(descriptor, offset, os.SEEK_SET)
                 _write_all(descriptor, memoryview(data))
+                if self.read_only and len(data) >= _WRITTEN_BACK_FROM:
+                    _begin_write_back(descriptor, offset, offset + len(data))
             finally:
                 os.close(descriptor)
 
@@ -236,6 +240,13 @@ def _set_mode(descriptor: int, mode: int) -> None:
 def _write_all(descriptor: int, data: memoryview) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def _begin_write_back(descriptor: int, start: int, end: int) -> None:
+    # Loaded with the first large file: the processes that write small ones start sooner without ctypes.
+    from millpond.lake.write_back import begin_write_back  # noqa: PLC0415
+
+    begin_write_back(descriptor, start, end)
 
 
 @contextmanager

@@ -23,8 +23,6 @@ from millpond.lake.writing import Order
 # One writes while the other reads from the network.
 _THREADS = 2
 _LENGTH = struct.Struct("<I")
-# In place of an error's code: the URL was too old, and nothing was written.
-EXPIRED = "expired"
 
 
 def send(pipe: BinaryIO, message: Any) -> None:
@@ -60,16 +58,15 @@ def main() -> None:
 
 def _work(message: tuple[int, str, Order], carrier: Carrier, answers: BinaryIO, lock: threading.Lock) -> None:
     number, url, order = message
-    code, text, hint = "", "", None
+    done, code, text, hint = 0, "", "", None
     try:
-        if not carrier.carry_out(url, order):
-            code = EXPIRED
+        done = carrier.carry_out(url, order)
     except MillError as error:
         code, text, hint = error.code, error.message, error.hint
     except Exception as error:  # noqa: BLE001 - told to the one who waits
         code, text = VolumeProblem.code, f"{type(error).__name__}: {error}"
     with lock:
-        send(answers, (number, code, text, hint))
+        send(answers, (number, done, code, text, hint))
 
 
 if __name__ == "__main__":

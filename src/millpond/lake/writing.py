@@ -69,6 +69,26 @@ def order_of(pack_id: str, places: Sequence[BlobPlace], uses: Sequence[Sequence[
     return Order(pack_id, offsets[0], end, digests, offsets, stored, raw, encodings, uses)
 
 
+def pieces(order: Order, most: int) -> Iterator[Order]:
+    """The order in parts of at most so many bytes each; a blob is never cut."""
+    first, start = 0, order.start
+    for number, (offset, stored) in enumerate(zip(order.offsets, order.stored, strict=True)):
+        if offset + stored - start > most and number > first:
+            yield part_of(order, first, number)
+            first, start = number, offset
+    yield part_of(order, first, len(order.digests))
+
+
+def part_of(order: Order, first: int, last: int) -> Order:
+    """What the order says about some of its blobs."""
+    if first == 0 and last == len(order.digests):
+        return order
+    offsets, stored = order.offsets[first:last], order.stored[first:last]
+    end = max(offset + length for offset, length in zip(offsets, stored, strict=True))
+    columns = (order.raw[first:last], order.encodings[first:last], order.uses[first:last])
+    return Order(order.pack_id, offsets[0], end, order.digests[first:last], offsets, stored, *columns)
+
+
 def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> None:
     """Write what `data`, the order's range, is needed for. Corrupt if the store holds other bytes than the tree names.
 

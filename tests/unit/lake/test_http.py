@@ -8,14 +8,21 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from urllib3 import Timeout
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.lake import carrying
+from millpond.lake.digests import digest_of
 from millpond.lake.direct import RangeReader
 from millpond.lake.http import DataPlane, proxy_for
+from millpond.lake.target import Target
+from millpond.lake.writing import order_of, part_of, write_range
+from millpond.model.dataset import BlobPlace
+from millpond.model.tree import Kind
 
 # Does something odd with one request, and says whether it has answered it.
 Fault = Callable[[BaseHTTPRequestHandler], bool]
@@ -261,6 +268,84 @@ def test_advice_to_wait_for_a_range(store: Store, reader: RangeReader, memory: m
     store.faults = [answers(503, Retry_After="7")]
     reader.read_range(store.url + "/a", 0, 4, memory)
     assert waits == [7.0]
+
+
+def breaks_off_after(count: int) -> Fault:
+    def fault(request: BaseHTTPRequestHandler) -> bool:
+        request.send_response(206)
+        request.send_header("Content-Length", "10")
+        request.end_headers()
+        request.wfile.write(b"0123456789"[:count])
+        request.close_connection = True
+        return True
+
+    return fault
+
+
+def notes(asked: list[str]) -> Fault:
+    def fault(request: BaseHTTPRequestHandler) -> bool:
+        asked.append(request.headers["Range"])
+        return False
+
+    return fault
+
+
+def test_several_ranges_come_with_one_request(store: Store, reader: RangeReader, memory: memoryview) -> None:
+    store.objects["/a"] = b"0123456789"
+    wanted = [(1, 3), (3, 4), (6, 9)]
+    for _ in range(2):
+        assert [bytes(data) for data in reader.read_ranges(store.url + "/a", wanted, memory)] == [b"12", b"3", b"678"]
+    assert len(store.requests) == 2
+
+
+def test_ranges_may_overlap(store: Store, reader: RangeReader, memory: memoryview) -> None:
+    store.objects["/a"] = b"0123456789"
+    wanted = [(0, 5), (2, 4), (3, 5)]
+    assert [bytes(data) for data in reader.read_ranges(store.url + "/a", wanted, memory)] == [b"01234", b"23", b"34"]
+
+
+def test_of_ranges_that_break_off_the_rest_is_asked_for(
+    store: Store, reader: RangeReader, memory: memoryview, waits: list[float]
+) -> None:
+    store.objects["/a"] = b"0123456789"
+    asked: list[str] = []
+    store.faults = [breaks_off_after(5), notes(asked)]
+    came = [bytes(data) for data in reader.read_ranges(store.url + "/a", [(0, 2), (4, 6), (6, 10)], memory)]
+    assert came == [b"01", b"45", b"6789"]
+    assert asked == ["bytes=4-9"]
+    assert len(waits) == 1
+
+
+def test_ranges_that_nobody_wants_any_more(store: Store, reader: RangeReader, memory: memoryview) -> None:
+    store.objects["/a"] = b"0123456789"
+    came = reader.read_ranges(store.url + "/a", [(0, 2), (4, 6)], memory)
+    assert bytes(next(came)) == b"01"
+    came.close()
+    assert bytes(reader.read_range(store.url + "/a", 4, 6, memory)) == b"45"
+
+
+@pytest.mark.parametrize("then", [answers(403), None])
+def test_an_order_whose_url_expires_on_the_way(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: Fault | None
+) -> None:
+    """What was written before stays, and is not written again."""
+    monkeypatch.setattr(carrying, "_PIECE", 4)
+    store.objects["/a"] = b"0123456789"
+    store.faults = [breaks_off_after(6), *([then] if then else [])]
+    contents = [b"01", b"23", b"4567", b"89"]
+    places = [
+        BlobPlace(digest_of(content), "p", store.objects["/a"].index(content), len(content), len(content), 0)
+        for content in contents
+    ]
+    order = order_of("p", places, [[(content, Kind.FILE, len(content), None)] for content in contents])
+    with Target(tmp_path, read_only=False) as into:
+        done = carrying.Carrier(into).carry_out(store.url + "/a", order)
+        assert done == (2 if then else 4)
+        assert sorted(path.name.encode() for path in tmp_path.iterdir()) == contents[:done]
+        rest = part_of(order, done, len(contents)) if then else None
+        if rest is not None:
+            write_range(rest, store.objects["/a"][rest.start : rest.end], lambda start, end: b"", into)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {c.decode(): c.decode() for c in contents}
 
 
 def test_a_server_that_is_down(plane: DataPlane, store: Store) -> None:

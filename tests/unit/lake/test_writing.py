@@ -13,7 +13,7 @@ from millpond.lake import writing
 from millpond.lake.digests import digest_of
 from millpond.lake.ranges import Segment
 from millpond.lake.target import Target
-from millpond.lake.writing import Order, Use, order_of, orders, write_range
+from millpond.lake.writing import Order, Use, order_of, orders, pieces, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Kind
 
@@ -51,6 +51,23 @@ def test_many_uses_are_shared_by_orders(counts: list[int]) -> None:
     for one in made:
         assert one.start == one.offsets[0]
         assert one.end == one.offsets[-1] + one.stored[-1]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=20), st.integers(1, 20))
+def test_pieces_are_the_whole_order(blobs: list[tuple[int, int]], most: int) -> None:
+    places: list[BlobPlace] = []
+    offset = 7
+    for number, (length, gap) in enumerate(blobs):
+        places.append(BlobPlace(digest_of(b"%d" % number), "p", offset, length, length, 0))
+        offset += length + gap
+    whole = order_of("p", places, [[(b"%d" % number, Kind.FILE, 1, None)] for number in range(len(blobs))])
+    parts = list(pieces(whole, most))
+    for column in ("digests", "offsets", "stored", "raw", "encodings", "uses"):
+        assert [one for part in parts for one in getattr(part, column)] == list(getattr(whole, column))
+    for part in parts:
+        assert part.start == part.offsets[0]
+        assert part.end == part.offsets[-1] + part.stored[-1]
+        assert part.end - part.start <= most or len(part.digests) == 1
 
 
 def test_a_damaged_blob_is_read_again(tmp_path: Path) -> None:
