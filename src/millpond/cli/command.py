@@ -73,7 +73,7 @@ def run_command(session: Session, call: Callable[[Session], Any]) -> None:
     """Run `call`, close the session, and turn an error into words and an exit code."""
     try:
         call(session)
-        session.out.stdout.flush()
+        session.out.finish()
     except MillError as error:
         if session.flags.debug:
             traceback.print_exc(file=sys.stderr)

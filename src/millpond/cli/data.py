@@ -232,7 +232,7 @@ def print_file(
         raise BadRequest("No file is named.", hint="Write it as DATASET@REF:PATH.")
     if part is not None and not _RANGE.fullmatch(part):
         raise BadRequest(f"{part!r} is not a range.", hint="Write it as A-B, A- or -N.")
-    raw = mill.out.stdout.buffer
+    raw = mill.out.raw
     for piece in read_file(mill.api, ref.project, ref.dataset, ref.ref, ref.path, part):
         raw.write(piece)
     raw.flush()

@@ -61,9 +61,9 @@ def _show_failed(mill: Session, job: Job) -> None:
 
 
 def _write(mill: Session, content: bytes) -> None:
-    mill.out.stdout.flush()
-    mill.out.stdout.buffer.write(content)
-    mill.out.stdout.buffer.flush()
+    raw = mill.out.raw
+    raw.write(content)
+    raw.flush()
 
 
 def say_state(mill: Session, job: Job) -> None:

@@ -83,8 +83,7 @@ def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
 
 def _copy(mill: Session, pieces: Iterable[bytes]) -> None:
     """The bytes as they are; they belong to the job and may be anything."""
-    raw = mill.out.stdout.buffer
-    mill.out.stdout.flush()
+    raw = mill.out.raw
     for content in pieces:
         raw.write(content)
         raw.flush()

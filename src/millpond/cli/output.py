@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, TextIO, TypeVar
+from typing import Any, BinaryIO, TextIO, TypeVar
 
 from pydantic import BaseModel
 
@@ -60,6 +60,20 @@ class Output:
         self.stderr = stderr or sys.stderr
         self.color = use_color(self.stdout, no_color=no_color)
         self.color_stderr = use_color(self.stderr, no_color=no_color)
+        self._is_silent = True
+
+    @property
+    def raw(self) -> BinaryIO:
+        """For bytes that are the data themselves, whatever they are: a file, a log."""
+        self.stdout.flush()
+        self._is_silent = False
+        return self.stdout.buffer
+
+    def finish(self) -> None:
+        """At the end of a command that succeeded: a program that asked for JSON gets some, also when all is said."""
+        if self.as_json and self._is_silent:
+            self.json({})
+        self.stdout.flush()
 
     @property
     def for_people(self) -> bool:
@@ -97,6 +111,7 @@ class Output:
 
     def line(self, text: str) -> None:
         """A line of data."""
+        self._is_silent = False
         self.stdout.write(text + "\n")
 
     def note(self, text: str) -> None:

@@ -69,3 +69,21 @@ def test_quiet_means_quiet() -> None:
     with Meter(Output(stderr=words, quiet=True), "Syncing") as meter:
         meter.update(done=1, total=2)
     assert words.getvalue() == ""
+
+
+def test_whoever_asks_for_json_gets_some_also_when_there_is_nothing_to_tell() -> None:
+    said = io.StringIO()
+    silent, speaking = Output(as_json=True, stdout=said), Output(as_json=True, stdout=said)
+    silent.finish()
+    speaking.json({"name": "one"})
+    speaking.finish()
+    Output(stdout=said).finish()
+    assert said.getvalue().splitlines() == ["{}", '{"name": "one"}']
+
+
+def test_bytes_that_are_the_data_stay_what_they_are() -> None:
+    kept = io.BytesIO()
+    out = Output(as_json=True, stdout=io.TextIOWrapper(kept))
+    out.raw.write(b"\xff\x00")
+    out.finish()
+    assert kept.getvalue() == b"\xff\x00"
