@@ -63,7 +63,9 @@ def _removals(reader: TreeReader | None, paths: list[bytes], *, recursive: bool)
         elif reader is None or not reader.is_directory(path):
             raise access.not_found("path", to_text(path))
         elif not recursive:
-            raise BadRequest(f"{to_text(path)!r} is a directory.", hint="Say that everything below it goes, too (--recursive).")
+            raise BadRequest(
+                f"{to_text(path)!r} is a directory.", hint="Say that everything below it goes, too (--recursive)."
+            )
         else:
             yield from (entry.path for entry in reader.entries(path))
 
