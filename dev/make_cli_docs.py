@@ -25,8 +25,8 @@ HEAD = """# The command line
   A flag wins over the environment, the environment over the folder's `.mill/config.json`, that over the user's own
   files. See [the environment](reference/environment.md).
 - **Output**: data on stdout, words and progress on stderr. A table on a terminal, tab-separated lines without a head
-  when piped, JSON with `--json`: `{"items": […]}` for lists, the thing itself otherwise, as in the API, `{}` where there is
-  nothing to tell. The JSON is stable; what people see may change. Times are ISO 8601 with an offset in both.
+  when piped, JSON with `--json`: `{"items": […]}` for lists, the thing itself otherwise, as in the API, `{}` where
+  there is nothing to tell. The JSON is stable; what people see may change. Times are ISO 8601 with an offset in both.
 - **Errors**: `error: …` and `  hint: …` on stderr; with `--json`
   `{"error": {"code", "message", "hint", "request_id", "details"}}`.
 - **Questions** are asked on a terminal only; `--yes` answers them. Secrets are read from a prompt, a file or stdin.
