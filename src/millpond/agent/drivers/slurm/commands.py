@@ -14,6 +14,8 @@ from millpond.errors import SetupError
 
 TIMEOUT_SECONDS = 60.0
 _NEEDED = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
+# What scancel ends with, without a word, for a job that is ending or has ended: the last byte of ESLURM_ALREADY_DONE.
+_ALREADY_DONE = 2021 & 0xFF
 _JOBS = "%i|%j|%T|%r|%N"
 _NODES = "%N|%P|%c|%m|%G|%f|%T"
 
@@ -52,6 +54,14 @@ class SlurmJob:
     @property
     def has_ended(self) -> bool:
         return self.state in _ENDED
+
+
+class _Refused(OSError):
+    """What Slurm said, and what its program ended with."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Commands:
@@ -137,16 +147,15 @@ def _run(*command: str, stdin: str = "", environment: dict[str, str] | None = No
     message = _message(done.stderr) or f"{command[0]} ended with code {done.returncode}"
     if _AWAY.search(done.stderr) or _FULL.search(done.stderr):
         raise EngineAway(message)
-    raise OSError(message)
+    raise _Refused(message, done.returncode)
 
 
 def _run_unless_gone(*command: str) -> None:
     try:
         _run(*command)
-    except EngineAway:
-        raise
-    except OSError as error:
-        if "nvalid job id" not in str(error) and "already completing" not in str(error):
+    except _Refused as error:
+        known = "nvalid job id" in str(error) or "already completing" in str(error)
+        if not known and error.code != _ALREADY_DONE:
             raise
 
 

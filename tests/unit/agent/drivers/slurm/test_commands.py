@@ -78,6 +78,11 @@ def test_with_and_without_accounting(program: Program) -> None:
 def test_cancelling_what_is_gone_is_success(program: Program) -> None:
     program("scancel", "echo 'scancel: error: Kill job error on job id 7: Invalid job id specified' >&2; exit 1")
     Commands().cancel("7")
+    program("scancel", "exit 229")  # it is just ending: no word, only the last byte of ESLURM_ALREADY_DONE
+    Commands().signal("7", "TERM")
+    program("scancel", "exit 1")
+    with pytest.raises(OSError, match="ended with code 1"):
+        Commands().cancel("7")
 
 
 def test_a_machine_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
