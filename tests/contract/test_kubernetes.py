@@ -76,7 +76,7 @@ class TestKubernetesDriver(GangContract):
             assert wait_until(lambda: _why(driver, placement, "1 of 2 processes have their place"), within=60)
             first = _pods(kube, placement)
             why = wait_until(lambda: _why(driver, placement, "none keeps one"), within=60)
-            assert "Insufficient cpu" in why
+            assert "Insufficient cpu" in (why or "")
             again = wait_until(lambda: _pods(kube, placement) - first, within=120, what="another try")
             # Its first pods went before others came: one that stays would keep the place that the rest waits for.
             assert not first & _pods(kube, placement), again
