@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import io
 import random
 
@@ -32,6 +33,12 @@ def test_chunks_are_the_file() -> None:
     chunks = [bytes(chunk) for chunk in cut(io.BytesIO(data))]
     assert b"".join(chunks) == data
     assert all(CHUNK_LEAST <= len(chunk) <= CHUNK_MOST for chunk in chunks[:-1])
+
+
+def test_cut_points_are_part_of_the_format() -> None:
+    """The example of docs/design/001: other cuts would give the same file another id, and deduplicate nothing."""
+    data = b"".join(hashlib.sha256(number.to_bytes(4, "little")).digest() for number in range(262_149)) + b"x"
+    assert lengths_of(data) == [637_477, 2_010_659, 1_255_910, 2_414_763, 1_756_467, 313_493]
 
 
 def test_short_reads_do_not_move_cut_points() -> None:
