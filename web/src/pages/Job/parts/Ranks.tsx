@@ -31,7 +31,6 @@ export function Ranks({ job, attempt, rank, onChange }: Props) {
       <Group gap="xs" role="group" aria-label="Ranks">
         {Array.from({ length: job.processes }, (_, number) => (
           <Button
-            // biome-ignore lint/suspicious/noArrayIndexKey: a rank is its number
             key={number}
             size="compact-sm"
             variant={number === shown ? "filled" : "default"}
