@@ -8,11 +8,12 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
+from millpond.db import agents, jobs, placements, volumes
 from millpond.db import caches as rows
-from millpond.db import jobs, placements, volumes
 from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
+from millpond.decide.near import Rule
 from millpond.decide.placement import likely_node
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
 from millpond.model.job import Job, JobState, PlacementState
@@ -73,7 +74,10 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     differences.prepare(deps, commits_of(job))
     try:
         with deps.db.write() as tx:
-            found = bring(tx, job, world.volumes.get(node.agent_id, ()), now)
+            waiting = jobs.lock(tx, job.id)
+            if waiting is None or waiting.state is not JobState.QUEUED:
+                return  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
+            found = bring(tx, waiting, world.volumes.get(node.agent_id, ()), now)
             caches.release_for_job(tx, job.id, now=now)
     except (*WAITS, NotFound) as error:
         # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
@@ -94,22 +98,24 @@ def look_after(deps: Deps, now: datetime) -> None:
         if not missing and all(commit.state is CachedState.FILLING for commit in held.values()):
             continue
         with deps.db.write() as tx:
-            after, found = _look_after(tx, job.id, {commit.volume_id for commit in held.values()}, now)
+            holds = {commit.volume_id for commit in held.values()}
+            after, found = _look_after(tx, job.id, holds, rule_of(deps.settings), now)
         caches.announce(deps, found)
         changed += [after] if after else []
     job_changes.announce(deps, changed)
 
 
 def _look_after(
-    tx: Connection, job_id: str, volume_ids: Collection[str], now: datetime
+    tx: Connection, job_id: str, volume_ids: Collection[str], rule: Rule, now: datetime
 ) -> tuple[Job | None, Sequence[CachedView]]:
-    """The job if it changed, and its data."""
+    """The job if it changed, and its data. It stays on the volumes where it holds some."""
     job = jobs.lock(tx, job_id)
     if job is None or job.state not in (JobState.PLACED, JobState.PREPARING):
         return None, ()
     found: Sequence[CachedView] = ()
     try:
-        found = bring(tx, job, [volume for volume in volumes.all_of(tx) if volume.id in volume_ids], now)
+        near = [volume for volume in volumes.all_of(tx) if volume.id in volume_ids]
+        found = bring(tx, job, near or _serving(tx, job, rule, now), now)
         reasons = [_why_failed(view) for view in found if view.cached.state is CachedState.FAILED]
         after = job_life.wait(job, reasons)
         after = job_life.fill(after, now) if are_ready(found) else after
@@ -121,6 +127,12 @@ def _look_after(
         after = job_life.observe(job, report, now)
         placements.note_end(tx, job.placement_id or "", ending=after.ending, problem=report.problem, now=now)
     return (after, found) if job_changes.save(tx, job, after, now) else (None, found)
+
+
+def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Volume]:
+    """The volumes near the compute that the job was given, for one that holds nothing anywhere."""
+    agent = agents.find(tx, job.compute or "")
+    return snapshot.serving_volumes(tx, [agent], rule, now)[agent.id] if agent else ()
 
 
 def _why_failed(view: CachedView) -> str:

@@ -6,7 +6,9 @@ from millpond.db import volume_usage
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM
 from millpond.model.topology import CacheUses
+from millpond.services.caches import caches
 from millpond.services.computes import agents as agent_service
+from millpond.services.jobs import job_data
 from millpond.services.places import links
 from millpond.testing.builders_work import GB, AddedAgent, add_agent, add_commit, observed
 from millpond.wire.agent import Desired, NodeFacts, VolumeSeen
@@ -79,3 +81,26 @@ def test_what_a_job_finds_there_is_a_hit_and_what_was_brought_for_it_is_not(worl
     world.placed("second", inputs=["xray"])
     found = uses(world)
     assert (found.hits, found.misses, found.saved_bytes) == (1, 1, GB)
+
+
+def test_bringing_data_ahead_never_lets_go_of_what_a_placed_job_holds(world: World) -> None:
+    """Whoever submitted it does so beside the scheduler, which may be faster."""
+    add_commit(world.deps.db, "xray")
+    job, _ = world.placed("train", inputs=["xray"])
+    held = world.leased()
+    assert held
+    job_data.prefetch(world.deps, job, world.clock.now())
+    assert world.leased() == held
+
+
+def test_a_placed_job_that_holds_nothing_is_brought_its_data_again(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    job, _ = world.placed("train", inputs=["xray"])
+    with world.deps.db.write() as tx:
+        caches.release_for_job(tx, job.id, now=world.clock.now())
+    assert not world.leased()
+    world.schedule()
+    assert world.leased()
+    world.fill_all()
+    world.schedule()
+    assert world.job(job.id).filled_at is not None
