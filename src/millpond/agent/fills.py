@@ -18,12 +18,13 @@ from millpond.agent.volumes import Volumes, sentence
 from millpond.agent.work import Work
 from millpond.cache.attempt import Attempt, begin_attempt
 from millpond.cache.evict import evict
-from millpond.cache.fill import FillCancelled, fill
+from millpond.cache.fill import PAGES_BYTES, FillCancelled, fill
 from millpond.cache.local import BaseTree
 from millpond.cache.room import Needed, NoRoomYet, check_room
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import DiskFull, MillError, VolumeProblem
+from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
 from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen, Verified
 
@@ -43,6 +44,8 @@ class Fills:
         self._source_of = source_of
         self._changed = changed
         self._works: dict[str, Work] = {}
+        # Commits are often filled beside the one that was filled before them.
+        self._pages = room_for_pages(PAGES_BYTES)
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
@@ -138,7 +141,8 @@ class Fills:
                 source = stack.enter_context(self._source_of(wanted))
                 bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
-                filled = await in_thread(partial(fill, attempt, wanted.tree, source, bases=bases, progress=progress))
+                make = partial(fill, bases=bases, progress=progress, kept=self._pages)
+                filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)
         work.tell(

@@ -16,7 +16,13 @@ from millpond.cache.volume import appears, check, explained, make_passable, sync
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
+from millpond.lake.kept import Kept
+from millpond.lake.pages import Page
+from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
+
+# Pages that are kept decoded: those of some 150,000 files.
+PAGES_BYTES = 32 << 20
 
 
 class FillCancelled(MillError):
@@ -41,11 +47,13 @@ def fill(
     *,
     bases: Sequence[BaseTree] = (),
     progress: Progress | None = None,
+    kept: Kept[str, Page] | None = None,
 ) -> Filled:
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
     are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it.
+    `kept` are pages that were read before, for this commit or another.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
     is left, unless only the lake was away: then the next one goes on from there.
@@ -53,7 +61,8 @@ def fill(
     try:
         check(attempt.volume)
         with explained(attempt.volume):
-            filled = _make(attempt, tree, source, bases, progress)
+            known = KeptSource(source, room_for_pages(PAGES_BYTES) if kept is None else kept)
+            filled = _make(attempt, tree, known, bases, progress)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -95,18 +104,17 @@ def sync_file_system(path: Path) -> None:
 def _make(
     attempt: Attempt,
     tree: str,
-    source: Downloader,
+    source: KeptSource,
     bases: Sequence[BaseTree],
     progress: Progress | None,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
     try:
-        kept = KeptSource(source)
-        with LocalFiles(kept, tree, bases, attempt.older) as local:
+        with LocalFiles(source, tree, bases, attempt.older) as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
             options = FetchOptions(read_only=True, local=None if local.is_empty else local, processes=processes)
-            fetched = fetch_tree(kept, tree, attempt.tree, options=options, progress=progress)
+            fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error
     except DiskFull as error:

@@ -1,4 +1,4 @@
-"""The pages of a tree, read from the lake once: comparing it with others and fetching it look at the same ones."""
+"""A lake whose pages are read once: comparing a tree with others and fetching it look at the same ones."""
 
 from __future__ import annotations
 
@@ -6,34 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from millpond.blobs.store import Buffer
 from millpond.lake.kept import Kept
-from millpond.lake.reader import PageSource
+from millpond.lake.pages import Page
+from millpond.lake.reader import KeptPages
 from millpond.lake.transfer import Downloader
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
-
-_KEPT_BYTES = 32 << 20
-
-
-class KeptPages:
-    """Pages that are kept once they were read, as far as they fit."""
-
-    def __init__(self, pages: PageSource) -> None:
-        self._from = pages
-        self._pages = Kept[str, bytes](_KEPT_BYTES, weigh=len)
-
-    def page(self, page_id: str) -> bytes:
-        known = self._pages.get(page_id)
-        if known is None:
-            known = self._from.page(page_id)
-            self._pages.put(page_id, known)
-        return known
 
 
 class KeptSource(KeptPages):
     """A Downloader that keeps the pages it has read."""
 
-    def __init__(self, source: Downloader) -> None:
-        super().__init__(source)
+    def __init__(self, source: Downloader, kept: Kept[str, Page]) -> None:
+        super().__init__(source, kept)
         self._source = source
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:

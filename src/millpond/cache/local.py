@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from millpond.cache.kept_pages import KeptPages
 from millpond.cache.link_process import Link
 from millpond.cache.linking import Linkers
 from millpond.cache.reflink import clone
@@ -27,7 +26,7 @@ from millpond.errors import Corrupt, MillError
 from millpond.lake.crew import processes_for
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row, entry_of
-from millpond.lake.reader import PageSource, TreeReader
+from millpond.lake.reader import KeptPages, PageSource, TreeReader
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.model.tree import Content, Entry, Kind, TreeChange
@@ -77,7 +76,7 @@ class LocalFiles:
     To be called with the entries of the tree in the order of their paths. Leave the block to close what is open.
     """
 
-    def __init__(self, source: PageSource, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
+    def __init__(self, source: KeptPages, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
         self._processes = processes_for(TreeReader(source, root).root_ref().entries)
@@ -212,17 +211,17 @@ class _Base:
         return change
 
 
-def _changes(source: PageSource, base: BaseTree, root: str) -> Iterator[TreeChange]:
+def _changes(source: KeptPages, base: BaseTree, root: str) -> Iterator[TreeChange]:
     """What differs. Nothing is read before the first one is asked for, and then the first pages side by side."""
-    before = KeptPages(base.pages)
+    before = source.beside(base.pages)
     old, new = (
         {ref.id: None for ref in islice(TreeReader(pages, tree).leaves(), _LEAVES_AHEAD)}
         for pages, tree in ((before, base.tree), (source, root))
     )
     with ThreadPoolExecutor(_READERS, "compare") as pool:
         for read in [
-            *(pool.submit(before.page, page_id) for page_id in old if page_id not in new),
-            *(pool.submit(source.page, page_id) for page_id in new if page_id not in old),
+            *(pool.submit(before.decoded, page_id) for page_id in old if page_id not in new),
+            *(pool.submit(source.decoded, page_id) for page_id in new if page_id not in old),
         ]:
             read.result()
     yield from diff_trees(source, base.tree, root, before_source=before)

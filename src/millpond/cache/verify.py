@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from millpond.cache.attempt import Attempt
 from millpond.cache.fill import sync_file_system
 from millpond.cache.heal import Damage, Healer
-from millpond.cache.kept_pages import KeptPages
 from millpond.cache.local import has_mode, is_content
 from millpond.cache.volume import PASSABLE, CommitPlace, check, explained
 from millpond.errors import StoreUnavailable, VolumeProblem
 from millpond.lake.digests import digest_of
-from millpond.lake.reader import TreeReader
+from millpond.lake.reader import KeptPages, TreeReader, room_for_pages
 from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _EXAMPLES = 10
+_KEPT_BYTES = 32 << 20
 _MODES = {
     Kind.FILE: stat.S_IFREG | 0o444,
     Kind.EXECUTABLE: stat.S_IFREG | 0o555,
@@ -89,7 +89,7 @@ class _Verification:
     ) -> None:
         self._contents = contents
         self._published = attempt.volume.commit(attempt.place)
-        self._tree = TreeReader(KeptPages(source), tree)
+        self._tree = TreeReader(KeptPages(source, room_for_pages(_KEPT_BYTES)), tree)
         self._meter = Meter(progress)
         self._checked = Checked()
         self._damage = Damage()

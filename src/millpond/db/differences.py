@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, and_, exists, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import cached, commit, dataset, tree_difference
+from millpond.db.tables import cached, commit, dataset, ref, tree_difference
 from millpond.decide.base import Candidate
+from millpond.model.dataset import RefType
 from millpond.model.volume import CachedState
 
 # How far back the history of a commit is searched for one that is cached.
@@ -69,6 +70,18 @@ def candidates(tx: Connection, *, project_id: str, besides: str, volume_id: str 
         Candidate(row.id, row.commit_id, row.dataset_id, row.tree, row.ready_at, row.volume_id)
         for row in tx.execute(query.order_by(cached.c.id))
     ]
+
+
+def new_heads(tx: Connection, *, since: datetime) -> Sequence[str]:
+    """Commits that branches came to since then, not cached yet, of datasets of which another commit is."""
+    other, same = cached.alias(), cached.alias()
+    query = select(ref.c.commit_id).where(
+        ref.c.type == RefType.BRANCH.value,
+        ref.c.moved_at > since,
+        exists().where(other.c.dataset_id == ref.c.dataset_id, other.c.state == CachedState.READY.value),
+        ~exists().where(same.c.commit_id == ref.c.commit_id),
+    )
+    return tx.scalars(query.distinct().order_by(ref.c.commit_id)).all()
 
 
 def nearest(tx: Connection, commit_id: str, among: Collection[str]) -> list[str]:

@@ -75,9 +75,10 @@ def _lines(root: bytes, path: bytes) -> list[str] | None:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             return None
         raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
         text = file.read().removeprefix(codecs.BOM_UTF8)
     return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
 

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from millpond.errors import BadFormat
+from millpond.lake.kept import Kept
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.model.tree import Entry, Kind
 
 _KEPT_PAGES = 64
+# What an entry takes in memory: its path and digest, and the objects around them.
+_ENTRY_BYTES = 200
 
 
 class PageSource(Protocol):
@@ -20,12 +23,43 @@ class PageSource(Protocol):
         ...
 
 
+class KeptPages:
+    """A PageSource that keeps pages once they were read, decoded, for all who read trees from it and in any thread."""
+
+    def __init__(self, pages: PageSource, kept: Kept[str, Page]) -> None:
+        self._from = pages
+        self._kept = kept
+
+    def page(self, page_id: str) -> bytes:
+        return self._from.page(page_id)
+
+    def beside(self, pages: PageSource) -> KeptPages:
+        """What is read elsewhere, kept in the same room."""
+        return KeptPages(pages, self._kept)
+
+    def decoded(self, page_id: str) -> Page:
+        known = self._kept.get(page_id)
+        if known is None:
+            known = decode_page(self._from.page(page_id))
+            self._kept.put(page_id, known)
+        return known
+
+
+def room_for_pages(most: int) -> Kept[str, Page]:
+    """Of so many bytes, about. It may be shared: a page is named by its content."""
+    return Kept(most, weigh=_weigh)
+
+
+def _weigh(page: Page) -> int:
+    return 256 + _ENTRY_BYTES * len(page)
+
+
 class TreeReader:
     """Reads one tree. Keeps a few decoded pages, so it belongs to one thread."""
 
     def __init__(self, source: PageSource, root: str) -> None:
         self.root = root
-        self._source = source
+        self._decoded = source.decoded if isinstance(source, KeptPages) else lambda page: decode_page(source.page(page))
         self._kept: OrderedDict[str, Page] = OrderedDict()
 
     def page(self, page_id: str) -> Page:
@@ -33,7 +67,7 @@ class TreeReader:
         if kept is not None:
             self._kept.move_to_end(page_id)
             return kept
-        page = self._kept[page_id] = decode_page(self._source.page(page_id))
+        page = self._kept[page_id] = self._decoded(page_id)
         if len(self._kept) > _KEPT_PAGES:
             self._kept.popitem(last=False)
         return page

@@ -30,6 +30,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
     return [
         Loop("evict", _TOPIC, 10.0, lambda now: evict.evict_all(deps)),
         Loop("kept branches", cache_policies.TOPIC, 3.0, partial(cache_policies.carry_out, deps)),
+        Loop("new heads", cache_policies.TOPIC, 60.0, partial(differences.prepare_new, deps)),
         Loop("compared trees", "differences", 86_400.0, lambda now: differences.forget_old(deps)),
         Loop("volume usage", "usage", 60.0, partial(volume_usage.sample_all, deps)),
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),

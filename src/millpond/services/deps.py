@@ -49,7 +49,7 @@ class Events(Protocol):
         ...
 
     def wake(self, topic: str) -> None:
-        """Wake what waits for `topic`: `schedule`, `housekeeping`, `verify`, `agents` (all long polls of agents)."""
+        """Wake what waits for `topic`: `schedule`, `branches`, `verify`, `agents` (all long polls of agents) …"""
         ...
 
     def access_changed(self, user_id: str) -> None:

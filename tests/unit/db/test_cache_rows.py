@@ -9,6 +9,7 @@ from millpond.db.differences import Difference
 from millpond.model.people import Role
 from millpond.model.volume import LeaseKind, Share
 from millpond.services.caches import cache_holds, cache_policies, cache_requests, cache_why
+from millpond.services.caches import differences as compared
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,
@@ -53,6 +54,27 @@ def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
     cache_policies.unkeep(deps, admin, policy.id)
     assert cache_policies.carry_out(deps, now) == 0
     assert volume.name == "nfs"
+
+
+def test_new_heads_are_compared_before_anybody_asks(deps: Deps) -> None:
+    admin, agent = the_admin(deps), an_agent(deps)
+    a_volume(deps, agent, capacity=10 * GB)
+    first = a_commit(deps, {"a": b"1" * 9000, "b": b"2" * 9000})
+    now = deps.clock.now()
+    compared.prepare_new(deps, now)  # nothing is cached: nothing to compare with
+    cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs"))
+    carry_out(deps, agent)
+    second = a_commit(deps, {"a": b"1" * 9000, "b": b"3" * 9000})
+    with deps.db.read() as tx:
+        assert differences.new_heads(tx, since=now - timedelta(seconds=1)) == [second.id]
+        assert differences.new_heads(tx, since=now + timedelta(days=1)) == []
+    compared.prepare_new(deps, now)
+    with deps.db.read() as tx:
+        found = differences.find(tx, the_project(deps).id, first.tree, second.tree)
+    assert found is not None
+    cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs"))
+    with deps.db.read() as tx:
+        assert differences.new_heads(tx, since=now - timedelta(seconds=1)) == []
 
 
 def test_limits_refusals_shares_and_differences_are_replaced(deps: Deps) -> None:

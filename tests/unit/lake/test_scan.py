@@ -106,11 +106,12 @@ def test_an_ignore_file_is_read_as_git_does(tmp_path: Path) -> None:
     assert scanned(tmp_path) == [b".millignore"]
 
 
-def test_an_ignore_file_that_is_a_link_or_a_fifo_gives_no_rules(tmp_path: Path) -> None:
-    write_things(tmp_path, [Thing(b"a/x", b""), Thing(b"b/x", b""), Thing(b"rules", b"x\n")])
+def test_an_ignore_file_that_is_a_link_a_fifo_or_a_directory_gives_no_rules(tmp_path: Path) -> None:
+    things = [Thing(b"a/x", b""), Thing(b"b/x", b""), Thing(b"c/.millignore/x", b""), Thing(b"rules", b"x\n")]
+    write_things(tmp_path, things)
     (tmp_path / "a" / ".millignore").symlink_to("../rules")
     os.mkfifo(tmp_path / "b" / ".millignore")
-    assert scanned(tmp_path) == [b"a/.millignore", b"a/x", b"b/x", b"rules"]
+    assert scanned(tmp_path) == [b"a/.millignore", b"a/x", b"b/x", b"c/.millignore/x", b"rules"]
 
 
 @pytest.mark.parametrize("length", [150, 190, 230, 245])

@@ -33,8 +33,8 @@ logger = getLogger(__name__)
 BY = "policy of {}"
 # A commit that was refused is asked for again so often: room comes when others go.
 RETRY = timedelta(seconds=60)
-# The loop that carries policies out, woken when branches move and volumes change.
-TOPIC = "policies"
+# The loop that carries policies out, woken when branches move.
+TOPIC = "branches"
 
 
 def keep(deps: Deps, actor: Actor, asked: wire.CachePolicyCreate) -> wire.CachePolicy:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
@@ -31,6 +31,8 @@ _MOVED_MOST = 100_000
 # Trees compared at most for one request: one for each volume that has another commit of the dataset.
 _COMPARED = 4
 KEPT = timedelta(days=30)
+# Heads that came earlier are compared when somebody asks for them.
+_NEW = timedelta(minutes=2)
 
 _turn = threading.Lock()
 
@@ -45,6 +47,13 @@ def prepare(deps: Deps, commit_ids: Iterable[str]) -> None:
             # A hundred who ask for the same at once compare once.
             with _turn:
                 _prepare(deps, commit_id)
+
+
+def prepare_new(deps: Deps, now: datetime) -> None:
+    """Compare commits that branches have just come to, where an earlier one is cached: they will be asked for next."""
+    with deps.db.read() as tx:
+        heads = differences.new_heads(tx, since=now - _NEW)
+    prepare(deps, heads)
 
 
 def _needs_comparing(deps: Deps, commit_id: str) -> bool:

@@ -118,7 +118,7 @@ def _lineage(proposal: Proposal, checked: CheckedTree) -> Mapping[str, Any]:
 
 
 def announce(deps: Deps, dataset: Dataset, commit: Commit) -> None:
-    """Tell pages that a branch has come to this commit."""
+    """Tell pages, and what follows branches, that one has come to this commit."""
     data = {
         "project": dataset.project,
         "id": dataset.id,
@@ -127,6 +127,7 @@ def announce(deps: Deps, dataset: Dataset, commit: Commit) -> None:
         "commit": commit.id,
     }
     deps.events.publish("datasets", project_id=dataset.project_id, data=data)
+    deps.events.wake("branches")
 
 
 def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:

@@ -203,6 +203,7 @@ def refuse_system(dataset: Dataset) -> None:
 def _announce(deps: Deps, dataset: Dataset, name: str) -> None:
     data = {"project": dataset.project, "id": dataset.id, "what": "ref", "dataset": dataset.name, "ref": name}
     deps.events.publish("datasets", project_id=dataset.project_id, data=data)
+    deps.events.wake("branches")
 
 
 def _audit(tx: Connection, deps: Deps, actor: Actor, dataset: Dataset, verb: str, ref: Ref) -> None:
