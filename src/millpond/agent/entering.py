@@ -27,7 +27,7 @@ def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
     os.chdir(directory)
     rank = {}
     if spec.get("gang"):
-        import gang  # type: ignore[import-not-found]  # noqa: PLC0415
+        import gang  # type: ignore[import-not-found]  # noqa: PLC0415  (a neighbour, too; few jobs need it)
 
         rank = gang.environment(spec["gang"]["rank"], gang.all_places(spec["gang"]["size"]), spec["placement"])
     environment = {

@@ -18,7 +18,7 @@ from millpond.agent.volumes import Volumes, sentence
 from millpond.agent.work import Work
 from millpond.cache.attempt import Attempt, begin_attempt
 from millpond.cache.evict import evict
-from millpond.cache.fill import PAGES_BYTES, FillCancelled, fill
+from millpond.cache.fill import FillCancelled, fill
 from millpond.cache.local import BaseTree
 from millpond.cache.room import Needed, NoRoomYet, check_room
 from millpond.cache.verify import Checked, verify
@@ -45,7 +45,7 @@ class Fills:
         self._changed = changed
         self._works: dict[str, Work] = {}
         # Commits are often filled beside the one that was filled before them.
-        self._pages = room_for_pages(PAGES_BYTES)
+        self._pages = room_for_pages()
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)

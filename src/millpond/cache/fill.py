@@ -21,9 +21,6 @@ from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
 
-# Pages that are kept decoded: those of some 150,000 files.
-PAGES_BYTES = 32 << 20
-
 
 class FillCancelled(MillError):
     """The fill is no longer wanted."""
@@ -61,7 +58,7 @@ def fill(
     try:
         check(attempt.volume)
         with explained(attempt.volume):
-            known = KeptSource(source, room_for_pages(PAGES_BYTES) if kept is None else kept)
+            known = KeptSource(source, room_for_pages() if kept is None else kept)
             filled = _make(attempt, tree, known, bases, progress)
     except StoreUnavailable:
         raise

@@ -22,7 +22,6 @@ from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _EXAMPLES = 10
-_KEPT_BYTES = 32 << 20
 _MODES = {
     Kind.FILE: stat.S_IFREG | 0o444,
     Kind.EXECUTABLE: stat.S_IFREG | 0o555,
@@ -89,7 +88,7 @@ class _Verification:
     ) -> None:
         self._contents = contents
         self._published = attempt.volume.commit(attempt.place)
-        self._tree = TreeReader(KeptPages(source, room_for_pages(_KEPT_BYTES)), tree)
+        self._tree = TreeReader(KeptPages(source, room_for_pages()), tree)
         self._meter = Meter(progress)
         self._checked = Checked()
         self._damage = Damage()

@@ -98,7 +98,7 @@ def add_cached(api: Api, request: CacheAdd, *, patience: float = LEAVING_SECONDS
         except NotReady:
             if time.monotonic() >= ends:
                 raise
-            time.sleep(LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)  # the server answers at once, and tells nobody when it has left
 
 
 def clear_cached(api: Api, cached_id: str) -> None:

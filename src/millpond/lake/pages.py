@@ -26,6 +26,8 @@ LEAF_MOST_PATH_BYTES = 1 << 20
 INDEX_MOST_CHILDREN = 2048
 LEVEL_MOST = 7
 LINK_MOST = 4096
+# One more than is written: the first trees might have it, and stay readable.
+_PATH_READ = MAX_PATH + 1
 # Above any page that the limits allow: a full index page of the longest paths.
 PAGE_MOST = 16 << 20
 
@@ -321,7 +323,7 @@ def _check_paths(paths: Sequence[bytes]) -> None:
     if not all(map(lt, paths, islice(paths, 1, None))):
         raise BadFormat("The paths of a page are not sorted, or one stands there twice.")
     match = _PATH.fullmatch
-    if not all(map(match, paths)) or max(map(len, paths), default=0) > MAX_PATH:
+    if not all(map(match, paths)) or max(map(len, paths), default=0) > _PATH_READ:
         raise BadFormat("A page holds a path that may not stand in a tree.")
 
 

@@ -15,6 +15,7 @@ from millpond.model.tree import Entry, Kind
 _KEPT_PAGES = 64
 # What an entry takes in memory: its path and digest, and the objects around them.
 _ENTRY_BYTES = 200
+_ROOM_BYTES = 32 << 20
 
 
 class PageSource(Protocol):
@@ -45,9 +46,9 @@ class KeptPages:
         return known
 
 
-def room_for_pages(most: int) -> Kept[str, Page]:
-    """Of so many bytes, about. It may be shared: a page is named by its content."""
-    return Kept(most, weigh=_weigh)
+def room_for_pages() -> Kept[str, Page]:
+    """For those of some 150,000 files. It may be shared: a page is named by its content."""
+    return Kept(_ROOM_BYTES, weigh=_weigh)
 
 
 def _weigh(page: Page) -> int:

@@ -16,9 +16,11 @@ import pytest
 from millpond.cache.attempt import begin_attempt
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
+from millpond.cache.local import BaseTree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Corrupt, DiskFull, StoreUnavailable, VolumeProblem
 from millpond.lake.push import push_directory
+from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Moved
 from millpond.model.dataset import BlobPlace
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
@@ -78,6 +80,21 @@ def test_what_is_published_can_be_reached_whatever_the_umask(volume: CacheVolume
     way = [volume.commits, published.parent.parent, published.parent, published, published / "a", published / "a/b"]
     assert {stat.S_IMODE(directory.stat().st_mode) for directory in way} == {0o755}
     assert stat.S_IMODE((published / "a/b/c.txt").stat().st_mode) == 0o444
+
+
+def test_pages_are_read_once_for_all_fills_that_share_them(
+    volume: CacheVolume, lake: DirectLake, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    page = lake.page
+    monkeypatch.setattr(lake, "page", lambda page_id: (read.append(page_id), page(page_id))[1])
+    kept = room_for_pages()
+    for attempt, commit in enumerate(("c1", "c2"), start=1):
+        place = CommitPlace("p1", "d1", commit)
+        bases = [BaseTree(volume.commit(CommitPlace("p1", "d1", "c1")), tree, lake)] if attempt > 1 else []
+        fill(begin_attempt(volume, place, attempt), tree, lake, bases=bases, kept=kept)
+    assert read
+    assert len(read) == len(set(read))
 
 
 def test_filling_again_moves_nothing(volume: CacheVolume, lake: DirectLake, tree: str) -> None:

@@ -21,6 +21,7 @@ from millpond.testing.builders_data import (
     the_admin,
     the_project,
 )
+from millpond.testing.events import FakeEvents
 from millpond.wire.cache import CacheAdd, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
 
@@ -65,6 +66,8 @@ def test_new_heads_are_compared_before_anybody_asks(deps: Deps) -> None:
     cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs"))
     carry_out(deps, agent)
     second = a_commit(deps, {"a": b"1" * 9000, "b": b"3" * 9000})
+    assert isinstance(deps.events, FakeEvents)
+    assert cache_policies.TOPIC in deps.events.woken, "those that follow branches are told"
     with deps.db.read() as tx:
         assert differences.new_heads(tx, since=now - timedelta(seconds=1)) == [second.id]
         assert differences.new_heads(tx, since=now + timedelta(days=1)) == []
