@@ -37,7 +37,7 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
           <RefActions dataset={dataset} at={ref} />
           <PathBreadcrumbs path={path} />
         </Group>
-        <Group gap="xs">
+        <Group gap="xs" maw="100%">
           <CommandLine command={commandFor(written, path, file)} />
           <DownloadFolder place={{ ...place, ref, path }} />
         </Group>
