@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,3 +134,49 @@ def test_a_process_that_is_killed(data: DataServer, commit: Commit, tmp_path: Pa
     with Killer(data.api, "default", "tree", commit.id) as source, pytest.raises(VolumeProblem, match="ended before"):
         fetch_tree(source, commit.tree, tmp_path / "target", options=CREW)
     assert not crew_members()
+
+
+# A program without threads, so that the members of its crew are copies of it.
+CLONING = """
+import os, sys
+from pathlib import Path
+from millpond.client.http import Api
+from millpond.client.transfer import ApiDownloader
+from millpond.lake.fetch import FetchOptions, fetch_tree
+
+url, token, commit, tree, target, stop = sys.argv[1:]
+
+class Source(ApiDownloader):
+    def pack_url(self, pack_id):
+        if stop:
+            print(*Path(f"/proc/self/task/{os.getpid()}/children").read_text().split(), flush=True)
+            sys.stdin.read()
+        return super().pack_url(pack_id)
+
+with Api(url, token) as api, Source(api, "default", "tree", commit) as source:
+    fetch_tree(source, tree, Path(target), options=FetchOptions(processes=2))
+"""
+
+
+def cloning(data: DataServer, commit: Commit, target: Path, stop: str = "") -> list[str]:
+    token = data.api.token or ""
+    return [sys.executable, "-c", CLONING, data.api.base_url, token, commit.id, commit.tree, str(target), stop]
+
+
+def test_copies_of_a_process_give_the_same_tree(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    subprocess.run(cloning(data, commit, tmp_path / "crew"), check=True, timeout=120)
+    with source_of(data, commit) as source:
+        fetch_tree(source, commit.tree, tmp_path / "alone", options=FetchOptions(processes=0))
+    assert described(tmp_path / "alone") == described(tmp_path / "crew")
+
+
+def test_copies_end_with_the_process(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    arguments = cloning(data, commit, tmp_path / "target", "stop")
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        members = [psutil.Process(int(pid)) for pid in program.stdout.readline().split()]
+        assert len(members) == 2
+        assert all("writer_process" not in " ".join(member.cmdline()) for member in members)
+        program.kill()
+    _, left = psutil.wait_procs(members, timeout=60)
+    assert not left

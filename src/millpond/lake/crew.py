@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 import queue
-import subprocess
 import sys
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from millpond.errors import VolumeProblem, by_code
 from millpond.lake.target import Target
 from millpond.lake.writer_process import receive, send
+from millpond.lake.writer_start import start
 from millpond.lake.writing import Order
 
 _LEAST_FILES = 5000
@@ -30,7 +29,10 @@ class Crew:
     """Carries orders out below `target`, which stays open meanwhile. Leaving the block ends every process."""
 
     def __init__(self, target: Target, count: int) -> None:
-        self._members = [_Member(target) for _ in range(count)]
+        self._members = [_Member() for _ in range(count)]
+        # Only now: while members are made, this process should have no threads but those it came with.
+        for member in self._members:
+            member.begin(target)
         self._idle: queue.SimpleQueue[_Member] = queue.SimpleQueue()
         for _ in range(_AT_ONCE):
             for member in self._members:
@@ -57,21 +59,16 @@ class Crew:
 
 
 class _Member:
-    def __init__(self, target: Target) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[int]] = {}
         self._asked = 0
         self._is_gone = False
-        self._process = subprocess.Popen(
-            # -P: nothing of the directory that somebody stands in is ever imported.
-            [sys.executable, "-P", "-m", "millpond.lake.writer_process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        self._orders, self._answers = cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
-        self._tell((os.fsencode(Path(os.fsdecode(target.root)).absolute()), target.read_only, target.exact_modes))
+        self._process = start()
         self._listener = threading.Thread(target=self._listen, name="crew-listen", daemon=True)
+
+    def begin(self, target: Target) -> None:
+        self._tell((os.fsencode(Path(os.fsdecode(target.root)).absolute()), target.read_only, target.exact_modes))
         self._listener.start()
 
     def ask(self, url: str, order: Order) -> Future[int]:
@@ -87,21 +84,20 @@ class _Member:
 
     def end(self) -> None:
         """Whatever it is doing. What it has written stays."""
-        self._process.kill()
-        self._process.wait()
+        self._process.end()
         self._listener.join()
         with suppress(BrokenPipeError):  # an order that was on its way
-            self._orders.close()
-        self._answers.close()
+            self._process.orders.close()
+        self._process.answers.close()
 
     def _tell(self, message: object) -> None:
         try:
-            send(self._orders, message)
+            send(self._process.orders, message)
         except BrokenPipeError:  # the listener tells all who wait
             return
 
     def _listen(self) -> None:
-        while (answer := receive(self._answers)) is not None:
+        while (answer := receive(self._process.answers)) is not None:
             number, written, code, text, hint = answer
             with self._lock:
                 done = self._waiting.pop(number)

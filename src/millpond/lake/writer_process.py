@@ -41,11 +41,15 @@ def receive(pipe: BinaryIO) -> Any:
 
 
 def main() -> None:
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+def serve(orders: BinaryIO, answers: BinaryIO) -> None:
+    """Carry out what comes. Does not return."""
     # Ctrl-C reaches the whole group of processes: the one who started us decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Orders are tuples of thousands of tuples, without cycles: looking for some in them takes its time in vain.
     gc.disable()
-    orders, answers = sys.stdin.buffer, sys.stdout.buffer
     root, read_only, exact_modes = receive(orders)
     lock = threading.Lock()
     with Target.shared(root, read_only=read_only, exact_modes=exact_modes) as into:
