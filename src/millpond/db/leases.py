@@ -97,11 +97,11 @@ def reads_until(tx: Connection, cached_ids: Collection[str], user_id: str, reade
     return {row.cached_id: row.expires_at for row in rows}
 
 
-def release_lost(tx: Connection, user_id: str, *, project_id: str | None = None) -> None:
-    """End what a user holds of a project they have no role in any more; of all projects without one."""
+def release_lost(tx: Connection, user_id: str, *, project_id: str | None = None, but: Collection[str] = ()) -> None:
+    """End what a user holds of a project they have no role in any more; without one of all projects `but` these."""
     mine = lease.c.user_id == user_id
-    if project_id is not None:
-        mine = and_(mine, lease.c.cached_id.in_(select(cached.c.id).where(cached.c.project_id == project_id)))
+    lost = cached.c.project_id.not_in(but) if project_id is None else cached.c.project_id == project_id
+    mine = and_(mine, lease.c.cached_id.in_(select(cached.c.id).where(lost)))
     tx.execute(lease.delete().where(mine))
 
 

@@ -66,7 +66,7 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         sights.put(tx, Sight(agent.id, volume.id, seen.problem, now))
         if volume.site_id != agent.site_id:
             return []  # a visitor's look says whether it serves there, and nothing of the volume itself
-        if appoint(tx, volume, now) != agent.id:
+        if appoint(tx, deps, volume) != agent.id:
             return []  # what counts is what the one sees that works there
         take_shares(tx, volume, seen.shares)
         measured = _measured(volume, seen)

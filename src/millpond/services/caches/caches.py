@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, jobs, leases, projects, users, volumes
+from millpond.db import caches, leases, projects, users, volumes
 from millpond.db.caches import CachedView, CommitSize
 from millpond.errors import NotFound
 from millpond.model.volume import CachedState, Volume
@@ -28,7 +28,7 @@ def ensure_cached_for_job(
     it returns, in the order given; the job may start once every `cached.state` is READY. A fill that failed is
     begun anew after RETRY_AFTER; until then its row says FAILED and why. Raises, with nothing changed, DoesNotFit
     (wait, its message is the reason), VolumeProblem (wait), NotReady (wait: on its way out), NotFound (a dataset
-    was deleted). After the transaction call `announce(deps, rows)`.
+    was deleted, or is not for whoever submitted the job any more). After the transaction call `announce(deps, rows)`.
     """
     with tx.begin_nested():
         volume = volumes.lock(tx, volume_id)
@@ -87,7 +87,7 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     size = caches.size_of(tx, commit_id)
     if size is None:
         raise NotFound(f"Commit {commit_id[:8]} does not exist any more.", noun="commit", name=commit_id)
-    _check_right(tx, job_id, by, size)
+    _check_right(tx, by, size)
     begun = begin_fill(tx, volume, size, requested_by=by, now=now)
     if begun.started:
         count_miss(tx, begun.cached.cached, now)
@@ -95,11 +95,8 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     return begun.cached
 
 
-def _check_right(tx: Connection, job_id: str, by: str, size: CommitSize) -> None:
-    """NotFound for another project's data once the one who submitted the job has no role there any more."""
-    job = jobs.get(tx, job_id)
-    if job is None or job.project_id == size.project_id:
-        return
+def _check_right(tx: Connection, by: str, size: CommitSize) -> None:
+    """NotFound once the one who submitted the job has no role in the data's project any more."""
     user = users.find(tx, by)
     if user is None or not (user.is_admin or size.project_id in projects.roles_of(tx, user.id)):
         raise NotFound(

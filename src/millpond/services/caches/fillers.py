@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from logging import getLogger
 
 from sqlalchemy import Connection
@@ -11,28 +10,43 @@ from millpond.db import caches, sights, volumes
 from millpond.decide.filler import Sight, choose_filler
 from millpond.model.volume import CachedState, Volume
 from millpond.services.caches.cache_checks import is_verifying, renumber
+from millpond.services.computes import presence
 from millpond.services.computes.presence import is_connected
+from millpond.services.deps import Deps
 
 logger = getLogger(__name__)
 
 
-def appoint(tx: Connection, volume: Volume, now: datetime) -> str | None:
+def appoint(tx: Connection, deps: Deps, volume: Volume) -> str | None:
     """The id of the agent that fills the volume now. To be called when an agent has told what it finds there.
 
     When that is another one than before, everything under way gets a new number: what the other still does under
     the old ones no longer counts, and its directories are taken over.
     """
-    found = [
-        Sight(sight.agent_id, is_connected(sight.seen_at, now), sight.problem)
-        for sight in sights.of_volume(tx, volume.id, volume.site_id)
-    ]
-    chosen = choose_filler(volume.filler_id, found)
+    chosen = choose_filler(volume.filler_id, _sights(tx, deps, volume))
     if chosen != volume.filler_id:
         logger.info("filler_appointed volume=%s agent=%s before=%s", volume.name, chosen, volume.filler_id)
         volumes.change(tx, volume.id, filler_id=chosen)
         if volume.filler_id is not None:
             _renumber(tx, volume)
     return chosen
+
+
+def _sights(tx: Connection, deps: Deps, volume: Volume) -> list[Sight]:
+    """Whoever fills counts as there until its silence was counted by a clock that nobody can set.
+
+    What it was told holds for a time that it counts by such a clock, too: another must not be appointed before. Others
+    must have been heard of lately by every clock.
+    """
+    now, known = deps.clock.now(), sights.of_volume(tx, volume.id, volume.site_id)
+    heard = {sight.agent_id: sight.seen_at for sight in known}
+    silent = deps.unchanged.seconds(f"looks at {volume.id}", heard, deps.clock.elapsed())
+
+    def is_there(agent_id: str) -> bool:
+        is_heard = silent[agent_id] <= presence.CONNECTED.total_seconds()
+        return is_heard and (agent_id == volume.filler_id or is_connected(heard[agent_id], now))
+
+    return [Sight(sight.agent_id, is_there(sight.agent_id), sight.problem) for sight in known]
 
 
 def _renumber(tx: Connection, volume: Volume) -> None:

@@ -12,7 +12,8 @@ WORD = timedelta(seconds=30)
 
 
 def is_connected(seen_at: datetime | None, now: datetime) -> bool:
-    return seen_at is not None and seen_at >= connected_since(now)
+    """Heard of lately. What was heard long from now was heard before somebody set the clock back: it tells nothing."""
+    return seen_at is not None and connected_since(now) <= seen_at <= now + CONNECTED
 
 
 def connected_since(now: datetime) -> datetime:

@@ -74,6 +74,8 @@ def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session:
             users.set_disabled(tx, user.id, now if wanted.disabled else None)
         if wanted.disabled:
             leases.release_lost(tx, user.id)
+        elif wanted.is_admin is False:
+            leases.release_lost(tx, user.id, but=projects.roles_of(tx, user.id).keys())
         if password_hash is not None or wanted.disabled:
             sessions.delete_of_user(tx, user.id, but=keep_session)
         audit.record(tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)})

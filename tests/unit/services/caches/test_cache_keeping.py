@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,7 +19,7 @@ from millpond.services.datasets import dataset_bin, dataset_caches
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.lake import collect
-from millpond.services.people import projects
+from millpond.services.people import projects, users
 from millpond.services.places import volume_limits
 from millpond.services.places import volumes as volume_service
 from millpond.testing.builders_data import (
@@ -132,6 +133,19 @@ def test_losing_the_role_ends_holds(deps: Deps) -> None:
     cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
     projects.remove_member(deps, the_admin(deps), the_project(deps), "maria")
     assert cache_requests.get(deps, the_admin(deps), found.id).leased_by == []
+
+
+def test_an_administrator_no_more_holds_only_what_a_role_lets_them(deps: Deps) -> None:
+    projects.create(deps, the_admin(deps), name="beta")
+    mine, other = ready(deps), ready(deps, project="beta")
+    maria = an_actor(deps, "maria", default=Role.MEMBER)
+    users.change(deps, the_admin(deps), "maria", users.Change(is_admin=True))
+    maria = replace(maria, is_admin=True)
+    for found in (mine, other):
+        cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
+    users.change(deps, the_admin(deps), "maria", users.Change(is_admin=False))
+    held = [cache_requests.get(deps, the_admin(deps), found.id).leased_by for found in (mine, other)]
+    assert [len(one) for one in held] == [1, 0]
 
 
 def test_idle_times_of_commit_dataset_and_volume(deps: Deps) -> None:

@@ -363,7 +363,7 @@ def ensure(deps: Deps, job_id: str, *wanted: Commit) -> list[CachedState]:
             tx,
             now=deps.clock.now(),
             job_id=job_id,
-            requested_by="maria",
+            requested_by=the_admin(deps).name,
             commits=[commit.id for commit in wanted],
             volume_id=the_volume(deps).id,
         )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from millpond.db import shares, tables
 from millpond.model.dataset import Commit
 from millpond.model.job import Agent
@@ -9,6 +13,7 @@ from millpond.model.volume import Share
 from millpond.services.caches import cache_reports, cache_requests, desired_fills
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
+from millpond.services.unchanged import Unchanged
 from millpond.testing.builders_data import (
     GB,
     a_dataset,
@@ -71,6 +76,34 @@ def test_another_takes_over_when_the_one_that_fills_is_away(deps: Deps, clock: F
     assert fills_of(deps, second) == [after], "whoever comes back waits"
     cache_reports.observe_fills(deps, second, [told(after, "ready")])
     assert fills_of(deps, second) == []
+
+
+@pytest.mark.parametrize("hour", [3600, -3600])
+def test_who_fills_does_not_go_by_the_time_of_day(deps: Deps, clock: FakeClock, hour: int) -> None:
+    """Somebody sets the clock: the one that fills is asked no less, and is replaced no later, for that."""
+    first, second = an_agent(deps), an_agent(deps)
+    a_volume(deps, first)
+    look(deps, second)
+    clock.set_ahead(hour)
+    look(deps, second)
+    assert the_volume(deps).filler_id == first.id, "no time has passed since it was heard of"
+    clock.advance(60)
+    look(deps, second)
+    assert the_volume(deps).filler_id == second.id
+
+
+def test_an_agent_long_gone_is_not_appointed_by_a_server_that_just_started(deps: Deps, clock: FakeClock) -> None:
+    gone, first, second = an_agent(deps), an_agent(deps), an_agent(deps)
+    a_volume(deps, gone)
+    clock.advance(60)
+    look(deps, first)
+    clock.advance(60)
+    started = replace(deps, unchanged=Unchanged())
+    look(started, second)
+    assert the_volume(deps).filler_id == first.id, "this server has not counted its silence yet"
+    clock.advance(60)
+    look(started, second)
+    assert the_volume(deps).filler_id == second.id
 
 
 def test_another_takes_over_when_it_finds_the_volume_well_and_the_first_does_not(deps: Deps) -> None:

@@ -9,12 +9,13 @@ from millpond.db import datasets, leases, placements
 from millpond.decide.near import Rule
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
+from millpond.model.people import SYSTEM, Role
 from millpond.model.volume import CachedState
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule
 from millpond.services.jobs.placements import runs_out_after, secret_of
-from millpond.services.people import tokens
+from millpond.services.people import projects, tokens
 from millpond.services.unchanged import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.agent import Capabilities, FillSeen, NodeFacts, PlacementSeen
@@ -137,6 +138,26 @@ def test_a_job_whose_dataset_was_deleted_fails(world: World) -> None:
     job = world.job(job.id)
     assert job.state is JobState.FAILED
     assert "Its data is gone" in (job.problem or "")
+
+
+def test_a_job_of_somebody_who_lost_the_role_begins_no_more(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    running, _ = world.placed("runs", inputs=["xray"])
+    world.fill_all()
+    world.schedule()
+    waiting = world.submit("waits", inputs=["xray"], cpu=4)
+    world.actor("olga", Role.ADMIN)
+    projects.remove_member(world.deps, SYSTEM, world.project, "maria")
+    world.schedule()
+    assert len(world.leased()) == 1, "what it uses stays until it has ended"
+    placed = world.job(running.id)
+    world.sync(PlacementSeen(id=placed.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now()))
+    world.schedule()
+    assert world.job(running.id).state is JobState.SUCCEEDED
+    after = world.job(waiting.id)
+    assert after.state is JobState.FAILED
+    assert "maria may not use default/xray" in (after.problem or "")
+    assert world.leased() == {}
 
 
 def test_a_silent_agent_keeps_its_jobs_until_they_have_certainly_ended(world: World) -> None:
