@@ -93,7 +93,8 @@ def test_a_name_is_held_until_the_job_has_ended(mill: Mill) -> None:
 def test_deleted_jobs_come_back(mill: Mill) -> None:
     job = mill.ok("submit", "binned", "--no-code", "--wait", "--json", "--", "true").json["id"]
     assert mill("delete", "binned").code == 2
-    mill.ok("delete", "binned", "--yes")
+    partly = mill("delete", "binned", "no-such", "--yes")
+    assert (partly.code, "1 of 2 jobs were not deleted" in partly.err) == (3, True)
     assert job not in mill.ok("list").out
     assert job in mill.ok("list", "--deleted").out
     mill.ok("undelete", "binned")

@@ -18,6 +18,7 @@ from millpond.api.cache_metrics import CacheCollector
 from millpond.api.limits import BodyLimit
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
+    activity,
     agents,
     audit,
     cache_plans,
@@ -66,6 +67,7 @@ ROUTERS: Sequence[APIRouter] = (
     users.router,
     tokens.router,
     projects.router,
+    activity.router,
     audit.router,
     events.router,
     doctor.router,

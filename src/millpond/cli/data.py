@@ -34,8 +34,9 @@ from millpond.client.datasets import (
 )
 from millpond.client.working_copy import WorkingCopy, load_working_copy
 from millpond.errors import BadRequest, Conflict, NameTaken
-from millpond.model.names import DEFAULT_BRANCH, DatasetRef, check_name
-from millpond.wire.data import Dataset, DatasetChange
+from millpond.model.dataset import DatasetKind
+from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, DatasetRef, check_name
+from millpond.wire.data import Commit, Dataset, DatasetChange
 
 app = typer.Typer()
 
@@ -95,13 +96,16 @@ def list_all(
     mill: Session,
     search: Annotated[str | None, typer.Argument(help="Only datasets whose name holds this.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin, newest first.")] = False,
+    kind: Annotated[
+        DatasetKind, typer.Option(help="What people made, or the code and outputs of jobs.")
+    ] = DatasetKind.DATA,
 ) -> None:
     """List the datasets you may see."""
     if deleted:
         show_bin(mill, search)
         return
     mill.out.items(
-        list_datasets(mill.api, project=mill.flags.project, search=search),
+        list_datasets(mill.api, project=mill.flags.project, search=search, kind=kind.value),
         [
             ("DATASET", lambda d: f"{d.project}/{d.name}"),
             ("SIZE", lambda d: Bytes(d.bytes)),
@@ -162,7 +166,7 @@ def commits(
     dataset: Written = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 50,
 ) -> None:
-    """List the history of a ref, newest first."""
+    """List the history of a ref, newest first; of .code and .outputs without a ref, every commit."""
     ref = named(mill, dataset)
     mill.out.items(
         list_commits(mill.api, ref.project, ref.dataset, ref.ref, limit),
@@ -174,6 +178,7 @@ def commits(
             ("SIZE", lambda c: Bytes(c.bytes)),
             ("REFS", lambda c: c.refs),
             ("CACHED ON", lambda c: [f"{on.volume} ({on.state})" for on in c.cached_on]),
+            *([("JOBS", _jobs)] if ref.dataset in SYSTEM_DATASETS else []),
             ("MESSAGE", lambda c: c.message),
         ],
         empty=f"{ref} has no commits yet. Make one: mill data sync",
@@ -246,6 +251,10 @@ add_editing_commands(app)
 add_history_commands(app)
 add_import_command(app)
 add_zip_command(app)
+
+
+def _jobs(commit: Commit) -> list[str]:
+    return [f"{job.name}#{job.number}" for job in commit.jobs]
 
 
 def _create_or_join(mill: Session, written: str, description: str, existing: bool) -> Dataset:

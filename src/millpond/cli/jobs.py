@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
+from millpond.cli.changed import Changed, changed_of
 from millpond.cli.command import command
 from millpond.cli.following import end_with, say_state
 from millpond.cli.output import CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.jobs import (
-    delete_job,
+    delete_jobs,
     get_job,
     list_attempts,
     list_jobs,
-    stop_job,
-    undelete_job,
+    stop_jobs,
+    undelete_jobs,
     wait_for_job,
     why_job,
 )
@@ -136,8 +137,8 @@ def wait(
 @command(app, "stop")
 def stop(mill: Session, jobs: Names) -> None:
     """End jobs and keep everything they made."""
-    stopped = [stop_job(mill.api, mill.project, job) for job in jobs]
-    for job in stopped:
+    stopped = changed_of(stop_jobs(mill.api, mill.project, jobs), "stopped")
+    for job in stopped.jobs:
         state = job.state.value if job.state.is_finished else "being stopped"
         mill.out.note(f"{job.written} ({job.id}) is {state}.")
     _show_changed(mill, stopped)
@@ -148,24 +149,28 @@ def delete(
     mill: Session, jobs: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
     """Move jobs and their runs to the bin, for 30 days; what has not ended is ended first."""
-    found = [get_job(mill.api, mill.project, job) for job in jobs]
-    mill.confirm(f"Delete {', '.join(_with_state(job) for job in found)}?", yes=yes)
-    deleted = [delete_job(mill.api, job.project, job.id) for job in found]
-    for job in deleted:
+    if not yes:
+        found = [get_job(mill.api, mill.project, job) for job in jobs]
+        mill.confirm(f"Delete {', '.join(_with_state(job) for job in found)}?", yes=yes)
+        jobs = [job.id for job in found]
+    deleted = changed_of(delete_jobs(mill.api, mill.project, jobs), "deleted")
+    for job in deleted.jobs:
         mill.out.note(f"{job.written} is in the bin. Bring it back: mill undelete {job.id}")
     _show_changed(mill, deleted)
 
 
 @command(app, "undelete")
-def undelete(mill: Session, job: Name) -> None:
-    """Bring a job and its run back from the bin."""
+def undelete(mill: Session, jobs: Names) -> None:
+    """Bring jobs and their runs back from the bin."""
     # A name means the newest job that is not in the bin; here it means the newest that is.
-    binned = list_jobs(mill.api, project=mill.project, deleted=True)
-    found = next((j for j in binned if job in (j.id, j.name, j.written, f"{j.name}#{j.number}")), None)
-    back = undelete_job(mill.api, mill.project, found.id if found else job)
-    mill.out.note(f"{back.written} ({back.id}) is back.")
-    if mill.out.as_json:
-        mill.out.shape(back, [])
+    binned: dict[str, str] = {}
+    for job in list_jobs(mill.api, project=mill.project, deleted=True):
+        for name in (job.id, job.name, job.written, f"{job.name}#{job.number}"):
+            binned.setdefault(name, job.id)
+    back = changed_of(undelete_jobs(mill.api, mill.project, [binned.get(job, job) for job in jobs]), "brought back")
+    for job in back.jobs:
+        mill.out.note(f"{job.written} ({job.id}) is back.")
+    _show_changed(mill, back)
 
 
 def show_job(mill: Session, job: Job) -> None:
@@ -234,12 +239,13 @@ def _with_state(job: Job) -> str:
     return f"the job {job.written} ({job.id}){running}"
 
 
-def _show_changed(mill: Session, jobs: list[Job]) -> None:
-    """As JSON: the one job that was named, or all of them as a list."""
-    if mill.out.as_json and len(jobs) == 1:
-        mill.out.shape(jobs[0], [])
-    elif mill.out.as_json:
-        mill.out.json([job.model_dump(mode="json") for job in jobs])
+def _show_changed(mill: Session, changed: Changed) -> None:
+    """As JSON: the one job that was named, or all of them as a list. Then what could not be done, as the error."""
+    if mill.out.as_json and changed.asked == 1 and changed.jobs:
+        mill.out.shape(changed.jobs[0], [])
+    elif mill.out.as_json and changed.asked > 1:
+        mill.out.json([job.model_dump(mode="json") for job in changed.jobs])
+    changed.check()
 
 
 def _processes(mill: Session, job: Job) -> list[str]:

@@ -25,8 +25,11 @@ COMMIT_SECONDS = 600.0
 _COPY_BYTES = 1 << 20
 
 
-def list_datasets(api: Api, project: str | None = None, search: str | None = None) -> Iterator[Dataset]:
-    return api.items("/datasets", Dataset, project=project, search=search)
+def list_datasets(
+    api: Api, project: str | None = None, search: str | None = None, kind: str | None = None
+) -> Iterator[Dataset]:
+    """Those that people made; of the `kind` code or output, those that hold what jobs ran and made."""
+    return api.items("/datasets", Dataset, project=project, search=search, kind=kind)
 
 
 def get_dataset(api: Api, project: str, name: str) -> Dataset:

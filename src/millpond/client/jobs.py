@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import Attempt, AttemptList, Job, JobCreate, UsageSeries, Why
+from millpond.wire.work import (
+    Attempt,
+    AttemptList,
+    Job,
+    JobChanged,
+    JobCreate,
+    JobsChange,
+    JobsChanged,
+    UsageSeries,
+    Why,
+)
 
 # Between looks at a job.
 POLL_SECONDS = 0.5
+# Of the jobs of one request: few enough that an answer comes soon.
+MOST_AT_ONCE = 200
+CHANGE_SECONDS = 120.0
 
 
 def list_jobs(
@@ -49,6 +62,26 @@ def delete_job(api: Api, project: str, job: str) -> Job:
 
 def undelete_job(api: Api, project: str, job: str) -> Job:
     return api.send("POST", f"{job_path(project, job)}/undelete", Job)
+
+
+def stop_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    """What became of each, in the order asked; one that cannot be stopped keeps no other from its end."""
+    return _change_many(api, project, "stop", jobs)
+
+
+def delete_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    return _change_many(api, project, "delete", jobs)
+
+
+def undelete_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    return _change_many(api, project, "undelete", jobs)
+
+
+def _change_many(api: Api, project: str, what: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    path = f"/projects/{segment(project)}/jobs/{what}"
+    for start in range(0, len(jobs), MOST_AT_ONCE):
+        asked = JobsChange(jobs=list(jobs[start : start + MOST_AT_ONCE]))
+        yield from api.send("POST", path, JobsChanged, asked, idempotent=True, timeout=CHANGE_SECONDS).items
 
 
 def list_attempts(api: Api, project: str, job: str) -> list[Attempt]:

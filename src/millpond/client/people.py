@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from millpond.client.http import Api, segment
 from millpond.model.people import Role
 from millpond.wire.people import (
+    Activity,
     AuditRecord,
+    Happening,
     Login,
     Member,
     MemberPut,
@@ -93,6 +95,11 @@ def put_member(api: Api, project: str, user: str, role: Role) -> Member:
 
 def remove_member(api: Api, project: str, user: str) -> None:
     api.request("DELETE", f"/projects/{segment(project)}/members/{segment(user)}")
+
+
+def list_activity(api: Api, at_most: int, project: str | None = None) -> list[Happening]:
+    """What happened lately where one may look, newest first."""
+    return api.get("/activity", Activity, project=project, limit=at_most).items
 
 
 def list_audit(api: Api, at_most: int) -> Iterator[AuditRecord]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, false, or_, select
 
 from millpond.db.tables import audit, project
 
@@ -41,17 +41,36 @@ def insert(
     )
 
 
+def latest(
+    tx: Connection,
+    *,
+    in_projects: Collection[str],
+    among: Collection[str] | None,
+    places: Collection[str],
+    limit: int,
+) -> Sequence[AuditRecord]:
+    """Newest first: actions on the nouns `in_projects` in these projects (None: in all), and on `places` in none."""
+    ours = audit.c.project_id.is_not(None) if among is None else audit.c.project_id.in_(among)
+    wanted = (ours & _is_about(in_projects)) | (audit.c.project_id.is_(None) & _is_about(places))
+    return [_record(row) for row in tx.execute(_records().where(wanted).limit(limit))]
+
+
 def page(tx: Connection, *, limit: int, before: int | None = None) -> Sequence[AuditRecord]:
     """Newest first; only records with an id below `before`."""
-    query = (
-        select(audit, project.c.name.label("project"))
-        .outerjoin(project, project.c.id == audit.c.project_id)
-        .order_by(audit.c.id.desc())
-        .limit(limit)
-    )
+    query = _records().limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
-    return [
-        AuditRecord(row.id, row.at, row.actor, row.action, row.subject, row.project, row.details)
-        for row in tx.execute(query)
-    ]
+    return [_record(row) for row in tx.execute(query)]
+
+
+def _records() -> Select[Any]:
+    query = select(audit, project.c.name.label("project")).outerjoin(project, project.c.id == audit.c.project_id)
+    return query.order_by(audit.c.id.desc())
+
+
+def _is_about(nouns: Collection[str]) -> ColumnElement[bool]:
+    return or_(false(), *(audit.c.action.startswith(f"{noun}.", autoescape=True) for noun in nouns))
+
+
+def _record(row: Row[Any]) -> AuditRecord:
+    return AuditRecord(row.id, row.at, row.actor, row.action, row.subject, row.project, row.details)

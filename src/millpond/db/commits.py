@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, select, tuple_
 
 from millpond.db.tables import commit, ref
 from millpond.model.dataset import Commit, Ref, RefType
@@ -46,6 +46,17 @@ def by_prefix(tx: Connection, dataset_id: str, prefix: str, *, limit: int) -> Se
     # `g` sorts behind every hex digit, so this range is the prefix, and the index serves it.
     query = select(commit).where(commit.c.dataset_id == dataset_id, commit.c.id >= prefix, commit.c.id < prefix + "g")
     return [_commit(row) for row in tx.execute(query.order_by(commit.c.id).limit(limit))]
+
+
+def page(
+    tx: Connection, dataset_id: str, *, limit: int, before: tuple[datetime, str] | None = None
+) -> Sequence[Commit]:
+    """All commits of a dataset that something names, newest first, behind the one of that moment with that id."""
+    query = select(commit).where(commit.c.dataset_id == dataset_id, commit.c.set_aside_at.is_(None))
+    if before is not None:
+        query = query.where(tuple_(commit.c.time, commit.c.id) < tuple_(*before))
+    query = query.order_by(commit.c.time.desc(), commit.c.id.desc()).limit(limit)
+    return [_commit(row) for row in tx.execute(query)]
 
 
 def find_ref(tx: Connection, dataset_id: str, name: str) -> Ref | None:

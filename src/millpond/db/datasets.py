@@ -98,10 +98,11 @@ def cards(
     after: tuple[str, str] = ("", ""),
     search: str = "",
     only: str | None = None,
+    kind: DatasetKind = DatasetKind.DATA,
 ) -> Sequence[Card]:
-    """At most `limit` cards by project and name, behind `after`; `only` one dataset id, or all data people made."""
+    """At most `limit` cards by project and name, behind `after`; `only` one dataset id, or all of a kind."""
     query = _cards().where(_visible(), *_only(among)).order_by(project.c.name, dataset.c.name).limit(limit)
-    query = query.where(dataset.c.id == only if only else dataset.c.kind == DatasetKind.DATA.value)
+    query = query.where(dataset.c.id == only if only else dataset.c.kind == kind.value)
     name, below = after
     query = query.where(or_(project.c.name > name, and_(project.c.name == name, dataset.c.name > below)))
     if search:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
@@ -36,6 +37,15 @@ class JobFilter:
     compute: str | None = None
     kind: JobKind | None = None
     text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitJob:
+    """A job as the page of a commit names it."""
+
+    id: str
+    name: str
+    number: int
 
 
 # Fields that are columns as they are.
@@ -126,6 +136,19 @@ def page(tx: Connection, chosen: JobFilter, *, limit: int, before: tuple[datetim
     return [_job(row) for row in tx.execute(_JOBS.where(job.c.id.in_(wanted)).order_by(*newest_first))]
 
 
+def ended_last(tx: Connection, chosen: JobFilter, *, since: datetime, limit: int) -> Sequence[Job]:
+    """Those that ended last, since a moment."""
+    wanted = _chosen(select(job.c.id).where(job.c.ended_at >= since), chosen)
+    wanted = wanted.order_by(job.c.ended_at.desc()).limit(limit)
+    return [_job(row) for row in tx.execute(_JOBS.where(job.c.id.in_(wanted)).order_by(job.c.ended_at.desc()))]
+
+
+def with_gpus(tx: Connection) -> Sequence[Job]:
+    """Those that run and hold GPUs."""
+    held = (job.c.state == JobState.RUNNING.value, job.c.gpu_hundredths > 0)
+    return [_job(row) for row in tx.execute(_JOBS.where(*held))]
+
+
 def count(tx: Connection, chosen: JobFilter) -> int:
     return tx.scalar(_chosen(select(func.count()).select_from(job), chosen)) or 0
 
@@ -198,6 +221,19 @@ def names_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
         job.c.id != besides,
     )
     return tx.execute(jobs.limit(1)).first() is not None
+
+
+def of_commits(tx: Connection, commit_ids: Collection[str], *, most: int = 3) -> Mapping[str, Sequence[CommitJob]]:
+    """The newest few jobs that ran each of these commits or made it; none of the bin."""
+    found: dict[str, list[CommitJob]] = defaultdict(list)
+    columns = (job.c.id, job.c.name, job.c.number, job.c.code_commit, job.c.output_commit)
+    named = job.c.code_commit.in_(commit_ids) | job.c.output_commit.in_(commit_ids)
+    query = select(*columns).where(named, job.c.deleted_at.is_(None)).order_by(job.c.queued_at.desc())
+    for row in tx.execute(query):
+        for commit_id in {row.code_commit, row.output_commit}.intersection(commit_ids):
+            if len(found[commit_id]) < most:
+                found[commit_id].append(CommitJob(row.id, row.name, row.number))
+    return found
 
 
 def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:

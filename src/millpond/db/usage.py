@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 
 from sqlalchemy import Connection, Integer, cast, func, select
 
@@ -33,6 +34,13 @@ def of_job(tx: Connection, job_id: str, *, most: int) -> Sequence[UsageSample]:
     query = select(*columns, shared).group_by(parts.c.part).order_by(parts.c.part)
     found = (dict(row._mapping) for row in tx.execute(query))
     return [UsageSample(**{**row, "network_shared": _is(row["network_shared"])}) for row in found]
+
+
+def gpu_peaks(tx: Connection, job_ids: Collection[str], *, since: datetime) -> Mapping[str, float | None]:
+    """The most that each of these jobs used its GPUs since then; None, or nothing, where that was not measured."""
+    query = select(usage.c.job_id, func.max(usage.c.gpu_percent).label("peak"))
+    query = query.where(usage.c.job_id.in_(job_ids), usage.c.at >= since).group_by(usage.c.job_id)
+    return {row.job_id: row.peak for row in tx.execute(query)}
 
 
 def _is(number: int | None) -> bool | None:

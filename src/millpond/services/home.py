@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from millpond.db import agents, datasets, jobs, volume_usage, volumes
+from sqlalchemy import Connection
+
+from millpond.db import agents, datasets, jobs, usage, volume_usage, volumes
 from millpond.db.jobs import JobFilter
-from millpond.model.job import JobState
+from millpond.decide.idle_gpus import IDLE_AFTER, GpuUse, idle_jobs
+from millpond.model.job import Job, JobState
 from millpond.model.people import Actor
 from millpond.model.topology import CacheUses
 from millpond.services.computes import computes
@@ -38,6 +42,9 @@ class Home:
     fills_running: int
     computes_connected: int
     recent_jobs: Sequence[JobView]
+    # GPUs that running jobs hold and do not use, of everybody; the jobs only where the actor sees them.
+    gpu_idle_hundredths: int
+    idle_jobs: Sequence[JobView]
 
 
 def home(deps: Deps, actor: Actor) -> Home:
@@ -50,6 +57,7 @@ def home(deps: Deps, actor: Actor) -> Home:
         recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
         count, size = datasets.totals(tx, among=among)
         well, capacity = volumes.connected(tx, since=connected_since(now))
+        idle = _idle(tx, now)
         return Home(
             gpus_total=sum(use.node.gpus for use in nodes),
             gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
@@ -64,4 +72,14 @@ def home(deps: Deps, actor: Actor) -> Home:
             fills_running=len(running_fills(tx, actor)),
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),
+            gpu_idle_hundredths=sum(job.resources.gpu_hundredths * max(1, job.processes) for job in idle),
+            idle_jobs=views(tx, [job for job in idle if access.sees(actor, job.project_id)], now),
         )
+
+
+def _idle(tx: Connection, now: datetime) -> list[Job]:
+    """Running jobs whose GPUs have done nothing for a while."""
+    held = {job.id: job for job in jobs.with_gpus(tx)}
+    peaks = usage.gpu_peaks(tx, held, since=now - IDLE_AFTER)
+    uses = [GpuUse(job.id, job.started_at or now, peaks.get(job.id)) for job in held.values()]
+    return [held[job_id] for job_id in idle_jobs(uses, now)]

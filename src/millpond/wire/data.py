@@ -99,6 +99,14 @@ class RefCreate(Request):
     at: str = "main"
 
 
+class CommitJob(Response):
+    """A job that ran a commit as its code, or made it as its outputs."""
+
+    id: str
+    name: str
+    number: int
+
+
 class Commit(Response):
     id: str
     dataset: str  # project/name
@@ -114,6 +122,8 @@ class Commit(Response):
     lineage: dict[str, object] = {}
     refs: list[str] = []
     cached_on: list[CachedOn] = []
+    # Of code and outputs: the newest few jobs that ran it or made it.
+    jobs: list[CommitJob] = []
 
 
 class Verification(Response):

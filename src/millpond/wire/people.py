@@ -98,6 +98,22 @@ class MemberPut(Request):
     role: Role
 
 
+class Happening(Response):
+    """Something that happened lately: a change somebody made, or a job that ended (`job.failed`, by the system)."""
+
+    at: Time
+    actor: str
+    action: str  # noun.verb, like dataset.commit
+    subject: str
+    project: str | None
+    job_id: str | None = None
+    commit_id: str | None = None
+
+
+class Activity(Response):
+    items: list[Happening]
+
+
 class AuditRecord(Response):
     id: int
     at: Time

@@ -190,6 +190,26 @@ class JobCreate(Request):
     secrets: dict[str, str] = Field(default={}, max_length=100)
 
 
+class JobsChange(Request):
+    """Which jobs to stop, delete or bring back: ids, NAME or NAME#N."""
+
+    jobs: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=1_000)]
+
+
+class JobChanged(Response):
+    """What became of one of many: the job as it is now, or why nothing was done to it."""
+
+    asked: str
+    job: Job | None = None
+    code: str | None = None
+    problem: str | None = None
+    hint: str | None = None
+
+
+class JobsChanged(Response):
+    items: list[JobChanged]
+
+
 class Why(Response):
     state: JobState
     reasons: list[str]
@@ -373,3 +393,6 @@ class Home(Response):
     fills_running: int = 0
     computes_connected: int
     recent_jobs: list[Job]
+    # GPUs held by jobs that have computed nothing on them for more than five minutes, and those jobs one may see.
+    gpu_idle_hundredths: int = 0
+    idle_jobs: list[Job] = []

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
+from millpond.db import usage
+from millpond.model.job import JobState, Resources, UsageSample
 from millpond.model.people import SYSTEM, Role
 from millpond.services import home
 from millpond.services.computes import agents, computes
 from millpond.services.people import projects
 from millpond.testing.builders_work import GB, add_agent, add_commit, add_job, observed
+from millpond.testing.clock import NOON
 from millpond.wire.agent import NodeFacts
 from tests.unit.services.world import World
 
@@ -46,3 +52,20 @@ def test_nothing_of_other_projects_is_counted(world: World) -> None:
     add_commit(world.deps.db, "secret", project="other")
     found = home.home(world.deps, world.actor("jonas", Role.VIEWER))
     assert (found.jobs_waiting, found.datasets, list(found.recent_jobs)) == (0, 0, [])
+
+
+def test_gpus_that_nobody_uses_are_counted_and_their_jobs_named(world: World) -> None:
+    other = projects.create(world.deps, SYSTEM, name="other")
+    held: dict[str, Any] = {
+        "state": JobState.RUNNING,
+        "started_at": NOON - timedelta(hours=1),
+        "resources": Resources(0, 0, 200),
+    }
+    idle, busy = add_job(world.deps.db, name="idle", **held), add_job(world.deps.db, name="busy", **held)
+    theirs = add_job(world.deps.db, project=other.name, name="theirs", processes=3, **held)
+    now = world.clock.now()
+    with world.deps.db.write() as tx:
+        for job, percent in ((idle, 0.0), (busy, 60.0), (theirs, 0.2)):
+            usage.add(tx, job.id, [UsageSample(now - timedelta(minutes=1), 1.0, 1, 0, 0, gpu_percent=percent)])
+    found = home.home(world.deps, world.actor("jonas", Role.VIEWER))
+    assert (found.gpu_idle_hundredths, [view.job.name for view in found.idle_jobs]) == (800, ["idle"])

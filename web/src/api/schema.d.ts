@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Activity
+         * @description What people changed and how jobs ended, newest first, in the projects one may see.
+         */
+        get: operations["list_activity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/join": {
         parameters: {
             query?: never;
@@ -989,7 +1009,7 @@ export interface paths {
         };
         /**
          * List Commits
-         * @description The history of a ref, newest first.
+         * @description The history of a ref, newest first. Without one it is that of `main`; of code and outputs, every commit.
          */
         get: operations["list_commits"];
         put?: never;
@@ -1030,7 +1050,7 @@ export interface paths {
         };
         /**
          * List Entries
-         * @description One directory.
+         * @description One directory, in the order of the bytes of its names.
          */
         get: operations["list_entries"];
         put?: never;
@@ -1556,6 +1576,63 @@ export interface paths {
         get: operations["why_job"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Jobs
+         * @description End many if need be; jobs and runs go to the bin.
+         */
+        post: operations["delete_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Jobs
+         * @description End many and keep everything; what became of each is told, in the order asked.
+         */
+        post: operations["stop_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Undelete Jobs */
+        post: operations["undelete_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2267,6 +2344,11 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** Activity */
+        Activity: {
+            /** Items */
+            items: components["schemas"]["Happening"][];
+        };
         /**
          * After
          * @description A job that this one begins after; `when`: any end of it will do, or only success.
@@ -2970,6 +3052,11 @@ export interface components {
             /** Id */
             id: string;
             /**
+             * Jobs
+             * @default []
+             */
+            jobs: components["schemas"]["CommitJob"][];
+            /**
              * Lineage
              * @default {}
              */
@@ -3012,6 +3099,18 @@ export interface components {
             tree: string;
             /** Upload */
             upload: string;
+        };
+        /**
+         * CommitJob
+         * @description A job that ran a commit as its code, or made it as its outputs.
+         */
+        CommitJob: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Number */
+            number: number;
         };
         /** CommitSeen */
         CommitSeen: {
@@ -3861,6 +3960,26 @@ export interface components {
             reason: string;
         };
         /**
+         * Happening
+         * @description Something that happened lately: a change somebody made, or a job that ended (`job.failed`, by the system).
+         */
+        Happening: {
+            /** Action */
+            action: string;
+            /** Actor */
+            actor: string;
+            /** At */
+            at: string;
+            /** Commit Id */
+            commit_id?: string | null;
+            /** Job Id */
+            job_id?: string | null;
+            /** Project */
+            project: string | null;
+            /** Subject */
+            subject: string;
+        };
+        /**
          * Home
          * @description The numbers of the first page.
          */
@@ -3881,12 +4000,22 @@ export interface components {
              * @default 0
              */
             fills_running: number;
+            /**
+             * Gpu Idle Hundredths
+             * @default 0
+             */
+            gpu_idle_hundredths: number;
             /** Gpu Used Hundredths */
             gpu_used_hundredths: number;
             /** Gpus Total */
             gpus_total: number;
             /** Hit Rate */
             hit_rate?: number | null;
+            /**
+             * Idle Jobs
+             * @default []
+             */
+            idle_jobs: components["schemas"]["Job"][];
             /** Jobs Running */
             jobs_running: number;
             /** Jobs Waiting */
@@ -4117,6 +4246,21 @@ export interface components {
             written: string;
         };
         /**
+         * JobChanged
+         * @description What became of one of many: the job as it is now, or why nothing was done to it.
+         */
+        JobChanged: {
+            /** Asked */
+            asked: string;
+            /** Code */
+            code?: string | null;
+            /** Hint */
+            hint?: string | null;
+            job?: components["schemas"]["Job"] | null;
+            /** Problem */
+            problem?: string | null;
+        };
+        /**
          * JobCreate
          * @description `inputs` in written form, dataset[@ref]; `after` as JOB, JOB:success or JOB:any. Without a name, one is made.
          *
@@ -4254,6 +4398,19 @@ export interface components {
          * @enum {string}
          */
         JobKind: "training" | "interactive" | "step" | "service" | "environment";
+        /**
+         * JobsChange
+         * @description Which jobs to stop, delete or bring back: ids, NAME or NAME#N.
+         */
+        JobsChange: {
+            /** Jobs */
+            jobs: string[];
+        };
+        /** JobsChanged */
+        JobsChanged: {
+            /** Items */
+            items: components["schemas"]["JobChanged"][];
+        };
         /**
          * JobState
          * @enum {string}
@@ -6450,6 +6607,39 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_activity: {
+        parameters: {
+            query?: {
+                /** @description The most items. */
+                limit?: number;
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Activity"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     join_agent: {
         parameters: {
             query?: never;
@@ -7568,6 +7758,8 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Those in the bin, newest first. */
                 deleted?: boolean;
+                /** @description What people made, or the code and outputs of jobs. */
+                kind?: components["schemas"]["DatasetKind"];
                 /** @description The most items in one answer. */
                 limit?: number;
                 /** @description Only those of this project. */
@@ -8640,7 +8832,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description The most items in one answer. */
                 limit?: number;
-                ref?: string;
+                ref?: string | null;
             };
             header?: never;
             path: {
@@ -8752,6 +8944,8 @@ export interface operations {
                 limit?: number;
                 /** @description In text form: \xNN for bytes that are not UTF-8. */
                 path?: string;
+                /** @description Only names from this one on, or its beginning. */
+                start?: string;
             };
             header?: never;
             path: {
@@ -9774,6 +9968,114 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Why"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undelete_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsChanged"];
                 };
             };
             /** @description A problem */

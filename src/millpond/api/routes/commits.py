@@ -13,7 +13,6 @@ from millpond.api.access import DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
-from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Role
 from millpond.services.caches import cache_holds
 from millpond.services.commits import commits, edits, merges
@@ -35,11 +34,11 @@ def list_commits(
     dataset: str,
     scope: Viewer,
     deps: DepsOf,
-    ref: str = DEFAULT_BRANCH,
+    ref: str | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Commit]:
-    """The history of a ref, newest first."""
+    """The history of a ref, newest first. Without one it is that of `main`; of code and outputs, every commit."""
     found = reading.history(deps, find(deps, scope, dataset), ref=ref, limit=limit, cursor=cursor)
     return page(found, lambda item: item)
 
@@ -57,13 +56,15 @@ def list_entries(
     scope: Viewer,
     deps: DepsOf,
     path: TreePath = "",
+    start: Annotated[str, Query(max_length=4000, description="Only names from this one on, or its beginning.")] = "",
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.TreeEntry]:
-    """One directory."""
+    """One directory, in the order of the bytes of its names."""
     found, commit = commit_of(deps, scope, dataset, ref)
     cache_holds.looked_at(deps, scope.actor, commit.id)
-    return page(reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor), lambda item: item)
+    part = reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor, start=start)
+    return page(part, lambda item: item)
 
 
 @router.post("/commits/{ref:path}/urls")

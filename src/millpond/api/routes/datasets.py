@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.model.dataset import Dataset
+from millpond.model.dataset import Dataset, DatasetKind
 from millpond.services.commits import refs
 from millpond.services.datasets import dataset_bin, dataset_caches, datasets
 from millpond.services.deps import Deps
@@ -25,6 +25,9 @@ def list_datasets(
     project: Annotated[str | None, Query(description="Only those of this project.")] = None,
     search: Annotated[str, Query(max_length=200, description="Part of the name or description.")] = "",
     deleted: Annotated[bool, Query(description="Those in the bin, newest first.")] = False,
+    kind: Annotated[DatasetKind, Query(description="What people made, or the code and outputs of jobs.")] = (
+        DatasetKind.DATA
+    ),
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Dataset]:
@@ -32,7 +35,7 @@ def list_datasets(
     if deleted:
         binned = dataset_bin.list_deleted(deps, actor, project=project, limit=limit, cursor=cursor)
         return page(binned, lambda item: item)
-    found = datasets.list_visible(deps, actor, project=project, search=search, limit=limit, cursor=cursor)
+    found = datasets.list_visible(deps, actor, project=project, search=search, limit=limit, cursor=cursor, kind=kind)
     return page(found, lambda item: item)
 
 

@@ -31,4 +31,6 @@ def get_home(actor: SignedIn, deps: DepsOf) -> wire.Home:
         fills_running=found.fills_running,
         computes_connected=found.computes_connected,
         recent_jobs=[shapes.job(job) for job in found.recent_jobs],
+        gpu_idle_hundredths=found.gpu_idle_hundredths,
+        idle_jobs=[shapes.job(job) for job in found.idle_jobs],
     )

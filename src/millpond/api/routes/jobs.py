@@ -1,4 +1,4 @@
-"""Jobs: submit, list, look, stop, delete and bring back; why one is in its state."""
+"""Jobs: submit, list, look, stop, delete and bring back, one or many; why one is in its state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from millpond.api import shapes
-from millpond.api.access import DepsOf, Member, SignedIn, Viewer
+from millpond.api.access import DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.db.jobs import JobFilter
 from millpond.model.job import JobKind, JobState
-from millpond.services.jobs import jobs, submit
+from millpond.services.deps import Deps
+from millpond.services.jobs import bulk, jobs, submit
+from millpond.services.jobs.bulk import BulkChange
 from millpond.wire import work as wire
 from millpond.wire.base import Page
 
@@ -45,6 +47,23 @@ def list_jobs(
 @router.post("/projects/{project}/jobs", status_code=201)
 def submit_job(body: wire.JobCreate, scope: Member, deps: DepsOf) -> wire.Job:
     return shapes.job(jobs.view(deps, submit.submit(deps, scope.actor, scope.project, body)))
+
+
+@router.post("/projects/{project}/jobs/stop")
+def stop_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.JobsChanged:
+    """End many and keep everything; what became of each is told, in the order asked."""
+    return _change_many(deps, scope, BulkChange.STOP, body)
+
+
+@router.post("/projects/{project}/jobs/delete")
+def delete_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.JobsChanged:
+    """End many if need be; jobs and runs go to the bin."""
+    return _change_many(deps, scope, BulkChange.DELETE, body)
+
+
+@router.post("/projects/{project}/jobs/undelete")
+def undelete_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.JobsChanged:
+    return _change_many(deps, scope, BulkChange.UNDELETE, body)
 
 
 @router.get(_JOB)
@@ -81,3 +100,18 @@ def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
     """Its state and the reasons for it, newest last."""
     found = jobs.get(deps, scope.project, job).job
     return wire.Why(state=found.state, reasons=list(found.reasons))
+
+
+def _change_many(deps: Deps, scope: Scope, what: BulkChange, body: wire.JobsChange) -> wire.JobsChanged:
+    return wire.JobsChanged(
+        items=[
+            wire.JobChanged(
+                asked=outcome.asked,
+                job=shapes.job(outcome.view) if outcome.view else None,
+                code=outcome.problem.code if outcome.problem else None,
+                problem=outcome.problem.message if outcome.problem else None,
+                hint=outcome.problem.hint if outcome.problem else None,
+            )
+            for outcome in bulk.change(deps, scope.actor, scope.project, what, body.jobs)
+        ]
+    )

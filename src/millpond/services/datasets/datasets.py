@@ -63,14 +63,21 @@ def card(deps: Deps, dataset: Dataset) -> wire.Dataset:
 
 
 def list_visible(
-    deps: Deps, actor: Actor, *, project: str | None, search: str, limit: int, cursor: str | None
+    deps: Deps,
+    actor: Actor,
+    *,
+    project: str | None,
+    search: str,
+    limit: int,
+    cursor: str | None,
+    kind: DatasetKind = DatasetKind.DATA,
 ) -> Listing[wire.Dataset]:
-    """Cards of all projects the actor sees (or of one), by project and name; hidden datasets are left out."""
+    """Cards of all projects the actor sees (or of one), by project and name: what people made, or what jobs did."""
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
         if project is not None:
             among = {access.find_project(tx, actor, project).id}
-        found = datasets.cards(tx, among=among, limit=limit + 1, after=_place(cursor), search=search)
+        found = datasets.cards(tx, among=among, limit=limit + 1, after=_place(cursor), search=search, kind=kind)
         shown = shapes(tx, found)
     return page_of(shown, limit, key=lambda item: [item.project, item.name])
 

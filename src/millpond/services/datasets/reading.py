@@ -9,11 +9,11 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, commits
-from millpond.errors import BadRequest
+from millpond.db import caches, commits, jobs
+from millpond.errors import BadRequest, NotFound
 from millpond.lake.listing import Listed, list_directory
 from millpond.lake.reader import TreeReader
-from millpond.model.dataset import Commit, Dataset
+from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Kind
 from millpond.services import listing
@@ -22,6 +22,7 @@ from millpond.services.commits.pages import ProjectPages
 from millpond.services.datasets.folders import leaf_folders
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
+from millpond.services.moments import moment_of, written_moment
 from millpond.wire import data as wire
 
 _KINDS: Mapping[Kind, Literal["directory", "symlink", "file", "executable"]] = {
@@ -45,13 +46,25 @@ def get_commit(deps: Deps, dataset: Dataset, ref: str) -> Commit:
         return refs.resolve(tx, dataset, ref)
 
 
-def history(deps: Deps, dataset: Dataset, *, ref: str, limit: int, cursor: str | None) -> Listing[wire.Commit]:
-    """The commits a ref has grown from, newest first. The cursor holds the commits to go on from."""
+def history(deps: Deps, dataset: Dataset, *, ref: str | None, limit: int, cursor: str | None) -> Listing[wire.Commit]:
+    """The commits a ref has grown from, newest first. The cursor holds the commits to go on from.
+
+    Code and outputs have a branch for each commit and none for all: without a ref, all of them are listed.
+    """
+    if ref is None and dataset.kind is not DatasetKind.DATA:
+        return _everything(deps, dataset, limit=limit, cursor=cursor)
     with deps.db.read() as tx:
         starts = _frontier(cursor) if cursor else [refs.resolve(tx, dataset, ref).id]
         shown, rest = _walk(tx, dataset, starts, limit)
         items = commit_shapes(tx, dataset, shown)
     return Listing(items, listing.encode([*rest]) if rest else None)
+
+
+def _everything(deps: Deps, dataset: Dataset, *, limit: int, cursor: str | None) -> Listing[wire.Commit]:
+    with deps.db.read() as tx:
+        found = commits.page(tx, dataset.id, limit=limit + 1, before=moment_of(cursor))
+        items = commit_shapes(tx, dataset, found)
+    return listing.page_of(items, limit, key=lambda item: written_moment(item.time, item.id))
 
 
 def commit_shape(deps: Deps, dataset: Dataset, commit: Commit) -> wire.Commit:
@@ -60,8 +73,9 @@ def commit_shape(deps: Deps, dataset: Dataset, commit: Commit) -> wire.Commit:
 
 
 def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> list[wire.Commit]:
-    """Commits with the refs at them and where they are cached."""
+    """Commits with the refs at them, where they are cached, and of code and outputs their jobs."""
     ids = [commit.id for commit in found]
+    of_jobs = jobs.of_commits(tx, ids) if dataset.kind is not DatasetKind.DATA else {}
     names = commits.ref_names(tx, ids)
     held = caches.of_commits(tx, ids)
     return [
@@ -80,18 +94,23 @@ def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> 
             lineage=dict(commit.lineage),
             refs=list(names.get(commit.id, ())),
             cached_on=[_badge(view) for view in held if view.cached.commit_id == commit.id],
+            jobs=[wire.CommitJob(id=job.id, name=job.name, number=job.number) for job in of_jobs.get(commit.id, ())],
         )
         for commit in found
     ]
 
 
 def entries(
-    deps: Deps, dataset: Dataset, commit: Commit, *, path: str, limit: int, cursor: str | None
+    deps: Deps, dataset: Dataset, commit: Commit, *, path: str, limit: int, cursor: str | None, start: str = ""
 ) -> Listing[wire.TreeEntry]:
-    """One directory; NotFound if the path is none."""
+    """One directory, from the name `start` on; NotFound if the path is none."""
     directory = directory_path(path)
     folders = partial(leaf_folders, deps, dataset.project_id)
-    part = list_directory(reader_of(deps, dataset, commit), directory, place_of(cursor), limit, folders)
+    reader = reader_of(deps, dataset, commit)
+    if start and not reader.is_directory(directory):
+        raise NotFound(f"There is no directory {path!r} in this tree.")
+    begin = place_of(cursor) or from_text(start.partition("/")[0])
+    part = list_directory(reader, directory, begin, limit, folders)
     items = [_entry(directory, item) for item in part.items]
     return Listing(items, listing.encode(part.next.hex()) if part.next is not None else None)
 

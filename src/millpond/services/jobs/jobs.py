@@ -41,6 +41,14 @@ class AttemptView:
     compute: str
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What somebody wants of a job: the action the audit trail names, and the job as it shall be."""
+
+    action: str
+    apply: Callable[[Job], Job]
+
+
 def find(tx: Connection, project: Project, text: str) -> Job:
     """The job that `text` means: an id, NAME (the newest), NAME#N, or the beginning of one id."""
     written = JobWritten.parse(text)
@@ -91,21 +99,30 @@ def list_jobs(
 
 def stop(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     """End the job and keep everything. Stopping one that has ended, or is being stopped, changes nothing."""
-    now = deps.clock.now()
-    return _change(deps, actor, project, text, "job.stop", lambda job: stopped(job, actor, now))
+    return _change(deps, actor, project, text, stopping(deps, actor))
 
 
 def delete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     """End the job if need be, and move it with its run to the bin."""
-    now = deps.clock.now()
-    return _change(
-        deps, actor, project, text, "job.delete",
-        lambda job: replace(stopped(job, actor, now), deleted_at=job.deleted_at or now),
-    )  # fmt: skip
+    return _change(deps, actor, project, text, deleting(deps, actor))
 
 
 def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     """Bring job and run back from the bin, while they are there."""
+    return _change(deps, actor, project, text, undeleting(deps, actor))
+
+
+def stopping(deps: Deps, actor: Actor) -> Change:
+    now = deps.clock.now()
+    return Change("job.stop", lambda job: stopped(job, actor, now))
+
+
+def deleting(deps: Deps, actor: Actor) -> Change:
+    now = deps.clock.now()
+    return Change("job.delete", lambda job: replace(stopped(job, actor, now), deleted_at=job.deleted_at or now))
+
+
+def undeleting(deps: Deps, actor: Actor) -> Change:
     oldest = deps.clock.now() - timedelta(days=deps.settings.bin_days)
 
     def restored(job: Job) -> Job:
@@ -113,7 +130,7 @@ def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
             raise NotFound(f"Job {job.name!r} has been in the bin for more than {deps.settings.bin_days} days.")
         return replace(job, deleted_at=None)
 
-    return _change(deps, actor, project, text, "job.undelete", restored)
+    return Change("job.undelete", restored)
 
 
 def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
@@ -149,23 +166,26 @@ def stopped(job: Job, actor: Actor, now: datetime) -> Job:
     return job_life.request_stop(job, f"{actor.name} asked for it to be stopped.", now)
 
 
-def _change(
-    deps: Deps, actor: Actor, project: Project, text: str, action: str, change: Callable[[Job], Job]
-) -> JobView:
+def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> tuple[JobView, bool]:
+    """The job as it is afterwards, and whether anything changed: then it is for the caller to announce it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
         found = find(tx, project, text)
         before = jobs.lock(tx, found.id) or found
-        after = change(before)
+        after = wanted.apply(before)
         changed = job_changes.save(tx, before, after, now)
         if changed:
             _move_run(tx, before, after)
             audit.record(
-                tx, now=now, actor=actor, action=action, subject=f"{project.name}/{after.name}",
+                tx, now=now, actor=actor, action=wanted.action, subject=f"{project.name}/{after.name}",
                 project_id=project.id, details={"job": after.id},
             )  # fmt: skip
-        shown = views(tx, [after], now)[0]
-    job_changes.announce(deps, [after] if changed else [])
+        return views(tx, [after], now)[0], changed
+
+
+def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> JobView:
+    shown, changed = change(deps, actor, project, text, wanted)
+    job_changes.announce(deps, [shown.job] if changed else [])
     return shown
 
 

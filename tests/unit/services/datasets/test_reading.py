@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from millpond.errors import BadRequest, Forbidden, NotFound
+from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobInput
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.services.commits import refs
 from millpond.services.commits.pages import PageCache
-from millpond.services.datasets import reading, urls
+from millpond.services.datasets import datasets, reading, urls
 from millpond.services.deps import Deps
 from millpond.services.people import projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_sized_commit, the_admin, the_project
-from millpond.testing.builders_work import add_job
-from millpond.wire.data import UrlsRequest
+from millpond.testing.builders_work import add_commit, add_job
+from millpond.testing.clock import NOON
+from millpond.wire.data import Commit, UrlsRequest
 
 
 def test_a_ref_is_a_branch_or_the_beginning_of_an_id(deps: Deps) -> None:
@@ -100,3 +103,36 @@ def test_the_page_cache_keeps_to_its_bound() -> None:
     get("large", 1000)
     get("large", 1000)
     assert loads[-2:] == ["large", "large"]
+
+
+def test_code_and_outputs_are_listed_whole_with_their_jobs(deps: Deps) -> None:
+    made = [
+        add_commit(deps.db, ".outputs", kind=DatasetKind.OUTPUT, branch=f"job{n}", now=NOON + timedelta(minutes=n))
+        for n in range(5)
+    ]
+    add_job(deps.db, name="train", number=7, output_commit=made[3])
+    add_job(deps.db, name="gone", output_commit=made[2], deleted_at=NOON)
+    with deps.db.read() as tx:
+        dataset = datasets.find(tx, the_project(deps), ".outputs")
+    shown: list[Commit] = []
+    cursor = None
+    while not shown or cursor:
+        page = reading.history(deps, dataset, ref=None, limit=2, cursor=cursor)
+        shown, cursor = [*shown, *page.items], page.next
+    assert [commit.id for commit in shown] == made[::-1]
+    assert [[(job.name, job.number) for job in commit.jobs] for commit in shown[1:3]] == [[("train", 7)], []]
+    (alone,) = reading.history(deps, dataset, ref="job1", limit=9, cursor=None).items
+    assert alone.id == made[1]
+
+
+def test_a_directory_is_listed_from_a_name_on(deps: Deps) -> None:
+    commit = a_commit(deps, {f"d/{name}": b"1" for name in ("apple", "banana/x", "cherry")})
+
+    def names(start: str, path: str = "d") -> list[str]:
+        found = reading.entries(deps, a_dataset(deps), commit, path=path, limit=9, cursor=None, start=start)
+        return [entry.name for entry in found.items]
+
+    assert names("b") == names("banana") == ["banana", "cherry"]
+    assert (names("bz"), names("z")) == (["cherry"], [])
+    with pytest.raises(NotFound):
+        names("b", path="nowhere")

@@ -1,0 +1,31 @@
+"""`mill activity`: what happened lately."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.session import Session
+from millpond.client.people import list_activity
+
+app = typer.Typer()
+
+
+@command(app, "activity")
+def activity(
+    mill: Session,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=200)] = 30,
+) -> None:
+    """Show what happened lately in the projects you may see: what people changed, and how jobs ended."""
+    mill.out.items(
+        list_activity(mill.api, limit, project=mill.flags.project),
+        [
+            ("WHEN", lambda h: h.at),
+            ("WHO", lambda h: h.actor),
+            ("WHAT", lambda h: h.action),
+            ("SUBJECT", lambda h: h.subject),
+        ],
+        empty="Nothing has happened yet.",
+    )

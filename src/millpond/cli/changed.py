@@ -1,0 +1,46 @@
+"""What became of several jobs that one command named: those that were changed, and an error for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millpond.errors import by_code
+from millpond.wire.work import Job, JobChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    jobs: list[Job]
+    failed: list[JobChanged]
+    # What was to be done to them: "stopped", "deleted".
+    done: str
+
+    @property
+    def asked(self) -> int:
+        return len(self.jobs) + len(self.failed)
+
+    def check(self) -> None:
+        """Raise what the server said of the one that failed, or of all of those."""
+        if not self.failed:
+            return
+        first = self.failed[0]
+        message, hint = first.problem or "", first.hint
+        if self.asked > 1:
+            message = f"{len(self.failed)} of {self.asked} jobs were not {self.done}: " + " ".join(
+                map(_why, self.failed)
+            )
+        raise by_code(first.code or "")(message, hint=hint, jobs=[one.asked for one in self.failed])
+
+
+def changed_of(answers: Iterable[JobChanged], done: str) -> Changed:
+    outcomes = list(answers)
+    return Changed(
+        jobs=[outcome.job for outcome in outcomes if outcome.job],
+        failed=[outcome for outcome in outcomes if outcome.job is None],
+        done=done,
+    )
+
+
+def _why(outcome: JobChanged) -> str:
+    return outcome.problem or f"{outcome.asked}: no reason was given."
