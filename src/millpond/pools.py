@@ -41,6 +41,16 @@ def new_pool(
     )  # fmt: skip
 
 
+def words_of(error: BaseException) -> str:
+    """What the system said, without the wrappings in which HTTP passes it on."""
+    said = [cause for cause in (error.__cause__, *reversed(error.args)) if isinstance(cause, Exception)]
+    if said:
+        return words_of(said[0])
+    if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
+        return "timed out"
+    return str(error) or type(error).__name__
+
+
 def _sign_in(user: str | None, password: str | None) -> dict[str, str]:
     if not user:
         return {}

@@ -11,7 +11,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,6 @@ from millpond.client.people import create_user, login, put_member
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import MillError, NotFound, NotReady
-from millpond.lake.http import DataPlane
 from millpond.model.people import Role
 from millpond.testing.waiting import wait_until
 from millpond.wire.people import UserCreate
@@ -42,7 +40,7 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that gives up at once, and is run again."""
-    monkeypatch.setattr(transfer, "DataPlane", partial(DataPlane, patience=Patience(attempts=1)))
+    monkeypatch.setattr(transfer, "Patience", lambda **_: Patience(attempts=1))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,15 @@ import urllib3
 
 from millpond.blobs.location import open_store
 from millpond.blobs.retry import Patience
+from millpond.client import transfer
 from millpond.client.clone import clone
 from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
-from millpond.lake import crew, http, tries
+from millpond.lake import carrying, crew, http, tries
+from millpond.lake.direct import RangeReader
 from millpond.services.commits import verify
 from millpond.testing.faults import (
     Fault,
@@ -174,11 +177,23 @@ def test_a_key_that_looks_like_an_error_is_none(faulty: Faulty) -> None:
     assert faulty.proxy.left == 0
 
 
+def test_a_store_that_is_away_for_a_while_is_waited_for(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer than six tries, as when it is started again."""
+    monkeypatch.setattr(transfer, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(carrying, "RangeReader", partial(RangeReader, Patience(attempts=2, first=0.01)))
+    faulty.proxy.fail(resets, times=20, method="PUT", part="/packs/")
+    folder = faulty.sync()
+    assert faulty.proxy.left == 0
+    faulty.proxy.fail(resets, times=20, method="GET", part="/packs/")
+    assert tree(faulty.clone()) == tree(folder)
+    assert faulty.proxy.left == 0
+
+
 @pytest.mark.parametrize(("fault", "error"), [(answers(503), StoreUnavailable), (SKEWED, Forbidden)])
 def test_a_store_that_stays_away_is_named_and_later_all_goes_on(
     faulty: Faulty, fault: Fault, error: type[MillError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "Patience", lambda: Patience(attempts=2, first=0.01))
+    monkeypatch.setattr(transfer, "Patience", lambda **_: Patience(attempts=2, first=0.01))
     faulty.proxy.fail(fault, times=1000, method="PUT", part="/packs/")
     folder = faulty.folder()
     with pytest.raises(error) as caught:

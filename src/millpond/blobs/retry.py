@@ -16,11 +16,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Up to `attempts` tries, waiting `first` seconds and twice as long each time, at most `longest`."""
+    """Up to `attempts` tries, and more until `seconds` have passed since the first of them failed.
+
+    Between them it waits `first` seconds and twice as long each time, at most `longest`.
+    """
 
     attempts: int = 6
     first: float = 0.1
     longest: float = 10.0
+    seconds: float = 0.0
+
+    def is_over(self, attempts: int, seconds: float) -> bool:
+        """After so many tries, so long after the first failed."""
+        return attempts >= self.attempts and seconds >= self.seconds
 
     def wait(self, attempt: int, chance: float) -> float:
         """Seconds after failed try number `attempt` (from 0); `chance` in [0, 1) spreads a crowd of clients."""

@@ -191,7 +191,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
         told = None
         while cached.state is CachedState.FILLING:
             if cached.problem and cached.problem != told:
-                meter.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
+                mill.out.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
             told = cached.problem or told
             meter.update(done=cached.done_bytes, total=cached.bytes, files=cached.done_files, total_files=cached.files)
             cached = wait_cached(mill.api, cached.id)

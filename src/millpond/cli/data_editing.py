@@ -10,7 +10,7 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.naming import Named, named
-from millpond.cli.progress import Meter, tell
+from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.datasets import list_entries
 from millpond.client.edits import put_files, remove_paths
@@ -47,7 +47,7 @@ def put(
         if path in wanted:
             raise BadRequest(f"Two of these files would be {path!r}.")
         wanted[path] = file
-    with Meter(mill.out, f"Putting {len(files):,} files into {where.dataset}@{where.ref}") as meter:
+    with Meter(mill.out, f"Putting {len(files):,} files into {where.dataset}@{where.ref}") as meter, going_on():
         commit = put_files(
             mill.api, where.project, where.dataset, wanted, branch=where.ref, message=message, progress=tell(meter)
         )

@@ -10,7 +10,7 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.naming import named, two_refs
-from millpond.cli.progress import Meter, tell
+from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.branches import create_ref
 from millpond.client.checkout import checkout
@@ -63,7 +63,7 @@ def sync_folder(
     if dry_run:
         _show_status(mill, copy, _compare(mill, copy, rehash))
         return
-    with Meter(mill.out, f"Syncing {copy.written}") as meter:
+    with Meter(mill.out, f"Syncing {copy.written}") as meter, going_on():
         done = sync(
             mill.api,
             copy,
@@ -126,7 +126,7 @@ def clone(
     """
     ref = named(mill, dataset)
     target = directory or Path(ref.dataset.lstrip("."))
-    with Meter(mill.out, f"Cloning {ref}") as meter:
+    with Meter(mill.out, f"Cloning {ref}") as meter, going_on():
         done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, only=only or (), progress=tell(meter))
     size = format_tree(done.commit.files, done.commit.bytes)
     if only:
@@ -147,7 +147,7 @@ def check_out(
     What you changed is kept, or, where the other commit has something else, named: then nothing happens.
     """
     copy = here(mill)
-    with Meter(mill.out, f"Checking out {copy.dataset}@{ref}") as meter:
+    with Meter(mill.out, f"Checking out {copy.dataset}@{ref}") as meter, going_on():
         done = checkout(mill.api, copy, ref, force=force, progress=tell(meter), warn=_warn(mill))
     count = f"{len(done.changes):,} paths changed" if done.changes else "nothing had to change"
     mill.out.note(f"This folder holds {copy.dataset}@{ref} ({done.commit.id[:12]}) now: {count}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from millpond.model.quantity import format_bytes, format_seconds
 Item = TypeVar("Item")
 Column = tuple[str, Callable[[Item], Any]]
 
+# A word about somebody who does not answer is said so often at most.
+_WAITING_SECONDS = 10.0
 _AGO = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
@@ -60,7 +63,10 @@ class Output:
         self.stderr = stderr or sys.stderr
         self.color = use_color(self.stdout, no_color=no_color)
         self.color_stderr = use_color(self.stderr, no_color=no_color)
+        # Where words go while a live line is drawn: above it.
+        self.above: Callable[[str], None] | None = None
         self._is_silent = True
+        self._waited_at = -_WAITING_SECONDS
 
     @property
     def raw(self) -> BinaryIO:
@@ -117,12 +123,24 @@ class Output:
     def note(self, text: str) -> None:
         """A word to the person; not data."""
         if not self.quiet:
-            self.stderr.write(printable(text) + "\n")
-            self.stderr.flush()
+            self._say(printable(text))
+
+    def waiting(self, why: str) -> None:
+        """A word to the person about who does not answer, now and then; from any thread."""
+        now = time.monotonic()
+        if now - self._waited_at >= _WAITING_SECONDS:
+            self._waited_at = now
+            self.note(f"{why.rstrip('.')}. Trying again …")
 
     def warn(self, text: str) -> None:
         """A word that even `--quiet` does not silence."""
-        self.stderr.write(f"warning: {printable(text)}\n")
+        self._say(f"warning: {printable(text)}")
+
+    def _say(self, text: str) -> None:
+        if self.above is not None:
+            self.above(text)
+            return
+        self.stderr.write(text + "\n")
         self.stderr.flush()
 
     def _table(self, items: Sequence[Item], columns: Sequence[Column[Item]]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from millpond.cli.output import Output
-from millpond.cli.report import printable
+from millpond.errors import Unavailable
 from millpond.lake import transfer
 from millpond.model.quantity import format_bytes, format_seconds
 
@@ -38,12 +40,14 @@ class Meter:
     def __enter__(self) -> Meter:
         if self._live:
             self._live.start()
+            self._out.above = partial(self._live.console.print, markup=False, soft_wrap=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live:
+            self._out.above = None
             self._live.stop()
 
     def update(
@@ -65,13 +69,6 @@ class Meter:
             elif not self._out.quiet and self._clock() - self._said >= PLAIN_SECONDS:
                 self._said = self._clock()
                 self._out.note(f"{self._title}: {self._words}")
-
-    def warn(self, text: str) -> None:
-        """A line of its own above the live one."""
-        if self._live:
-            self._live.console.print(f"warning: {printable(text)}", markup=False, soft_wrap=True)
-        else:
-            self._out.warn(text)
 
     @property
     def seconds(self) -> float:
@@ -113,6 +110,17 @@ class Told:
 
 def tell(meter: Meter) -> transfer.Progress:
     return Told(meter)
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """For what goes on where it was cut off if it is called again: whoever waited in vain is told so."""
+    try:
+        yield
+    except Unavailable as error:
+        again = "run the same command again: it goes on where it stopped."
+        error.hint = f"{error.hint.rstrip('.')}. Then {again}" if error.hint else f"When it answers again, {again}"
+        raise
 
 
 def progress_words(done: int, total: int, files: int, total_files: int, elapsed: float) -> str:

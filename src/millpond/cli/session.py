@@ -47,7 +47,7 @@ class Session:
     @cached_property
     def api(self) -> Api:
         """The server. Without a token it is asked all the same: it may be down, which is the better thing to say."""
-        return Api(self.target.server, self.target.token)
+        return Api(self.target.server, self.target.token, waiting=self.out.waiting)
 
     def close(self) -> None:
         if "api" in self.__dict__:

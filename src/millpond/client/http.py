@@ -33,7 +33,7 @@ from millpond.errors import (
     by_code,
 )
 from millpond.model.address import is_local_host
-from millpond.pools import new_pool
+from millpond.pools import new_pool, words_of
 from millpond.wire.base import Page, Problem
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -46,6 +46,8 @@ CONNECTIONS = 32
 IDLE_SECONDS = 30.0
 # How long a server that has answered before may be away: longer than a restart takes.
 PATIENCE_SECONDS = 60.0
+# A request that is answered sooner, by whichever try, is no news to anybody.
+TOLD_AFTER_SECONDS = 1.0
 PAGE_LIMIT = 1000
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -114,10 +116,13 @@ class Api:
         patience: float = PATIENCE_SECONDS,
         timeout: float = ANSWER_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
+        waiting: Callable[[str], None] = lambda why: None,
     ) -> None:
+        """`patience` is also had with the lake; `waiting` is told meanwhile who does not answer, and why."""
         self.base_url = base_url.rstrip("/")
         self.token = token
-        self._patience = patience
+        self.patience = patience
+        self.waiting = waiting
         self._timeout = timeout
         self._sleep = sleep
         self._answered = threading.Event()
@@ -164,6 +169,7 @@ class Api:
         request = self._build(method, path, body, params, headers, timeout)
         repeatable = method in _IDEMPOTENT if idempotent is None else idempotent
         deadline: float | None = None
+        began = time.monotonic()
         for attempt in range(1_000_000):
             try:
                 return self._once(request)
@@ -171,10 +177,12 @@ class Api:
                 if not _may_repeat(error, repeatable) or not self._answered.is_set():
                     raise
                 now = time.monotonic()
-                deadline = deadline or now + self._patience
+                deadline = deadline or now + self.patience
                 pause = min(0.2 * 2**attempt, 5.0) * random.uniform(0.7, 1.3)
                 if now + pause > deadline:
                     raise
+                if now - began >= TOLD_AFTER_SECONDS:
+                    self.waiting(error.message)
                 self._sleep(pause)
         raise AssertionError("unreachable")
 
@@ -299,7 +307,7 @@ class Api:
             "Start it with: mill up   (or name" if local else f"Check the address{proxied} and your network (or name"
         )
         return ServerUnreachable(
-            f"The server {self.base_url} {reason}: {_words(error)}",
+            f"The server {self.base_url} {reason}: {words_of(error)}",
             hint=f"{start} another server with --server or MILL_SERVER)",
         )
 
@@ -348,16 +356,6 @@ def _may_repeat(error: MillError, repeatable: bool) -> bool:
 
 def _whole(request: _Request, answer: urllib3.BaseHTTPResponse) -> Response:
     return Response(answer.status, answer.reason or "", request.url, answer.headers, answer.data)
-
-
-def _words(error: BaseException) -> str:
-    """What the system said, without the wrappings in which HTTP passes it on."""
-    said = [cause for cause in (error.__cause__, *reversed(error.args)) if isinstance(cause, Exception)]
-    if said:
-        return _words(said[0])
-    return (
-        "timed out" if isinstance(error, TimeoutError | exceptions.TimeoutError) else str(error) or type(error).__name__
-    )
 
 
 def _seconds(timeout: float) -> urllib3.Timeout:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TypeVar
 from urllib.parse import urljoin
 
+from millpond.blobs.retry import Patience
 from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
@@ -39,6 +40,7 @@ from millpond.wire.data import (
 DIGESTS_AT_ONCE = 400_000
 PAGES_AT_ONCE = 500
 SLOTS_AHEAD = 4
+_LONGEST_PAUSE = 5.0
 
 Value = TypeVar("Value")
 
@@ -56,7 +58,7 @@ class ApiUploader:
         self._project = project
         self._known_tree = known_tree
         self._clock = clock
-        self._objects = DataPlane(api.base_url)
+        self._objects = _data_plane(api)
         self._lock = threading.Lock()
         self._upload: Upload | None = None
         self._slots: deque[tuple[Slot, float]] = deque()
@@ -157,7 +159,7 @@ class ApiDownloader:
         self._api = api
         self._path = f"{commit_path(project, dataset, commit)}/urls"
         self._clock = clock
-        self._objects = DataPlane(api.base_url)
+        self._objects = _data_plane(api)
         self._lock = threading.Lock()
         self._outside = Outside(api, self._path, self._objects, clock)
         self._urls: dict[tuple[str, str], tuple[str, float]] = {}
@@ -261,6 +263,12 @@ class ApiDownloader:
             self._soon.pop(asked, None)
         if key not in self._urls:
             raise NotFound(f"The server gives no URL for {key[0][:-1]} {key[1][:12]}.")
+
+
+def _data_plane(api: Api) -> DataPlane:
+    """With the same patience as the server is waited for: of a directory lake it is the server who serves the bytes."""
+    patience = Patience(longest=_LONGEST_PAUSE, seconds=api.patience)
+    return DataPlane(api.base_url, patience=patience, waiting=api.waiting)
 
 
 def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:

@@ -9,7 +9,7 @@ import threading
 from contextlib import closing
 from functools import partial
 
-from millpond.errors import BadRequest, Forbidden, NotFound
+from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
 from millpond.lake.direct import RangeReader
 from millpond.lake.target import Target
 from millpond.lake.writing import Order, pieces, write_range
@@ -29,8 +29,8 @@ class Carrier:
     def carry_out(self, url: str, order: Order) -> int:
         """Read the order's range from `url`, where its pack lies, and write what it is needed for.
 
-        Returns for how many of its blobs that is done: all, unless the URL does not give them (any more) and a new one
-        may help.
+        Returns for how many of its blobs that is done: all, unless the URL does not give them (any more) and a new one,
+        or more patience, may help.
         """
         done = 0
         parts = list(pieces(order, _PIECE))
@@ -40,7 +40,7 @@ class Carrier:
             for part in parts:
                 try:
                     data = next(came)
-                except (Forbidden, NotFound, BadRequest):
+                except (Forbidden, NotFound, BadRequest, StoreUnavailable):
                     break
                 write_range(part, data, read_again, self._into)
                 done += len(part.digests)

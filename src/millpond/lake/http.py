@@ -21,10 +21,10 @@ from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
-from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, as_mill_error, failure, shown
+from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, Waiting, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
-from millpond.pools import new_pool
+from millpond.pools import new_pool, words_of
 
 # Until connected, and for each piece that is sent; and for the answer.
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
@@ -45,10 +45,11 @@ class DataPlane:
         patience: Patience | None = None,
         sleep: Callable[[float], None] = time.sleep,
         connections: int = 8,
+        waiting: Waiting = lambda why: None,
     ) -> None:
         """`base_url` completes URLs that begin with `/`."""
         self._base = base_url
-        self._tries = Tries(patience, sleep)
+        self._tries = Tries(patience, sleep, waiting)
         self._connections = connections
         self._pools: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._lock = threading.Lock()
@@ -90,7 +91,7 @@ class DataPlane:
         try:
             answer = self._answer(method, url, body, headers)
         except urllib3.exceptions.HTTPError as error:
-            raise Passing(str(error)) from error
+            raise Passing(words_of(error)) from error
         if answer.status == expected or _means_the_same(method, answer, headers):
             return answer.data
         if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:

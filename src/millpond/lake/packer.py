@@ -121,7 +121,7 @@ class Packer:
     def _put_pack(self, writer: PackWriter) -> None:
         with writer.finish() as pack:
             self._put_bytes(pack)
-        self._buffers.append(writer.buffer)
+        self._buffers.append(writer.release())
 
     def _put_bytes(self, pack: memoryview) -> None:
         checksum = [b64encode(crc32(pack).to_bytes(4, "big")).decode()]

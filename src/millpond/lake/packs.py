@@ -31,8 +31,8 @@ class PackWriter:
 
     def __init__(self, target: int = PACK_TARGET, buffer: bytearray | None = None) -> None:
         self._target = target
-        self.buffer = bytearray() if buffer is None else buffer
-        self._view = memoryview(self.buffer)
+        self._buffer = bytearray() if buffer is None else buffer
+        self._view = memoryview(self._buffer)
         self._length = 0
         # Bytes of the pack if it were finished now.
         self.size = _TRAILER.size
@@ -68,7 +68,7 @@ class PackWriter:
         self.size += _ROW + length
 
     def finish(self) -> memoryview:
-        """The whole pack, which lies in `buffer`. The writer is spent."""
+        """The whole pack, which lies in the writer's buffer: valid until that is released. The writer is spent."""
         count = len(self)
         offsets = [0, *accumulate(self._stored)][:count]
         numbers = f"<{count}I"
@@ -85,12 +85,17 @@ class PackWriter:
         self._append(_TRAILER.pack(count, len(index), digest_of(index), _MAGIC))
         return self._view[: self._length]
 
+    def release(self) -> bytearray:
+        """The buffer, for another pack. Nothing here looks at it any more, however long somebody holds this writer."""
+        self._view.release()
+        return self._buffer
+
     def _append(self, data: Buffer) -> None:
         end = self._length + len(data)
-        if end > len(self.buffer):
+        if end > len(self._buffer):
             self._view.release()  # a buffer that is looked at cannot grow
-            self.buffer.extend(bytes(max(end, min(2 * end, self._target)) - len(self.buffer)))
-            self._view = memoryview(self.buffer)
+            self._buffer.extend(bytes(max(end, min(2 * end, self._target)) - len(self._buffer)))
+            self._view = memoryview(self._buffer)
         self._view[self._length : end] = data
         self._length = end
 

@@ -15,6 +15,9 @@ TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _LONGEST_ADVICE = 30.0
 
 Result = TypeVar("Result")
+# Told before each pause, once a request is under way for so long, who does not answer and why.
+Waiting = Callable[[str], None]
+TOLD_AFTER_SECONDS = 1.0
 
 
 class Passing(Exception):
@@ -27,21 +30,31 @@ class Passing(Exception):
 
 
 class Tries:
-    def __init__(self, patience: Patience | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        patience: Patience | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        waiting: Waiting = lambda why: None,
+    ) -> None:
         self._patience = patience or Patience()
         self._sleep = sleep
+        self._waiting = waiting
 
     def again(self, url: str, once: Callable[[str], Result]) -> Result:
         """Call `once` until it succeeds or fails for good; StoreUnavailable when patience is at its end."""
-        attempt = 0
+        attempt, began, failed_at = 0, time.monotonic(), 0.0
         while True:
             try:
                 return once(url)
             except Passing as passing:
                 attempt += 1
-                if attempt >= self._patience.attempts:
+                now = time.monotonic()
+                failed_at = failed_at or now
+                if self._patience.is_over(attempt, now - failed_at):
                     raise StoreUnavailable(f"{shown(url)}: {passing.reason}") from passing
                 wait = self._patience.wait(attempt - 1, random.random())
+                if now - began >= TOLD_AFTER_SECONDS:
+                    self._waiting(f"The lake at {urlsplit(url).netloc} does not answer as it should: {passing.reason}")
                 self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
 
 

@@ -54,6 +54,29 @@ def test_progress_says_files_bytes_rate_and_time_left() -> None:
     assert progress_words(0, 0, 0, 0, 0.0) == "0 files · 0 B"
 
 
+def test_who_does_not_answer_is_named_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("millpond.cli.output.time.monotonic", lambda: now[0])
+    words = io.StringIO()
+    out = Output(stderr=words)
+    for now[0] in (100.0, 105.0, 109.0, 111.0):
+        out.waiting(f"The server cannot be reached: {now[0]}.")
+    assert words.getvalue().splitlines() == [
+        "The server cannot be reached: 100.0. Trying again …",
+        "The server cannot be reached: 111.0. Trying again …",
+    ]
+
+
+def test_words_stand_above_a_live_line() -> None:
+    screen = Terminal()
+    out = Output(stderr=screen, no_color=True)
+    with Meter(out, "Syncing") as meter:
+        meter.update(files=1)
+        out.note("[a] word")
+    assert "[a] word\n" in screen.getvalue()
+    assert out.above is None
+
+
 def test_without_a_terminal_a_line_every_ten_seconds() -> None:
     now = [0.0]
     words = io.StringIO()

@@ -15,7 +15,7 @@ from urllib3 import Timeout
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
-from millpond.lake import carrying
+from millpond.lake import carrying, tries
 from millpond.lake.digests import digest_of
 from millpond.lake.direct import RangeReader
 from millpond.lake.http import DataPlane, proxy_for
@@ -156,6 +156,20 @@ def test_advice_to_wait_is_followed(store: Store, plane: DataPlane, waits: list[
     store.faults = [answers(503, Retry_After="7"), answers(503, Retry_After="99999")]
     plane.put("/a", b"x")
     assert waits == [7.0, 30.0]
+
+
+def test_patience_may_be_a_time_and_whoever_waits_is_told_why(
+    store: Store, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tries, "TOLD_AFTER_SECONDS", 0.0)
+    store.faults = [answers(503)] * 7
+    said: list[str] = []
+    patience = Patience(attempts=2, seconds=60.0)
+    plane = DataPlane(store.url, patience=patience, sleep=waits.append, waiting=said.append)
+    plane.put("/a", b"x")
+    assert len(waits) == len(said) == 7
+    assert said[0].endswith("does not answer as it should: answered 503")
+    plane.close()
 
 
 def test_gives_up_and_says_why_without_the_signature(store: Store, plane: DataPlane) -> None:

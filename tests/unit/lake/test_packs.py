@@ -88,6 +88,17 @@ def test_an_empty_writer_takes_what_is_larger_than_its_target() -> None:
         writer.add(bytes(32), os.urandom(PACK_MOST))
 
 
+def test_the_memory_of_a_pack_grows_again_whoever_holds_its_writer() -> None:
+    """An error on the way holds the frames it came through, and they hold the writer."""
+    spent = PackWriter(target=10_000)
+    spent.add(bytes(32), os.urandom(2000))
+    with spent.finish() as pack:
+        assert len(pack) > 2000
+    larger = PackWriter(buffer=spent.release())
+    larger.add(bytes(32), os.urandom(50_000))
+    assert len(larger.finish()) > 50_000
+
+
 @pytest.mark.parametrize(
     ("raw", "encoding"),
     [
