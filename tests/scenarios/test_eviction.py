@@ -52,6 +52,11 @@ CASES = [
     ),
     Case("the newest stays: it was just asked for", (held("a", 95),)),
     Case(
+        "unless something was asked for since, and needs its room",
+        (held("a", 60), held("b", 60, state=CachedState.FILLING)),
+        (("a", "the volume is 120 % full, above its high watermark of 90 %"),),
+    ),
+    Case(
         "leased and pinned commits are passed over",
         (
             held("a", 40, hours=9, leased_by=("m",)),

@@ -132,7 +132,7 @@ class _Verification:
                 self._damage.shared[found.st_ino] = entry.path
         elif found is not seen:
             self._mended(entry.path)
-        self._checked.files += 1
+        self._checked.files += entry.kind != Kind.DIRECTORY
         self._checked.bytes += size
         self._meter.add(files=1, bytes=size)
 

@@ -193,7 +193,13 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
             if cached.problem and cached.problem != told:
                 mill.out.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
             told = cached.problem or told
-            meter.update(done=cached.done_bytes, total=cached.bytes, files=cached.done_files, total_files=cached.files)
+            meter.update(
+                done=cached.done_bytes,
+                total=cached.bytes,
+                files=cached.done_files,
+                total_files=cached.files,
+                waits=_waits(cached),
+            )
             cached = wait_cached(mill.api, cached.id)
     if cached.state is not CachedState.READY:
         raise VolumeProblem(
@@ -203,6 +209,12 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
     size = format_tree(cached.files, cached.bytes)
     mill.out.note(f"{name_of(cached)} is on volume {cached.volume}: {size} in {format_seconds(meter.seconds)}.")
     return cached
+
+
+def _waits(cached: CachedCommit) -> str | None:
+    if cached.problem:
+        return f"waits: {cached.problem}"
+    return "waits for room" if cached.waiting else None
 
 
 def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:

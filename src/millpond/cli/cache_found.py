@@ -23,8 +23,13 @@ def find_cached(mill: Session, written: str, on: str | None, *, every: bool = Fa
     """Where the commit is cached, on each volume or on one; `every` means all commits of the dataset."""
     ref = DatasetRef.parse(written)
     project = ref.project or mill.project
-    commit = None if every else get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id
-    listed = list(list_cached(mill.api, project=project, dataset=ref.dataset, volume=on))
+    try:
+        commit = None if every else get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id
+        listed = list(list_cached(mill.api, project=project, dataset=ref.dataset, volume=on))
+    except NotFound:
+        if left := _leaving(mill, project, ref, on):
+            return left
+        raise
     found = [c for c in listed if commit in (None, c.commit_id)]
     if not found:
         where = f" on volume {on}" if on else ""
@@ -32,6 +37,15 @@ def find_cached(mill: Session, written: str, on: str | None, *, every: bool = Fa
         hint = f"Of it there are: {others}" if others else "See what is: mill cache list"
         raise NotFound(f"{written} is not cached{where}.", hint=hint)
     return found
+
+
+def _leaving(mill: Session, project: str, ref: DatasetRef, on: str | None) -> list[CachedCommit]:
+    """What is left of a dataset that was deleted: whoever holds it may want to let go of it."""
+    return [
+        cached
+        for cached in list_cached(mill.api, project=project, volume=on)
+        if cached.leaving and cached.dataset == ref.dataset and cached.commit_id.startswith(ref.ref or "")
+    ]
 
 
 def show_cached(mill: Session, cached: CachedCommit) -> None:

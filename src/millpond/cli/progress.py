@@ -51,13 +51,21 @@ class Meter:
             self._live.stop()
 
     def update(
-        self, *, done: int = 0, total: int = 0, files: int = 0, total_files: int = 0, title: str | None = None
+        self,
+        *,
+        done: int = 0,
+        total: int = 0,
+        files: int = 0,
+        total_files: int = 0,
+        title: str | None = None,
+        waits: str | None = None,
     ) -> None:
-        """How far the work is now: not how much was added."""
+        """How far the work is now: not how much was added. While it `waits` that stands in place of speed and time."""
         with self._lock:
             self._title = title or self._title
-            elapsed = max(self._clock() - self._began, 1e-6)
-            self._words = progress_words(done, total, files, total_files, elapsed)
+            elapsed = 0.0 if waits else max(self._clock() - self._began, 1e-6)
+            words = progress_words(done, total, files, total_files, elapsed)
+            self._words = f"{words} · {waits}" if waits else words
             if self._live:
                 self._live.update(
                     self._task,

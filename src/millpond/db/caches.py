@@ -35,8 +35,12 @@ class CachedView:
     dataset_idle_seconds: int | None = None
     # What is wrong with its volume now.
     volume_problem: str | None = None
+    # When the agent that fills its volume was heard of last.
+    volume_seen_at: datetime | None = None
     # Why nothing new may use it, in words: its dataset is in the bin, or nothing names its commit any more.
     leaving: str | None = None
+    # Whether it is the first of these.
+    is_deleted: bool = False
 
     @property
     def written(self) -> str:
@@ -209,6 +213,7 @@ def _select() -> Select[Any]:
             volume.c.path.label("volume_path"),
             volume.c.idle_seconds.label("volume_idle_seconds"),
             volume.c.problem.label("volume_problem"),
+            volume.c.seen_at.label("volume_seen_at"),
             site.c.id.label("site_id"),
             site.c.name.label("site"),
             project.c.name.label("project"),
@@ -266,6 +271,7 @@ def _view(row: Row[Any]) -> CachedView:
         volume_path=row.volume_path,
         volume_idle_seconds=row.volume_idle_seconds,
         volume_problem=row.volume_problem,
+        volume_seen_at=row.volume_seen_at,
         site_id=row.site_id,
         site=row.site,
         project=row.project,
@@ -274,6 +280,7 @@ def _view(row: Row[Any]) -> CachedView:
         kind=DatasetKind(row.kind),
         dataset_idle_seconds=row.dataset_idle_seconds,
         leaving=_why_leaving(row),
+        is_deleted=row.dataset_deleted_at is not None,
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from millpond.decide.account import Account
 from millpond.decide.stock import Held, Room, Stock, evictable
 from millpond.model.quantity import format_bytes, format_seconds
-from millpond.model.volume import Cause
+from millpond.model.volume import CachedState, Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,10 @@ def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates:
     if _is_below(limits, account.used, limits.high_percent):
         return []
     reason = f"the volume is {_full(limits, account.used)}, above its high watermark of {limits.high_percent} %"
-    # The newest stays: evicting what was asked for last would only bring it back.
-    gone = account.make_room(candidates[:-1], lambda: _is_below(limits, account.used, limits.low_percent))
+    # What was asked for last stays: evicting it would only bring it back. While something is filled, that is the last.
+    is_filling = any(one.state is CachedState.FILLING for one in stock.held)
+    may_go = candidates if is_filling else candidates[:-1]
+    gone = account.make_room(may_go, lambda: _is_below(limits, account.used, limits.low_percent))
     return [Evict(one.id, reason, Cause.WATERMARK) for one in gone]
 
 

@@ -79,7 +79,8 @@ def damage(path: Path, content: bytes) -> None:
 
 def test_what_is_whole_is_read_and_left_alone(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
     found = check(volume, tree, lake)
-    assert (found.files, found.bytes) == (7, sum(len(thing.content or b"") for thing in THINGS))
+    files = [thing for thing in THINGS if thing.content is not None]
+    assert (found.files, found.bytes) == (len(files), sum(len(thing.content or b"") for thing in THINGS))
     assert (found.damaged, found.missing, found.extra, found.healed) == (0, 0, 0, 0)
     assert lake.ranges == []
     assert_whole(volume)

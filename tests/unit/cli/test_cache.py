@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from millpond.cli import progress
 from millpond.client import caches
 from tests.unit.cli.conftest import Mill
 from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
@@ -49,6 +50,19 @@ def test_a_fill_that_is_held_up_says_so_once_and_goes_on(server: FakeServer, mil
     assert CACHED["path"] in done.out
 
 
+def test_what_a_fill_waits_for_stands_in_the_line_of_progress(
+    server: FakeServer, mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    held_up = {"state": "filling", "done_bytes": 100, "done_files": 1, "problem": FULL}
+    adds(server, held_up, held_up, {"state": "filling", "done_bytes": 0, "done_files": 0, "waiting": True}, {})
+    done = mill("cache", "add", "xray")
+    assert done.code == 0, done.err
+    line = "Caching xray@3fa2c1d0 on nfs: "
+    assert done.err.count(f"{line}1/10 files · 100 B/1.0 kB · waits: {FULL}") == 2
+    assert f"{line}0/10 files · 0 B/1.0 kB · waits for room" in done.err
+
+
 def test_a_fill_that_cannot_be_done_says_why_and_where_to_look(server: FakeServer, mill: Mill) -> None:
     adds(server, {"state": "failed", "problem": "The volume takes 'A' and 'a' for one name."})
     done = mill("cache", "add", "xray")
@@ -68,6 +82,21 @@ def test_what_is_just_leaving_is_asked_for_until_it_has_left(server: FakeServer,
     told: Iterator[Any] = iter([leaving, leaving, {"cached": CACHED, "started": True, "reasons": []}])
     server.on("POST", "/caches", lambda received: next(told))
     assert mill("cache", "add", "xray").code == 0
+
+
+def test_what_is_left_of_a_deleted_dataset_is_found_by_its_name(server: FakeServer, mill: Mill) -> None:
+    """One's own hold keeps it there: it can be let go, although there is no such dataset any more."""
+    gone = problem(404, "not_found", "There is no dataset 'xray' that you may see.")
+    listed = [CACHED | {"leaving": True}, CACHED | {"id": "c2", "dataset": "other", "leaving": True}]
+    released: list[str] = []
+    server.on("GET", "/projects/default/datasets/xray/commits/.*", lambda received: gone)
+    server.on("GET", "/caches", lambda received: gone if "dataset" in received.query else {"items": listed})
+    server.on("DELETE", "/caches/(.*)/hold", lambda received: released.append(received.path) or listed[0])
+    for written in ("xray", "xray@3fa2"):
+        assert mill("cache", "release", written).code == 0
+    assert [path.rpartition("/caches/")[2] for path in released] == ["c1/hold", "c1/hold"]
+    other = mill("cache", "release", "xray@4fff")
+    assert other.code != 0 and "There is no dataset 'xray'" in other.err
 
 
 def clears(server: FakeServer, *seen: dict[str, Any] | Answer) -> None:

@@ -109,7 +109,9 @@ def check_may_use(view: CachedView, *, whole: bool) -> None:
     """NotReady unless something new may use it; `whole`: and read it now."""
     if view.leaving is not None or view.cached.state is CachedState.EVICTING:
         why = f": {view.leaving}" if view.leaving else ""
-        raise NotReady(f"{view.written} is leaving {view.volume}{why}.", hint="Ask for it again: mill cache add")
+        again = f"mill cache add {view.project}/{view.dataset}@{view.cached.commit_id[:8]} --on {view.volume}"
+        hint = f"Bring its dataset back first: mill data undelete {view.dataset}" if view.is_deleted else again
+        raise NotReady(f"{view.written} is leaving {view.volume}{why}.", hint=hint)
     if view.cached.state is CachedState.FAILED or (whole and view.cached.state is not CachedState.READY):
         raise NotReady(f"{view.written} is not whole on {view.volume} ({view.cached.state.value}).")
 

@@ -14,9 +14,11 @@ from millpond.db.caches import CachedView
 from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
 from millpond.model.people import Actor
+from millpond.model.quantity import format_seconds
 from millpond.model.volume import CachedState
 from millpond.services.caches.fill_speed import FillSpeed, speeds
 from millpond.services.caches.stock import stock_of
+from millpond.services.computes.presence import is_connected
 from millpond.services.people import access
 from millpond.wire import cache as wire
 
@@ -36,7 +38,9 @@ def shapes(tx: Connection, actor: Actor, found: Sequence[CachedView], now: datet
     places = {volume_id: _volume(tx, volume_id, now) for volume_id in {view.cached.volume_id for view in found}}
     bases = {base.cached.id: base.cached.commit_id for base in caches.of_ids(tx, _base_ids(found))}
     known = speeds(tx, found)
-    shown = [_shape(actor, view, held.get(view.cached.id, ()), places[view.cached.volume_id], bases) for view in found]
+    shown = [
+        _shape(actor, view, held.get(view.cached.id, ()), places[view.cached.volume_id], bases, now) for view in found
+    ]
     return [_with_speed(shape, known.get(shape.id)) for shape in shown]
 
 
@@ -61,7 +65,12 @@ def _volume(tx: Connection, volume_id: str, now: datetime) -> _Volume:
 
 
 def _shape(
-    actor: Actor, view: CachedView, holders: Sequence[Holder], place: _Volume, bases: Mapping[str, str]
+    actor: Actor,
+    view: CachedView,
+    holders: Sequence[Holder],
+    place: _Volume,
+    bases: Mapping[str, str],
+    now: datetime,
 ) -> wire.CachedCommit:
     row = view.cached
     kept = [branch] if (branch := place.kept.get(row.commit_id)) else []
@@ -92,7 +101,7 @@ def _shape(
         pinned_at=row.pinned_at,
         leased_by=[_holder(actor, holder) for holder in holders],
         reason=row.reason,
-        problem=row.problem or (f"Its volume cannot be used: {view.volume_problem}" if view.volume_problem else None),
+        problem=_problem(view, now),
         kind=view.kind,
         allocated_bytes=place.taken[row.id].bytes,
         freed_bytes=place.freed.get(row.id, 0),
@@ -110,7 +119,19 @@ def _shape(
 def _with_speed(shape: wire.CachedCommit, speed: FillSpeed | None) -> wire.CachedCommit:
     if speed is None:
         return shape
-    return shape.model_copy(update={"bytes_per_second": speed.bytes_per_second, "seconds_left": speed.seconds_left})
+    left = None if shape.problem else speed.seconds_left  # nobody knows for how long it is held up
+    return shape.model_copy(update={"bytes_per_second": speed.bytes_per_second, "seconds_left": left})
+
+
+def _problem(view: CachedView, now: datetime) -> str | None:
+    """What is in the way: of itself, its volume, or whoever should work on it."""
+    if view.cached.problem or view.volume_problem:
+        return view.cached.problem or f"Its volume cannot be used: {view.volume_problem}"
+    is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING)
+    if not is_under_way or is_connected(view.volume_seen_at, now):
+        return None
+    silent = f"for {format_seconds((now - view.volume_seen_at).total_seconds())}" if view.volume_seen_at else "yet"
+    return f"No agent of site {view.site} was heard of {silent}; it goes on when there is one."
 
 
 def _idle_by(view: CachedView) -> Literal["commit", "dataset", "volume"]:

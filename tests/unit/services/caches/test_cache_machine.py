@@ -114,7 +114,7 @@ class CacheMachine(RuleBasedStateMachine):
                     tx,
                     now=self.clock.now(),
                     job_id=self.jobs[job].id,
-                    requested_by="maria",
+                    requested_by=the_admin(self.deps).name,
                     commits=commits,
                     volume_id=self.volume.id,
                 )

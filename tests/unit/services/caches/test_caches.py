@@ -251,6 +251,20 @@ def test_a_fill_that_failed_takes_no_room_on_its_way_out(deps: Deps) -> None:
     assert [one.bytes for one in listed(deps)] in ([70 * GB, 20 * GB], [20 * GB, 70 * GB])
 
 
+def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeClock) -> None:
+    agent = an_agent(deps)
+    a_volume(deps, agent)
+    cached = ask(deps, sized(deps, GB)).cached
+    assert cached.problem is None
+    clock.advance(120)
+    (shown,) = listed(deps)
+    assert shown.problem == "No agent of site lab was heard of for 2 m; it goes on when there is one."
+    assert shown.seconds_left is None
+    carry_out(deps, agent)
+    (shown,) = listed(deps)
+    assert (shown.state, shown.problem) == (CachedState.READY, None)
+
+
 def test_viewers_look_and_members_act(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
