@@ -212,6 +212,8 @@ def test_clocks_that_differ_by_an_hour_end_and_double_nothing(
                 wait_for(client, job, "running")
                 short = wait_for(client, submit(client, "true"), "succeeded")
                 assert short["queued_at"] <= short["started_at"] <= short["ended_at"], "by the server's clock alone"
+                if by:
+                    check_times(client, wait_for(client, submit(client, "sleep", "2.5"), "succeeded"))
             if by != server_by[-1]:
                 server.kill()
         with server.client() as client:
@@ -219,6 +221,14 @@ def test_clocks_that_differ_by_an_hour_end_and_double_nothing(
             log = client.get(f"/projects/default/jobs/{job}/log").text
     assert ended["attempt"] == 1 and len(intervals(file)) == 1
     assert log.split() == [str(number) for number in range(600)]
+
+
+def check_times(client: httpx.Client, job: dict[str, Any]) -> None:
+    """Of one that ran for a while: how long, and when its samples were taken."""
+    assert job["ledger"]["run"] > 2
+    samples = client.get(f"/projects/default/jobs/{job['id']}/usage").json()["items"]
+    assert samples, "it ran for long enough"
+    assert all(job["started_at"] <= sample["at"] <= job["ended_at"] for sample in samples)
 
 
 def test_a_full_disk_at_the_agent_loses_no_end_of_a_job(tmp_path: Path, open_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,13 @@ class Kept:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(
-        self, *command: str, directory: str | None = None, grace: float = 5, log_bytes: int = 0, timeout: float = 0
+        self,
+        *command: str,
+        directory: str | None = None,
+        grace: float = 5,
+        log_bytes: int = 0,
+        timeout: float = 0,
+        epoch: tuple[float, str] | None = None,
     ) -> subprocess.Popen[bytes]:
         if read_spec(self.directory) is None:
             env = {"PATH": os.environ["PATH"], "MILL_PLACEMENT": self.directory.name}
@@ -45,6 +52,7 @@ class Kept:
                 grace_seconds=grace,
                 timeout_seconds=timeout,
                 log_bytes=log_bytes,
+                epoch=epoch,
             )
             spec.write(self.directory)
             renew(self.directory, keeper.boot_time())
@@ -183,6 +191,16 @@ def test_usage_adds_up_over_children_that_came_and_went(kept: Kept) -> None:
     found = [json.loads(line) for line in samples.read_text().splitlines()]
     assert found[-1]["write_bytes"] >= found[0]["write_bytes"]
     assert found[-1]["memory_bytes"] > 0
+
+
+def test_what_happens_is_dated_by_the_servers_clock(kept: Kept) -> None:
+    ahead = 3600.0
+    kept.start("sleep", "600", epoch=(time.time() - keeper.boot_time() + ahead, keeper.boot_id()))
+    samples = kept.directory / "usage.jsonl"
+    wait_until(lambda: samples.exists() and samples.read_text().endswith("\n"))
+    (kept.directory / "stop").touch()
+    ended, sample = kept.exit(), json.loads(samples.read_text().splitlines()[0])
+    assert time.time() + ahead - 120 < ended["started_at"] < sample["at"] < ended["exited_at"] < time.time() + ahead + 1
 
 
 def on_another_machine(tmp_path: Path) -> Path:

@@ -202,13 +202,14 @@ class Agent:
 
     async def _apply(self, desired: Desired, asked: float) -> None:
         unchanged = desired.revision == self._revision
+        epoch = desired.server_time.timestamp() - boot_time()
         self._revision = desired.revision
         self._volumes.reconcile(desired.volumes)
         self._fills.reconcile(desired.fills, desired.volumes, asked + desired.word_seconds)
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
         self._trials.reconcile(desired.trials)
-        self._placements.reconcile(desired.placements, asked)
+        self._placements.reconcile(desired.placements, asked, epoch)
         self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
         if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)

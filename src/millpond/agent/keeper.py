@@ -101,6 +101,14 @@ def boot_id() -> str:
         return file.read().strip()
 
 
+def time_of_day(spec: dict[str, Any]) -> float:
+    """By the server's clock as it stood when the placement was prepared here, counted on by the boot-time clock: so no
+    clock that is wrong, or is set while the command runs, moves its beginning, its end and its samples. On another
+    machine than the agent's, by its own clock."""
+    epoch, boot = spec.get("epoch") or (0.0, None)
+    return epoch + boot_time() if boot == boot_id() else time.time()
+
+
 def identity(pid: int) -> dict[str, Any]:
     """What tells this process from any other, before and after: pid, start time, boot id."""
     process = read_process(pid)
@@ -271,8 +279,9 @@ def may_start(spec: dict[str, Any], gang: Gang) -> bool:
 class Usage:
     """Samples CPU, memory and block I/O of everything below the keeper, and the network it sees; a line each."""
 
-    def __init__(self, path: str, command: int, network_shared: bool) -> None:
-        self.path, self.command, self.network_shared = path, command, network_shared
+    def __init__(self, path: str, command: int, spec: dict[str, Any]) -> None:
+        self.path, self.command, self.spec = path, command, spec
+        self.network_shared = not spec.get("image")
         self.network_before = _network(command)
         self.due = time.monotonic() + FIRST_SAMPLE_SECONDS
         self.before = time.monotonic()
@@ -309,7 +318,7 @@ class Usage:
         self.read, self.written = max(read, self.read), max(written, self.written)
         received, sent = _network(self.command)
         return {
-            "at": time.time(),
+            "at": time_of_day(self.spec),
             "cpu_percent": round(percent, 1),
             "memory_bytes": memory,
             "read_bytes": self.read,
@@ -590,7 +599,7 @@ def watch(command: int, spec: dict[str, Any], log: int, gang: Gang) -> tuple[int
     """Wait until the command has ended (its wait status) or must end (the reason)."""
     validity = Validity("renewal", spec["valid_seconds"])
     limit = boot_time() + spec["timeout_seconds"] if spec.get("timeout_seconds") else None
-    usage = Usage("usage.jsonl", command, network_shared=not spec.get("image"))
+    usage = Usage("usage.jsonl", command, spec)
     log_limit = LogLimit(log, spec.get("log_bytes", 0))
     while True:
         status, _ = reap(command)
@@ -684,8 +693,8 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     keeper ended it (if it did), and a sentence for people when it could not be started."""
     record: dict[str, Any] = {"exit_code": None, "signal": None, "reason": None, "problem": None, "started_at": None}
     if not may_start(spec, gang):
-        return {**record, "reason": "not_started", "exited_at": time.time()}
-    started_at = time.time()
+        return {**record, "reason": "not_started", "exited_at": time_of_day(spec)}
+    started_at = time_of_day(spec)
     confinement = Confinement()
     out = Output(log)
     command, failure = start(spec, out, confinement, gang)
@@ -693,11 +702,11 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
         gang.tell(failed=True)
         out.finish()
         os.write(log, f"{failure['problem']}\n".encode())
-        return {**record, **failure, "reason": "not_started", "exited_at": time.time()}
+        return {**record, **failure, "reason": "not_started", "exited_at": time_of_day(spec)}
     running = {"keeper": identity(os.getpid()), "command": identity(command), "started_at": started_at}
     write_whole("keeper.json", json.dumps(running))
     status, reason = watch(command, spec, log, gang)
-    exited_at = time.time()
+    exited_at = time_of_day(spec)
     gang.tell(failed=reason == "terminated" or status not in (None, 0))
     grace = spec["grace_seconds"]
     patience = grace if reason else min(grace, LEFTOVER_SECONDS)
@@ -707,7 +716,7 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
     ended |= {"reason": reason} if reason else confinement.why_ended(code) or gang.why_ended(code)
     return {**record, **ended, "started_at": started_at,
-            "exited_at": time.time() if reason else exited_at}  # fmt: skip
+            "exited_at": time_of_day(spec) if reason else exited_at}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -90,13 +90,16 @@ class Placement:
         self._dropped = False
         self._news = asyncio.Event()
         self._renewed = 0.0
+        self._epoch: float | None = None
         self._seen = PlacementSeen(id=placement_id, state="preparing")
         self._task = asyncio.create_task(self._live(), name=f"placement {placement_id}")
 
     # What the agent says and asks
 
-    def want(self, desired: DesiredPlacement | None, moment: float) -> None:
-        """Take the server's wish; None: it does not know the placement any more. `moment`: when it was asked."""
+    def want(self, desired: DesiredPlacement | None, moment: float, epoch: float | None = None) -> None:
+        """Take the server's wish; None: it does not know the placement any more. `moment`: when it was asked; `epoch`:
+        what its clock showed when the boot time here was zero."""
+        self._epoch = epoch
         self._dropped = desired is None
         self._stop = self._stop or desired is None or desired.want == "stop"
         self._desired = desired or self._desired
@@ -189,6 +192,7 @@ class Placement:
             renewed=self._renewed,
             image=desired.image or self._world.driver.capabilities().default_image,
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
+            epoch=self._epoch,
         )
 
     def _new_shipper(self) -> Shipper:

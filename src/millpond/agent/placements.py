@@ -33,14 +33,15 @@ class Placements:
             else:
                 shutil.rmtree(path)
 
-    def reconcile(self, desired: Sequence[DesiredPlacement], moment: float) -> None:
-        """Carry out the server's wishes; `moment` is the boot time at which it was asked for them."""
+    def reconcile(self, desired: Sequence[DesiredPlacement], moment: float, epoch: float | None = None) -> None:
+        """Carry out the server's wishes; `moment` is the boot time at which it was asked for them, `epoch` what its
+        clock showed when that was zero."""
         wanted = {placement.id: placement for placement in desired}
         self._unlisted = self._known.keys() - wanted.keys()
         for placement_id, placement in wanted.items():
             if placement_id not in self._known:
                 self._known[placement_id] = Placement(placement_id, self._directory / placement_id, self._world)
-            self._known[placement_id].want(placement, moment)
+            self._known[placement_id].want(placement, moment, epoch)
         for placement_id in self._unlisted:
             self._known[placement_id].want(None, moment)
 

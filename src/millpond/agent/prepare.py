@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from millpond.agent.keeper import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
 from millpond.wire.agent import DesiredPlacement
@@ -37,13 +38,15 @@ def prepare(
     renewed: float,
     image: str | None = None,
     gpu_memory_bytes: int = 0,
+    epoch: float | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
 
     `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
-    `gpu_memory_bytes` is that of one GPU of the node, where it is known.
+    `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
+    the boot time here was zero.
     What an interrupted preparation left is thrown away. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
@@ -81,6 +84,7 @@ def prepare(
         grace_seconds=desired.grace_seconds,
         timeout_seconds=desired.timeout_seconds,
         log_bytes=desired.log_bytes,
+        epoch=None if epoch is None else (epoch, boot_id()),
         secret_env=tuple(desired.secrets),
         node=desired.node,
         cpu=desired.cpu,

@@ -43,6 +43,9 @@ class Spec:
     timeout_seconds: float = 0
     # How much of its log the keeper leaves on the disk: its beginning and its end. 0 for all of it.
     log_bytes: int = 0
+    # What the server's clock showed when that of this machine's boot time was at zero, and which boot of which machine
+    # that was: what happens to the command is dated by it.
+    epoch: tuple[float, str] | None = None
     # Variables whose values are hidden in its log, beside those that sound like secrets.
     secret_env: tuple[str, ...] = ()
     # The node the server chose, and what it promised there; zero is no reservation.
@@ -79,6 +82,7 @@ def read_spec(placement: Path) -> Spec | None:
         "accounts": tuple(fields["accounts"]),
         "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in fields.get("ranks", ())),
         "secret_env": tuple(fields.get("secret_env", ())),
+        "epoch": tuple(fields["epoch"]) if fields.get("epoch") else None,
     }
     return Spec(**{**fields, **read})
 
