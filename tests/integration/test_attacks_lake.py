@@ -30,12 +30,15 @@ from millpond.client.edits import put_files
 from millpond.client.http import Api
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.lake.chunks import ChunkList, encode_chunk_list
 from millpond.lake.digests import digest_of
+from millpond.lake.external import Descriptor, encode_descriptor
 from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import IndexPage, PageRef, decode_page, pack_page
 from millpond.lake.tree import leaf_ends
 from millpond.model.people import Role
-from millpond.services.commits import verify
+from millpond.model.tree import Content, Entry, Kind
+from millpond.services.commits import leaf_check, verify
 from millpond.services.deps import SystemClock
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
 from millpond.testing.rclone import CREDENTIALS, Rclone
@@ -111,6 +114,12 @@ class Attacker:
         for slot in slots:
             assert self.put(slot["url"], pack_page(pages[slot["id"]])) in (200, 201)
         return {slot["id"]: slot["url"] for slot in slots}
+
+    def tree(self, entries: Sequence[Entry]) -> str:
+        """The root of a small tree of these, whose page was written."""
+        page = raw_leaf(sorted(entries, key=lambda entry: entry.path))
+        self.pages({digest_of(page).hex(): page})
+        return digest_of(page).hex()
 
     def commit(self, root: str, branch: str = "main") -> httpx.Response:
         return self.api.post(COMMITS, json={"upload": self.upload, "tree": root, "branch": branch})
@@ -320,6 +329,73 @@ def test_a_pack_whose_blob_is_a_bomb_is_condemned(server: RunningServer, mallory
     assert mallory.api.post(f"{mallory.base}/missing", content=digest_of(TRUTH)).content == b"\0"
     verify.verify_some(server.deps)
     assert mallory.api.post(f"{mallory.base}/missing", content=digest_of(TRUTH)).content == b"\1"
+
+
+def test_a_bomb_that_tells_the_truth_is_refused_before_anybody_opens_it(mallory: Attacker) -> None:
+    """Its digest is right and its index says what comes out: too much for the memory of whoever checks it."""
+    raw = bytes((64 << 20) + 1)
+    frame = zstandard.ZstdCompressor().compress(raw)
+    index = digest_of(raw) + struct.pack("<IIIB", 0, len(frame), len(raw), 1)
+    pack = frame + index + struct.pack("<II32s4s", 1, len(index), digest_of(index), b"MPK1")
+    (slot,) = mallory.api.post(f"{mallory.base}/packs", json={"count": 1}).json()["slots"]
+    mallory.put(slot["url"], pack)
+    told = mallory.api.post(f"{mallory.base}/packs/written", json={"packs": [{"id": slot["id"], "size": len(pack)}]})
+    assert told.status_code in (400, 422), told.text
+
+
+def test_chunk_lists_that_together_are_a_bomb_are_refused(
+    server: RunningServer, mallory: Attacker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One chunk, named over and over: as files they are large, as a pack nothing."""
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    chunk = bytes(4096)
+    lists = [encode_chunk_list(ChunkList([digest_of(chunk)] * count, [4096] * count)) for count in (300, 301, 302)]
+    mallory.pack(a_pack({digest_of(blob): blob for blob in (chunk, *lists)}))
+    sizes = (300 * 4096, 301 * 4096, 302 * 4096)
+    files = [large(b"%d" % n, size, blob) for n, (size, blob) in enumerate(zip(sizes, lists, strict=True))]
+    monkeypatch.setattr(leaf_check, "_LISTS_MOST", 2 * len(lists[2]))
+    assert mallory.commit(mallory.tree(files)).status_code == 400
+    assert mallory.commit(mallory.tree(files[:2])).status_code == 201
+
+
+def test_more_bytes_than_can_be_counted_are_refused(server: RunningServer, mallory: Attacker) -> None:
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    size = (1 << 62) - 1
+    described = [encode_descriptor(Descriptor("there", f"s3://there/{n}", size, '"tag"')) for n in range(2)]
+    mallory.pack(a_pack({digest_of(blob): blob for blob in described}))
+    entries = [replace(large(b"%d" % n, size, blob), content=Content.EXTERNAL) for n, blob in enumerate(described)]
+    pages = {digest_of(page).hex(): page for page in [raw_leaf(entries)]}
+    slots = mallory.api.post(f"{mallory.base}/pages", json={"pages": list(pages)}).json()["slots"]
+    assert [mallory.put(slot["url"], pack_page(pages[slot["id"]])) for slot in slots] == [400]
+    assert mallory.commit(next(iter(pages))).status_code == 422
+
+
+def test_one_blob_is_not_a_chunk_list_and_a_descriptor(server: RunningServer, mallory: Attacker) -> None:
+    server.admin.post("/projects/default/datasets", json={"name": "xray"})
+    size = 2 << 20
+    blob = encode_descriptor(Descriptor("there", "s3://there/x", size, '"tag"'))
+    mallory.pack(a_pack({digest_of(blob): blob}))
+    entries = [large(b"0", size, blob), replace(large(b"1", size, blob), content=Content.EXTERNAL)]
+    assert mallory.commit(mallory.tree(entries)).status_code == 400
+    assert mallory.commit(mallory.tree(entries[::-1])).status_code == 400
+
+
+def large(path: bytes, size: int, listed: bytes) -> Entry:
+    return Entry(path, Kind.FILE, size, Content.CHUNKS, digest_of(listed))
+
+
+def raw_leaf(entries: Sequence[Entry]) -> bytes:
+    return b"".join(
+        [
+            b"MLP1" + bytes(4) + struct.pack("<I", len(entries)),
+            bytes(int(entry.kind) for entry in entries),
+            bytes(int(entry.content) for entry in entries),
+            struct.pack(f"<{len(entries)}Q", *(entry.size for entry in entries)),
+            *(entry.digest for entry in entries),
+            struct.pack(f"<{len(entries)}I", *itertools.accumulate(len(entry.path) for entry in entries)),
+            *(entry.path for entry in entries),
+        ]
+    )
 
 
 @pytest.mark.parametrize("lie", ["reordered", "overlapping", "twice", "level"])

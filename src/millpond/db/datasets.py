@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Double, Row, Select, and_, case, cast, func, or_, select
 
 from millpond.db.tables import cached, commit, dataset, member, project, record, ref, user
 from millpond.errors import NotFound
@@ -119,7 +119,7 @@ def cards(
 def totals(tx: Connection, *, among: Collection[str] | None) -> tuple[int, int]:
     """How many datasets people made, and the bytes of their newest commits."""
     query = (
-        select(func.count(), func.coalesce(func.sum(commit.c.bytes), 0))
+        select(func.count(), func.coalesce(func.sum(cast(commit.c.bytes, Double)), 0))
         .select_from(_with_head())
         .where(_visible(), dataset.c.kind == DatasetKind.DATA.value, *_only(among))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, Double, case, cast, func, select
 
 from millpond.db.tables import blob, commit, dataset, pack
 from millpond.model.dataset import PackState
@@ -26,7 +26,7 @@ class Stored:
 
 def of_project(tx: Connection, project_id: str) -> Stored:
     """Datasets in the bin count: the lake still holds them."""
-    commits = select(func.count(), func.coalesce(func.sum(commit.c.bytes), 0)).select_from(
+    commits = select(func.count(), func.coalesce(func.sum(cast(commit.c.bytes, Double)), 0)).select_from(
         commit.join(dataset, dataset.c.id == commit.c.dataset_id)
     )
     count, logical = tx.execute(commits.where(dataset.c.project_id == project_id)).one()

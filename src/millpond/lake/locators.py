@@ -62,8 +62,11 @@ def decode_locator(data: Buffer) -> dict[bytes, BlobPlace]:
 
 
 def pack_locator(places: Iterable[BlobPlace]) -> bytes:
-    """The object that is stored: one zstd frame."""
-    return frames.compress(encode_locator(places))
+    """The object that is stored: one zstd frame. BadFormat for one that no reader would take."""
+    data = encode_locator(places)
+    if len(data) > LOCATOR_MOST:
+        raise BadFormat("The large files of one page have more chunks than a locator may name.")
+    return frames.compress(data)
 
 
 def unpack_locator(frame: Buffer) -> dict[bytes, BlobPlace]:

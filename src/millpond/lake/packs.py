@@ -13,6 +13,8 @@ from millpond.lake.encoding import RAW, ZSTD, BlobEncoder, decode_blob
 from millpond.model.dataset import BlobPlace
 
 PACK_MOST = 64 << 20
+# Of one blob: what opens to more is a bomb. The largest are chunk lists, which hardly get smaller.
+RAW_MOST = PACK_MOST
 # Large enough to be fast, small enough that a few in flight fit into memory.
 PACK_TARGET = 32 << 20
 
@@ -58,7 +60,7 @@ class PackWriter:
             return
         encoding, stored = self._encoder.encode(raw)
         length = len(stored)
-        if self.size + _ROW + length > PACK_MOST:
+        if self.size + _ROW + length > PACK_MOST or len(raw) > RAW_MOST:
             raise BadFormat(f"A blob of {len(raw)} bytes does not fit into a pack.")
         self._digests[digest] = None
         self._stored.append(length)
@@ -135,8 +137,10 @@ def _places(pack_id: str, index: bytes, count: int, body: int) -> list[BlobPlace
     offsets, stored, raw = (struct.unpack_from(f"<{count}I", index, at + n * 4 * count) for n in range(3))
     encodings = index[at + 12 * count :]
     _check_rows(pack_id, digests, offsets, stored, body)
-    if not set(encodings) <= {RAW, ZSTD} or any(
-        s != r if e == RAW else s >= r for s, r, e in zip(stored, raw, encodings, strict=True)
+    if (
+        max(raw, default=0) > RAW_MOST
+        or not set(encodings) <= {RAW, ZSTD}
+        or any(s != r if e == RAW else s >= r for s, r, e in zip(stored, raw, encodings, strict=True))
     ):
         raise BadFormat(f"Pack {pack_id} names impossible lengths.")
     rows: Iterable[tuple[bytes, int, int, int, int]] = zip(digests, offsets, stored, raw, encodings, strict=True)

@@ -30,6 +30,8 @@ LINK_MOST = 4096
 _PATH_READ = MAX_PATH + 1
 # Above any page that the limits allow: a full index page of the longest paths.
 PAGE_MOST = 16 << 20
+# What a tree may hold is less: so that it can be counted by databases, which have 63 bits, also in whole blocks.
+TREE_BYTES = 1 << 62
 
 _HEAD = struct.Struct("<4sB3xI")
 _MAGIC = b"MLP1"
@@ -282,6 +284,8 @@ def _check_leaf(page: LeafPage) -> None:
     paths = page.paths
     if len(paths) > LEAF_MOST_ENTRIES or (paths and sum(map(len, paths)) - len(paths[-1]) >= LEAF_MOST_PATH_BYTES):
         raise BadFormat("A leaf page holds more than it may.")
+    if sum(page.sizes) >= TREE_BYTES:
+        raise BadFormat("A page holds more bytes than can be counted.")
     _check_paths(paths)
     _check_no_path_is_a_directory_of_another(paths)
     pairs = set(zip(page.kinds, page.contents, strict=True))
@@ -315,7 +319,7 @@ def _check_index(page: IndexPage) -> None:
     if not 1 <= len(page) <= INDEX_MOST_CHILDREN or not 1 <= page.level <= LEVEL_MOST:
         raise BadFormat("An index page has too few or too many children or levels.")
     _check_paths(page.paths)
-    if min(page.entries) < 1 or sum(page.entries) >= 1 << 63 or sum(page.sizes) >= 1 << 63:
+    if min(page.entries) < 1 or sum(page.entries) >= TREE_BYTES or sum(page.sizes) >= TREE_BYTES:
         raise BadFormat("An index page counts wrongly.")
 
 

@@ -14,17 +14,15 @@ _NEAR = 256 << 10
 _MOST_READ = 8 << 20
 
 
-def read_blobs(deps: Deps, project_id: str, places: Iterable[BlobPlace]) -> dict[bytes, bytes]:
-    """Their content by digest. Corrupt for what is not what its digest says."""
-    found: dict[bytes, bytes] = {}
+def read_blobs(deps: Deps, project_id: str, places: Iterable[BlobPlace]) -> Iterator[tuple[bytes, bytes]]:
+    """The digest and content of each, one after the other. Corrupt for what is not what its digest says."""
     keys = ProjectKeys(project_id)
     for run in _runs(sorted(places, key=lambda place: (place.pack_id, place.offset))):
         start, end = run[0].offset, run[-1].offset + run[-1].stored
         data = memoryview(deps.store.get_range(keys.pack(run[0].pack_id), start, end))
         for place in run:
             stored = data[place.offset - start : place.offset - start + place.stored]
-            found[place.digest] = bytes(decode_blob(place.digest, place.encoding, stored, place.raw))
-    return found
+            yield place.digest, bytes(decode_blob(place.digest, place.encoding, stored, place.raw))
 
 
 def _runs(ordered: Iterable[BlobPlace]) -> Iterator[list[BlobPlace]]:

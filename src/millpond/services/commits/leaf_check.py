@@ -12,8 +12,8 @@ from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
 from millpond.decide.allocation import BLOCK
 from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
-from millpond.lake.chunks import ChunkList, decode_chunk_list
-from millpond.lake.external import Descriptor, decode_descriptor
+from millpond.lake.chunks import decode_chunk_list
+from millpond.lake.external import decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.pages import LeafPage, Row
@@ -30,6 +30,8 @@ from millpond.services.deps import Deps
 DIRECTORY_ENTRY = 20
 # What a refused commit names at most; the client asks about everything else itself.
 NAMED = 1000
+# Bytes of chunk lists that the files of one leaf may have: some fifteen terabytes of content.
+_LISTS_MOST = 512 << 20
 # Where these stand in a row of a leaf. Entries as such cost as much to make as all checks of them together.
 _CONTENT: Final = 2
 _DIGEST: Final = 4
@@ -45,6 +47,16 @@ class CheckedLeaf:
     missing: tuple[bytes, ...] = field(default=())
 
 
+@dataclass
+class _Elsewhere:
+    """What chunk lists and descriptors say: the sizes of their files, the chunks with their lengths, and behind which
+    connections external ones lie."""
+
+    sizes: dict[bytes, int] = field(default_factory=dict)
+    chunks: set[tuple[bytes, int]] = field(default_factory=set)
+    connections: set[str] = field(default_factory=set)
+
+
 def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
     """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
     row = row_of(page_id, leaf)
@@ -56,15 +68,14 @@ def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: Leaf
     missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
-    lists, descriptors = _sized(deps, project_id, named, places)
-    if descriptors:
-        row = replace(row, external=frozenset(descriptor.connection for descriptor in descriptors.values()))
-    chunks = _places(deps, project_id, owner, {digest for found in lists.values() for digest in found.digests})
-    missing = [digest for found in lists.values() for digest in found.digests if digest not in chunks]
+    elsewhere = _read_elsewhere(deps, project_id, named, places)
+    row = replace(row, external=frozenset(elsewhere.connections))
+    chunks = _places(deps, project_id, owner, {digest for digest, _ in elsewhere.chunks})
+    missing = [digest for digest, _ in elsewhere.chunks if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
-    _check_sizes(named, places, lists, descriptors)
-    _check_chunks(lists, chunks)
+    _check_sizes(named, places, elsewhere.sizes)
+    _check_chunks(elsewhere.chunks, chunks)
     found = (places | chunks).values()
     return CheckedLeaf(row, pack_locator(found), frozenset(place.pack_id for place in found))
 
@@ -124,46 +135,41 @@ def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -
         return blobs.places(tx, project_id, digests, owner=owner)
 
 
-def _sized(
-    deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]
-) -> tuple[dict[bytes, ChunkList], dict[bytes, Descriptor]]:
-    """The chunk lists of large files and the descriptors of external ones, by digest."""
-    kinds = {
-        entry[_DIGEST]: entry[_CONTENT] for entry in named if entry[_CONTENT] in (Content.CHUNKS, Content.EXTERNAL)
-    }
-    lists: dict[bytes, ChunkList] = {}
-    descriptors: dict[bytes, Descriptor] = {}
+def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]) -> _Elsewhere:
+    """Chunk lists and descriptors are read one after the other: a hand-made list of a few kilobytes opens to many."""
+    named_so = {(e[_DIGEST], e[_CONTENT]) for e in named if e[_CONTENT] in (Content.CHUNKS, Content.EXTERNAL)}
+    kinds = dict(named_so)
+    if len(kinds) < len(named_so):
+        raise BadFormat("A page names one blob as a chunk list and as a descriptor.")
+    if sum(places[digest].raw for digest in kinds) > _LISTS_MOST:
+        raise BadFormat("The large files of one page have more chunks than they may.")
+    found = _Elsewhere()
     try:
-        for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]).items():
+        for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]):
             if kinds[digest] == Content.CHUNKS:
-                lists[digest] = decode_chunk_list(data)
+                chunks = decode_chunk_list(data)
+                found.sizes[digest] = chunks.size
+                found.chunks.update(zip(chunks.digests, chunks.lengths, strict=True))
             else:
-                descriptors[digest] = decode_descriptor(data)
+                descriptor = decode_descriptor(data)
+                found.sizes[digest] = descriptor.size
+                found.connections.add(descriptor.connection)
     except Corrupt as error:
         raise BadFormat(f"A chunk list or descriptor cannot be read: {error.message}") from error
-    return lists, descriptors
+    return found
 
 
-def _check_sizes(
-    named: Sequence[Row],
-    places: Mapping[bytes, BlobPlace],
-    lists: Mapping[bytes, ChunkList],
-    descriptors: Mapping[bytes, Descriptor],
-) -> None:
+def _check_sizes(named: Sequence[Row], places: Mapping[bytes, BlobPlace], sizes: Mapping[bytes, int]) -> None:
     for path, _, content, told, digest in named:
-        if content == Content.BLOB:
-            size = places[digest].raw
-        else:
-            size = (lists if content == Content.CHUNKS else descriptors)[digest].size
+        size = places[digest].raw if content == Content.BLOB else sizes[digest]
         if size != told:
             raise BadFormat(f"{to_text(path)!r} is said to have {told} bytes, its content has {size}.")
 
 
-def _check_chunks(lists: Mapping[bytes, ChunkList], chunks: Mapping[bytes, BlobPlace]) -> None:
-    for found in lists.values():
-        for digest, length in zip(found.digests, found.lengths, strict=True):
-            if chunks[digest].raw != length:
-                raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
+def _check_chunks(told: Iterable[tuple[bytes, int]], chunks: Mapping[bytes, BlobPlace]) -> None:
+    for digest, length in told:
+        if chunks[digest].raw != length:
+            raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
 
 
 def write_locator(deps: Deps, project_id: str, owner: str, leaf: CheckedLeaf) -> frozenset[str]:

@@ -52,7 +52,7 @@ def read(
     deps: Deps, project_id: str, places: Mapping[bytes, BlobPlace], entry: Entry, start: int, end: int
 ) -> Iterator[bytes]:
     """Bytes of one external entry, whose leaf has the locator `places`, through the server."""
-    raw = read_blobs(deps, project_id, [places[entry.digest]])[entry.digest]
+    _, raw = next(read_blobs(deps, project_id, [places[entry.digest]]))
     return read_described(deps, project_id, decode_descriptor(raw), start, end)
 
 
@@ -133,7 +133,7 @@ def _descriptors(
     found: dict[bytes, tuple[str, Descriptor]] = {}
     for leaf_id, entries in by_leaf.items():
         places = unpack_locator(deps.store.get(keys.locator(leaf_id)))
-        raw = read_blobs(deps, dataset.project_id, {places[entry.digest] for entry in entries})
+        raw = dict(read_blobs(deps, dataset.project_id, {places[entry.digest] for entry in entries}))
         found.update({e.path: (raw[e.digest].decode(), decode_descriptor(raw[e.digest])) for e in entries})
     return found
 

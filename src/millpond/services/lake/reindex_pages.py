@@ -128,7 +128,7 @@ class PageIndexer:
             places = blobs.places(tx, self.project_id, {leaf.digest(n) for n in numbers}, owner=OWNER)
         try:
             found = read_blobs(self.deps, self.project_id, places.values())
-            return frozenset(decode_descriptor(data).connection for data in found.values())
+            return frozenset(decode_descriptor(data).connection for _, data in found)
         except _DAMAGE:
             return frozenset()
 
