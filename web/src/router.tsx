@@ -18,10 +18,13 @@ import { ErrorPage } from "./components/ErrorPage";
 import { NotFound } from "./components/NotFound";
 import { Shell } from "./components/Shell/Shell";
 import { basePath } from "./lib/base";
-import { flag, oneOf, ownPath, text } from "./lib/search";
+import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { Login } from "./pages/Session/Login";
+
+/** Kinds of datasets beside those that people make. */
+const JOB_DATA_KINDS = ["output", "code"] as const;
 
 type Raw = Record<string, unknown>;
 
@@ -34,6 +37,13 @@ interface DatasetSearch {
   file?: string;
   before?: string;
   after?: string;
+  /** Of a long directory, only names from this one on. */
+  from?: string;
+}
+
+/** Which page of a long list. */
+export interface PageSearch {
+  page?: number;
 }
 
 interface VolumeSearch {
@@ -78,6 +88,7 @@ const datasets = createRoute({
     search: text(raw, "search"),
     project: text(raw, "project"),
     deleted: flag(raw, "deleted"),
+    kind: oneOf(raw, "kind", JOB_DATA_KINDS),
   }),
   component: lazyRouteComponent(() => import("./pages/Dataset/List"), "DatasetList"),
 });
@@ -92,6 +103,7 @@ const dataset = createRoute({
     file: text(raw, "file"),
     before: text(raw, "before"),
     after: text(raw, "after"),
+    from: text(raw, "from"),
   }),
   component: lazyRouteComponent(() => import("./pages/Dataset/Details"), "DatasetDetails"),
 });
@@ -133,7 +145,8 @@ const sources = createRoute({
 const jobs = createRoute({
   getParentRoute: () => signedIn,
   path: "/jobs",
-  validateSearch: (raw: Raw): JobFilter => ({
+  validateSearch: (raw: Raw): JobFilter & PageSearch => ({
+    page: count(raw, "page"),
     state: oneOf(raw, "state", JOB_STATES),
     kind: oneOf(raw, "kind", JOB_KINDS),
     project: text(raw, "project"),
@@ -155,7 +168,8 @@ const job = createRoute({
 const runs = createRoute({
   getParentRoute: () => signedIn,
   path: "/runs",
-  validateSearch: (raw: Raw): RunFilter => ({
+  validateSearch: (raw: Raw): RunFilter & PageSearch => ({
+    page: count(raw, "page"),
     project: text(raw, "project"),
     experiment: text(raw, "experiment"),
     deleted: flag(raw, "deleted"),

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, false, or_, select
 
 from millpond.db.tables import audit, project
+from millpond.model.names import SYSTEM_DATASETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,14 @@ def latest(
     places: Collection[str],
     limit: int,
 ) -> Sequence[AuditRecord]:
-    """Newest first: actions on the nouns `in_projects` in these projects (None: in all), and on `places` in none."""
+    """Newest first: actions on the nouns `in_projects` in these projects (None: in all), and on `places` in none.
+
+    What jobs commit, and their code, is left out: the jobs themselves tell of it.
+    """
     ours = audit.c.project_id.is_not(None) if among is None else audit.c.project_id.in_(among)
     wanted = (ours & _is_about(in_projects)) | (audit.c.project_id.is_(None) & _is_about(places))
-    return [_record(row) for row in tx.execute(_records().where(wanted).limit(limit))]
+    people = [audit.c.subject.not_like(f"%/{name}") for name in SYSTEM_DATASETS]
+    return [_record(row) for row in tx.execute(_records().where(wanted, *people).limit(limit))]
 
 
 def page(tx: Connection, *, limit: int, before: int | None = None) -> Sequence[AuditRecord]:

@@ -12,7 +12,8 @@ export interface FilePlace extends CommitPlace {
   path: string;
 }
 
-export const commitsQuery = ({ ref, ...path }: CommitPlace) =>
+/** The history of a ref; of code and outputs of jobs without one, every commit. */
+export const commitsQuery = ({ ref, ...path }: DatasetPlace & { ref?: string }) =>
   paged(["commits", path, ref], (cursor) =>
     take(
       api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits", {
@@ -43,14 +44,17 @@ export const verificationQuery = (place: CommitPlace) =>
       ),
   });
 
-export const entriesQuery = ({ path, ...place }: FilePlace) =>
-  paged(["entries", place, path], (cursor) =>
+/** One directory of one commit, by its whole id: that never changes, so it is asked for once. */
+export const entriesQuery = ({ path, ...place }: FilePlace, start: string | undefined) => ({
+  ...paged(["entries", place, path, start], (cursor) =>
     take(
       api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/entries", {
-        params: { path: place, query: { path, cursor, limit: 200 } },
+        params: { path: place, query: { path, start, cursor, limit: 1000 } },
       }),
     ),
-  );
+  ),
+  staleTime: "static" as const,
+});
 
 /** What differs, a part at a time; the counts stand on every part and are those of the whole. */
 export const diffQuery = (path: DatasetPlace, before: string, after: string) =>

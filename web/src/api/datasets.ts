@@ -1,7 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
-import type { Retention } from "./shapes";
+import type { DatasetKind, Retention } from "./shapes";
 
 export interface DatasetPlace {
   project: string;
@@ -11,6 +11,8 @@ export interface DatasetPlace {
 export interface DatasetFilter {
   project?: string;
   search?: string;
+  /** What people made, if nothing is said. */
+  kind?: DatasetKind;
   /** Those in the bin. */
   deleted?: true;
 }

@@ -7,3 +7,10 @@ export const homeQuery = queryOptions({
   // Computes come and go without an event.
   refetchInterval: 20_000,
 });
+
+/** What happened lately, where one may look. */
+export const activityQuery = queryOptions({
+  queryKey: ["activity"],
+  queryFn: () => take(api.GET("/api/v1/activity", { params: { query: { limit: 15 } } })),
+  refetchInterval: 60_000,
+});

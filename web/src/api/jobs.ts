@@ -33,6 +33,28 @@ export const jobsQuery = ({ state, ...filter }: JobFilter) =>
     ),
   );
 
+/** How many are shown at once: a table of more is slow to draw, and every change asks for all of them again. */
+const PAGE_JOBS = 100;
+const MOST_JOBS = 1000;
+
+/** One page of them; `cursor` is where it begins. */
+export const jobPageQuery = ({ state, ...filter }: JobFilter, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: ["jobs", "page", filter, state, cursor],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/jobs", {
+          params: { query: { ...filter, state: state && [state], cursor, limit: PAGE_JOBS } },
+        }),
+      ),
+  });
+
+/** All that match, as far as one may act upon them at once. */
+export async function allJobs({ state, ...filter }: JobFilter): Promise<Job[]> {
+  const query = { ...filter, state: state && [state], limit: MOST_JOBS };
+  return (await take(api.GET("/api/v1/jobs", { params: { query } }))).items;
+}
+
 export const jobQuery = (place: JobPlace) =>
   queryOptions({
     queryKey: ["jobs", "one", place],
@@ -82,22 +104,53 @@ export function useDeleteJob() {
   );
 }
 
-/** Stop or delete several; each is asked for on its own, so that one that fails keeps no other from its end. */
+export type BulkChange = "stop" | "delete" | "undelete";
+
+/** What became of several: those that were changed, and why the others were not. */
+export interface Outcome {
+  jobs: Job[];
+  problems: string[];
+}
+
+/** So many in one request: an answer comes within seconds. */
+const MOST_AT_ONCE = 200;
+
+/** Stop, delete or bring back several; one that cannot be changed keeps no other from its end. */
 export function useChangeJobs() {
   return useMutation({
-    mutationFn: async ({ jobs, what }: { jobs: Job[]; what: "stop" | "delete" }) => {
-      const asked = jobs.map(({ project, id }) => {
-        const params = { path: { project, job: id } };
-        return what === "stop"
-          ? take(api.POST("/api/v1/projects/{project}/jobs/{job}/stop", { params }))
-          : take(api.DELETE("/api/v1/projects/{project}/jobs/{job}", { params }));
-      });
-      const answers = await Promise.allSettled(asked);
-      const failed = answers.find((answer) => answer.status === "rejected");
-      if (failed) throw failed.reason;
+    mutationFn: async ({ jobs, what }: { jobs: readonly Job[]; what: BulkChange }): Promise<Outcome> => {
+      const outcome: Outcome = { jobs: [], problems: [] };
+      for (const { project, ids } of requestsFor(jobs)) {
+        const { items } = await changeMany(what, project, ids);
+        for (const { asked, job, problem } of items) {
+          if (job) outcome.jobs.push(job);
+          else outcome.problems.push(problem ?? `${asked} was left as it is.`);
+        }
+      }
+      return outcome;
     },
     onSettled: refreshJobs,
   });
+}
+
+/** By project, since a role is had in one, and in parts. */
+export function requestsFor(jobs: readonly Job[]): { project: string; ids: string[] }[] {
+  const projects = [...new Set(jobs.map((job) => job.project))];
+  return projects.flatMap((project) => {
+    const ids = jobs.filter((job) => job.project === project).map((job) => job.id);
+    const parts = Math.ceil(ids.length / MOST_AT_ONCE);
+    return Array.from({ length: parts }, (_, part) => ({
+      project,
+      ids: ids.slice(part * MOST_AT_ONCE, (part + 1) * MOST_AT_ONCE),
+    }));
+  });
+}
+
+function changeMany(what: BulkChange, project: string, jobs: string[]) {
+  const asked = { params: { path: { project } }, body: { jobs } };
+  if (what === "stop") return take(api.POST("/api/v1/projects/{project}/jobs/stop", asked));
+  if (what === "delete") return take(api.POST("/api/v1/projects/{project}/jobs/delete", asked));
+  return take(api.POST("/api/v1/projects/{project}/jobs/undelete", asked));
 }
 
 export function useUndeleteJob() {

@@ -7,7 +7,7 @@ import { queries } from "./client";
 export const COMMON_TOPICS = ["datasets", "caches", "jobs", "computes"] as const;
 
 const NOUNS: Record<string, readonly string[]> = {
-  datasets: ["datasets", "commits", "commit", "entries", "diff", "home"],
+  datasets: ["datasets", "commits", "commit", "diff", "home", "activity"],
   caches: [
     "caches",
     "volumes",
@@ -16,15 +16,16 @@ const NOUNS: Record<string, readonly string[]> = {
     "commit",
     "datasets",
     "home",
+    "activity",
     "summary",
     "topology",
     "plan",
     "why",
     "policies",
   ],
-  jobs: ["jobs", "home", "computes", "runs", "topology"],
+  jobs: ["jobs", "home", "activity", "computes", "runs", "topology"],
   sources: ["sources", "connections"],
-  computes: ["computes", "topology", "home", "join-tokens"],
+  computes: ["computes", "topology", "home", "activity", "join-tokens"],
 };
 
 const throttle = new KeyedThrottle(500);

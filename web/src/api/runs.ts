@@ -18,10 +18,12 @@ export interface RunFilter {
 /** A chart a few hundred pixels wide shows no more points than this. */
 const CHART_POINTS = 2000;
 
-export const runsQuery = (filter: RunFilter) =>
-  paged(["runs", "list", filter], (cursor) =>
-    take(api.GET("/api/v1/runs", { params: { query: { ...filter, cursor, limit: 50 } } })),
-  );
+/** One page of them; `cursor` is where it begins. */
+export const runPageQuery = (filter: RunFilter, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: ["runs", "page", filter, cursor],
+    queryFn: () => take(api.GET("/api/v1/runs", { params: { query: { ...filter, cursor, limit: 100 } } })),
+  });
 
 export const runQuery = (place: RunPlace) =>
   queryOptions({

@@ -34,6 +34,19 @@ export function notifyUndo(message: string, undo: () => void): void {
   });
 }
 
+/** Several things were asked for, and some could not be done: why, the first few. */
+export function notifyPartly(done: number, problems: readonly string[]): void {
+  const shown = problems.slice(0, 3);
+  const rest = problems.length - shown.length;
+  notifications.show({
+    color: "orange",
+    title: `${problems.length} of ${done + problems.length} could not be changed.`,
+    message: [...shown, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(" "),
+    autoClose: 20_000,
+    closeButtonProps: CLOSE,
+  });
+}
+
 export function notifyError(error: unknown): void {
   const known = error instanceof ApiError ? error : null;
   notifications.show({

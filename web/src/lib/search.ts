@@ -13,6 +13,12 @@ export function flag(raw: Raw, name: string): true | undefined {
   return raw[name] === true || raw[name] === "true" || raw[name] === 1 ? true : undefined;
 }
 
+/** A number to count by, from 1 on. */
+export function count(raw: Raw, name: string): number | undefined {
+  const value = Number(text(raw, name));
+  return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
 export function oneOf<Choice extends string>(
   raw: Raw,
   name: string,

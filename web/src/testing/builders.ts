@@ -78,6 +78,7 @@ export function aCommit(part: Partial<Commit> = {}): Commit {
     lineage: {},
     refs: ["main"],
     cached_on: [],
+    jobs: [],
     ...part,
   };
 }

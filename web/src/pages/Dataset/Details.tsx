@@ -80,8 +80,8 @@ function Header({ dataset }: { dataset: Dataset }) {
 
 function Summary({ dataset }: { dataset: Dataset }) {
   const parts = [
-    formatBytes(dataset.bytes),
-    plural(dataset.files, "file"),
+    // Of what jobs ran and made no commit stands for all.
+    ...(dataset.kind === "data" ? [formatBytes(dataset.bytes), plural(dataset.files, "file")] : []),
     plural(dataset.commits, "commit"),
     plural(dataset.cached_commits, "Cached Commit"),
   ];
@@ -110,7 +110,7 @@ function DatasetTabs({ dataset }: { dataset: Dataset }) {
         <Tabs.Tab value="commits">Commits</Tabs.Tab>
         <Tabs.Tab value="files">Files</Tabs.Tab>
         <Tabs.Tab value="diff">Compare</Tabs.Tab>
-        <Tabs.Tab value="refs">Branches and tags</Tabs.Tab>
+        {dataset.kind === "data" && <Tabs.Tab value="refs">Branches and tags</Tabs.Tab>}
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="commits">

@@ -1,4 +1,4 @@
-import { Button, Group, Switch, Text } from "@mantine/core";
+import { Button, Group, Select, Switch, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconPlus } from "@tabler/icons-react";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
@@ -18,6 +18,12 @@ import { NewDataset } from "./parts/NewDataset";
 import { Totals } from "./parts/Totals";
 
 const route = getRouteApi("/in/datasets");
+
+const KINDS = [
+  { value: "data", label: "Made by people" },
+  { value: "output", label: "Outputs of jobs" },
+  { value: "code", label: "Code of jobs" },
+];
 
 export function DatasetList() {
   const filter = route.useSearch();
@@ -46,10 +52,20 @@ export function DatasetList() {
           />
         )}
         <ProjectSelect value={filter.project} onChange={(project) => change({ project })} />
+        {!filter.deleted && (
+          <Select
+            aria-label="Kind of data"
+            data={KINDS}
+            value={filter.kind ?? "data"}
+            onChange={(kind) => change({ kind: kind === "code" || kind === "output" ? kind : undefined })}
+            allowDeselect={false}
+            w={190}
+          />
+        )}
         <Switch
           label="Bin"
           checked={!!filter.deleted}
-          onChange={(event) => change({ deleted: event.currentTarget.checked || undefined })}
+          onChange={(event) => change({ deleted: event.currentTarget.checked || undefined, kind: undefined })}
         />
       </Group>
       {filter.deleted ? <DatasetBin project={filter.project} /> : <Cards filter={filter} create={create} />}
@@ -65,7 +81,7 @@ function Cards({ filter, create }: { filter: DatasetFilter; create: ReactNode })
       result={result}
       waiting={<WaitingCards cards={6} />}
       empty={
-        filter.search || filter.project ? (
+        filter.search || filter.project || filter.kind ? (
           <Text>No dataset matches.</Text>
         ) : (
           <EmptyState

@@ -13,7 +13,9 @@ import { WaitingCards } from "../../components/Waiting";
 import { formatBytes, formatGpus, formatSeconds, formatUsed } from "../../lib/quantity";
 import { Totals } from "../Dataset/parts/Totals";
 import { JobTable } from "../Job/parts/JobTable";
+import { Activity } from "./Activity";
 import { Checklist } from "./Checklist";
+import { IdleGpus } from "./IdleGpus";
 
 export function Home() {
   const home = useQuery(homeQuery);
@@ -26,6 +28,7 @@ export function Home() {
             <Numbers home={data} />
             <InNoProject />
             <Checklist home={data} />
+            <IdleGpus home={data} />
             {data.recent_jobs.length > 0 && (
               <section>
                 <Group justify="space-between" mb="xs">
@@ -39,6 +42,7 @@ export function Home() {
                 <JobTable jobs={data.recent_jobs} label="Recent jobs" />
               </section>
             )}
+            <Activity />
           </Stack>
         )}
       </Loaded>
@@ -66,6 +70,10 @@ function Numbers({ home }: { home: HomeShape }) {
     <SimpleGrid minColWidth={190} autoFlow="auto-fit">
       <Tile
         label="GPUs allocated"
+        note={
+          home.gpu_used_hundredths > 0 &&
+          `${formatGpus(home.gpu_idle_hundredths)} idle for more than 5 minutes`
+        }
         link={
           <TextLink to="/compute" size="sm">
             Compute

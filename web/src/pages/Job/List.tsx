@@ -1,11 +1,13 @@
-import { Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { jobsQuery } from "../../api/jobs";
+import { allJobs, jobPageQuery } from "../../api/jobs";
 import { EmptyState } from "../../components/EmptyState";
-import { Paged } from "../../components/Paged";
+import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
+import { PageTurner } from "../../components/PageTurner";
+import { useTrail } from "../../hooks/useTrail";
 import { JobFilters } from "./parts/JobFilters";
 import { JobTable } from "./parts/JobTable";
 import { NewJobButton } from "./parts/NewJobButton";
@@ -13,9 +15,11 @@ import { NewJobButton } from "./parts/NewJobButton";
 const route = getRouteApi("/in/jobs");
 
 export function JobList() {
-  const filter = route.useSearch();
+  const { page, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const result = useInfiniteQuery({ ...jobsQuery(filter), placeholderData: keepPreviousData });
+  const list = JSON.stringify(filter);
+  const trail = useTrail(`jobs ${list}`, page);
+  const result = useQuery({ ...jobPageQuery(filter, trail.cursor), placeholderData: keepPreviousData });
   const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
   const { deleted, ...narrowing } = filter;
   const narrowed = Object.values(narrowing).some(Boolean);
@@ -27,9 +31,31 @@ export function JobList() {
         actions={<NewJobButton project={filter.project} />}
       />
       <JobFilters filter={filter} onChange={change} />
-      <Paged result={result} empty={narrowed || deleted ? <Text>No job matches.</Text> : <NoJobs />}>
-        {(jobs) => <JobTable jobs={jobs} label={deleted ? "Jobs in the bin" : "Jobs"} />}
-      </Paged>
+      <Loaded result={result}>
+        {({ items, next }) =>
+          items.length === 0 && trail.number === 1 ? (
+            narrowed || deleted ? (
+              <Text>No job matches.</Text>
+            ) : (
+              <NoJobs />
+            )
+          ) : (
+            <Stack>
+              <JobTable
+                key={list}
+                jobs={items}
+                label={deleted ? "Jobs in the bin" : "Jobs"}
+                all={next || trail.number > 1 ? () => allJobs(filter) : undefined}
+              />
+              <PageTurner
+                trail={trail}
+                next={next}
+                onTurn={(number) => navigate({ search: { ...filter, page: number } })}
+              />
+            </Stack>
+          )
+        }
+      </Loaded>
     </>
   );
 }

@@ -1,20 +1,22 @@
-import { Group, Paper, Switch, Text } from "@mantine/core";
+import { Group, Paper, Stack, Switch, Text } from "@mantine/core";
 import { IconTimeline } from "@tabler/icons-react";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { createColumnHelper } from "@tanstack/react-table";
-import { runsQuery } from "../../api/runs";
+import { runPageQuery } from "../../api/runs";
 import type { Run } from "../../api/shapes";
 import { DataTable } from "../../components/DataTable";
 import { Duration } from "../../components/Duration";
 import { EmptyState } from "../../components/EmptyState";
 import { Filter } from "../../components/Filter";
-import { Paged } from "../../components/Paged";
+import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
+import { PageTurner } from "../../components/PageTurner";
 import { ProjectSelect } from "../../components/ProjectSelect";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
+import { useTrail } from "../../hooks/useTrail";
 import { formatMetric } from "./parts/MetricCharts";
 
 const route = getRouteApi("/in/runs");
@@ -43,9 +45,10 @@ const COLUMNS = [
 ];
 
 export function RunList() {
-  const filter = route.useSearch();
+  const { page, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const result = useInfiniteQuery({ ...runsQuery(filter), placeholderData: keepPreviousData });
+  const trail = useTrail(`runs ${JSON.stringify(filter)}`, page);
+  const result = useQuery({ ...runPageQuery(filter, trail.cursor), placeholderData: keepPreviousData });
   const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
   const narrowed = filter.project || filter.experiment || filter.deleted;
   return (
@@ -64,13 +67,28 @@ export function RunList() {
           onChange={(event) => change({ deleted: event.currentTarget.checked || undefined })}
         />
       </Group>
-      <Paged result={result} empty={narrowed ? <Text>No run matches.</Text> : <NoRuns />}>
-        {(runs) => (
-          <Paper withBorder>
-            <DataTable label="Runs" rows={runs} columns={COLUMNS} rowId={(run) => run.id} />
-          </Paper>
-        )}
-      </Paged>
+      <Loaded result={result}>
+        {({ items, next }) =>
+          items.length === 0 && trail.number === 1 ? (
+            narrowed ? (
+              <Text>No run matches.</Text>
+            ) : (
+              <NoRuns />
+            )
+          ) : (
+            <Stack>
+              <Paper withBorder>
+                <DataTable label="Runs" rows={items} columns={COLUMNS} rowId={(run) => run.id} />
+              </Paper>
+              <PageTurner
+                trail={trail}
+                next={next}
+                onTurn={(number) => navigate({ search: { ...filter, page: number } })}
+              />
+            </Stack>
+          )
+        }
+      </Loaded>
     </>
   );
 }

@@ -10,6 +10,8 @@ import { formatBytes, plural } from "../../../lib/quantity";
 import { WhyDrawer } from "../../Cache/parts/WhyDrawer";
 import { CacheButton } from "./CacheButton";
 import { CachedBadge } from "./CachedBadge";
+import { CommitJobs } from "./CommitJobs";
+import { commitTitle } from "./commitTitle";
 import { OutsideOf } from "./Outside";
 
 interface Props {
@@ -24,9 +26,9 @@ export function CommitRow({ commit, place }: Props) {
         <div style={{ flex: 1, minWidth: 260 }}>
           <Group gap="xs">
             <Text fw={600} style={{ overflowWrap: "anywhere" }}>
-              {commit.message || "(no message)"}
+              {commitTitle(commit)}
             </Text>
-            {commit.refs.map((ref) => (
+            {named(commit).map((ref) => (
               <Badge key={ref} variant="outline" color="gray" tt="none">
                 {ref}
               </Badge>
@@ -37,6 +39,11 @@ export function CommitRow({ commit, place }: Props) {
             <CommitLink commit={commit} place={place} />
             <CopyIcon value={commit.id} label="Copy the commit id" />
             <Text size="sm" c="dimmed" component="div">
+              {commit.jobs.length > 0 && (
+                <>
+                  job <CommitJobs commit={commit} place={place} /> ·{" "}
+                </>
+              )}
               {commit.author} · <Time at={commit.time} /> · {plural(commit.files, "file")} ·{" "}
               {formatBytes(commit.bytes)}
               {" · "}
@@ -75,6 +82,11 @@ export function CommitRow({ commit, place }: Props) {
       )}
     </Paper>
   );
+}
+
+/** Names that people gave it: what jobs ran and made has a branch for each commit, which says nothing to them. */
+function named(commit: Commit): string[] {
+  return /\/\.(code|outputs)$/.test(commit.dataset) ? [] : commit.refs;
 }
 
 function CommitLink({ commit, place }: Props) {

@@ -16,6 +16,8 @@ import { shortId } from "../../../lib/names";
 import { formatBytes, plural } from "../../../lib/quantity";
 import { CacheButton } from "./CacheButton";
 import { CachedBadge } from "./CachedBadge";
+import { CommitJobs } from "./CommitJobs";
+import { commitTitle } from "./commitTitle";
 import { Difference } from "./Difference";
 import { OutsideOf } from "./Outside";
 import { RefActions } from "./RefActions";
@@ -46,9 +48,9 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
         <div style={{ flex: 1, minWidth: 260 }}>
           <Group gap="xs">
             <Title order={2} size="h4" style={{ overflowWrap: "anywhere" }}>
-              {commit.message || "(no message)"}
+              {commitTitle(commit)}
             </Title>
-            {commit.refs.map((ref) => (
+            {(dataset.kind === "data" ? commit.refs : []).map((ref) => (
               <Badge key={ref} variant="outline" color="gray" tt="none">
                 {ref}
               </Badge>
@@ -66,6 +68,14 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
       </Group>
       <Facts
         facts={[
+          ...(commit.jobs.length > 0
+            ? [
+                {
+                  name: dataset.kind === "code" ? "Run by" : "Made by",
+                  value: <CommitJobs commit={commit} place={place} />,
+                },
+              ]
+            : []),
           { name: "Author", value: commit.author },
           { name: "Time", value: <Time at={commit.time} /> },
           { name: "Files", value: commit.files.toLocaleString("en") },

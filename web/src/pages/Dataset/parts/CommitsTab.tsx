@@ -13,29 +13,18 @@ import { RefSelect } from "./RefSelect";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
+/** The history of a branch; of what jobs ran and made, every commit. */
 export function CommitsTab({ dataset }: { dataset: Dataset }) {
-  const { ref: asked } = route.useSearch();
-  const ref = asked ?? dataset.default_branch;
-  // What jobs run and make has commits and no main branch.
-  const isEmpty = dataset.head === null && !asked;
   const place = { project: dataset.project, dataset: dataset.name };
+  const ofJobs = dataset.kind !== "data";
+  const { ref: asked } = route.useSearch();
+  const ref = ofJobs ? undefined : (asked ?? dataset.default_branch);
+  const isEmpty = ofJobs ? dataset.commits === 0 : dataset.head === null && !asked;
   const result = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: !isEmpty });
-  const navigate = route.useNavigate();
   if (isEmpty) return <NoCommits dataset={dataset} />;
   return (
     <Stack>
-      <Group justify="space-between">
-        <Group gap="xs">
-          <RefSelect
-            place={place}
-            value={ref}
-            onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
-          />
-          <RefActions dataset={dataset} at={ref} />
-          <KeepBranch place={place} branch={ref} />
-        </Group>
-        <CommandLine command={`mill cache add ${dataset.project}/${dataset.name}@${ref}`} />
-      </Group>
+      {ref ? <BranchBar dataset={dataset} shown={ref} /> : <JobsBar dataset={dataset} />}
       <Paged result={result} empty={<NoCommits dataset={dataset} />}>
         {(commits) => (
           <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: "none" }}>
@@ -46,5 +35,32 @@ export function CommitsTab({ dataset }: { dataset: Dataset }) {
         )}
       </Paged>
     </Stack>
+  );
+}
+
+function BranchBar({ dataset, shown }: { dataset: Dataset; shown: string }) {
+  const place = { project: dataset.project, dataset: dataset.name };
+  const navigate = route.useNavigate();
+  return (
+    <Group justify="space-between">
+      <Group gap="xs">
+        <RefSelect
+          place={place}
+          value={shown}
+          onChange={(chosen) => navigate({ search: { tab: "commits", ref: chosen } })}
+        />
+        <RefActions dataset={dataset} at={shown} />
+        <KeepBranch place={place} branch={shown} />
+      </Group>
+      <CommandLine command={`mill cache add ${dataset.project}/${dataset.name}@${shown}`} />
+    </Group>
+  );
+}
+
+function JobsBar({ dataset }: { dataset: Dataset }) {
+  return (
+    <Group justify="flex-end">
+      <CommandLine command={`mill data commits ${dataset.project}/${dataset.name}`} />
+    </Group>
   );
 }

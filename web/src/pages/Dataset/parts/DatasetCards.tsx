@@ -48,7 +48,8 @@ function DatasetCard({ dataset }: { dataset: Dataset }) {
       </Badge>
       <Group justify="space-between" gap="xs">
         <Text size="sm">
-          {formatBytes(dataset.bytes)} · {plural(dataset.commits, "commit")}
+          {dataset.kind === "data" && `${formatBytes(dataset.bytes)} · `}
+          {plural(dataset.commits, "commit")}
         </Text>
         <Text size="sm" c="dimmed" component="div">
           <Time at={dataset.active_at} prefix="Active " />

@@ -20,17 +20,19 @@ const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 /** What differs between any two branches, tags or commits; without a choice, between the newest two commits. */
 export function DiffTab({ dataset }: { dataset: Dataset }) {
   const search = route.useSearch();
-  const { ref = dataset.default_branch } = search;
+  const ofJobs = dataset.kind !== "data";
+  const ref = ofJobs ? undefined : (search.ref ?? dataset.default_branch);
+  const isEmpty = ofJobs ? dataset.commits === 0 : dataset.head === null;
   const navigate = route.useNavigate();
   const place = { project: dataset.project, dataset: dataset.name };
-  const history = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: dataset.head !== null });
+  const history = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: !isEmpty });
   const commits = itemsOf(history.data);
   const after = search.after ?? commits[0]?.id;
   const before = search.before ?? commits[1]?.id;
   const choose = (part: { before?: string; after?: string }) =>
     navigate({ search: { tab: "diff", ref: search.ref, before, after, ...part } });
 
-  if (dataset.head === null) return <NoCommits dataset={dataset} />;
+  if (isEmpty) return <NoCommits dataset={dataset} />;
   return (
     <Stack>
       <Group align="flex-end" gap="xs">

@@ -1,102 +1,82 @@
-import { Group, Paper, Table, Text } from "@mantine/core";
-import { type Icon, IconFile, IconFileCode, IconFolder, IconLink, IconPhoto } from "@tabler/icons-react";
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { entriesQuery, type FilePlace } from "../../../api/commits";
-import type { TreeEntry } from "../../../api/shapes";
+import { Anchor, Group, Paper, Text, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { commitQuery, entriesQuery, type FilePlace } from "../../../api/commits";
+import { ErrorNotice } from "../../../components/ErrorNotice";
 import { Paged } from "../../../components/Paged";
-import { TextLink } from "../../../components/TextLink";
-import { formatBytes, plural } from "../../../lib/quantity";
-import { isImage } from "./kinds";
-import { OutsideBadge } from "./Outside";
-import { RemovePath } from "./RemovePath";
+import { WaitingRows } from "../../../components/Waiting";
+import { EntryTable } from "./EntryTable";
 
 interface Props {
   place: FilePlace;
   selected: string | undefined;
   /** The branch that changes go to; null where what is shown cannot be changed. */
   branch: string | null;
+  /** Only names from this one on. */
+  from: string | undefined;
+  onFrom: (name: string | undefined) => void;
 }
 
-/** The names in one directory of one commit. */
-export function Directory({ place, selected, branch }: Props) {
-  const result = useInfiniteQuery(entriesQuery(place));
+/** The names in one directory. What a branch means is asked for again and again; what a commit holds, once. */
+export function Directory(props: Props) {
+  const { project, dataset, ref } = props.place;
+  const commit = useQuery(commitQuery({ project, dataset, ref }));
+  if (commit.data) return <Names {...props} commit={commit.data.id} />;
+  if (commit.isError) return <ErrorNotice error={commit.error} retry={() => void commit.refetch()} />;
+  return <WaitingRows />;
+}
+
+function Names({ place, selected, branch, from, onFrom, commit }: Props & { commit: string }) {
+  const result = useInfiniteQuery(entriesQuery({ ...place, ref: commit }, from));
+  const isLong = result.hasNextPage || (result.data?.pages.length ?? 0) > 1 || from !== undefined;
   return (
-    <Paper withBorder>
-      <Paged result={result} empty={<Text p="md">This directory is empty.</Text>}>
-        {(entries) => (
-          <Table aria-label={`Files in ${place.path || place.dataset}`} verticalSpacing={6}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th ta="right">Files</Table.Th>
-                <Table.Th ta="right">Size</Table.Th>
-                {branch && <Table.Th w={40} aria-label="Actions" />}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {entries.map((entry) => (
-                <EntryRow key={entry.path} {...{ entry, place, branch }} selected={entry.path === selected} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        )}
-      </Paged>
-    </Paper>
+    <>
+      {isLong && <GoTo key={from} from={from} onFrom={onFrom} />}
+      <Paper withBorder>
+        <Paged
+          result={result}
+          empty={<Text p="md">{from ? `No name comes after ${from}.` : "This directory is empty."}</Text>}
+        >
+          {(entries) => (
+            <EntryTable
+              {...{ entries, place, branch, selected }}
+              isWhole={!result.hasNextPage && !from}
+              onEnd={() => {
+                if (result.hasNextPage && !result.isFetchingNextPage) void result.fetchNextPage();
+              }}
+            />
+          )}
+        </Paged>
+      </Paper>
+    </>
   );
 }
 
-interface RowProps {
-  entry: TreeEntry;
-  place: FilePlace;
-  branch: string | null;
-  selected: boolean;
-}
-
-function EntryRow({ entry, place, branch, selected }: RowProps) {
-  const Picture = pictureOf(entry);
-  const inside = entry.kind === "directory";
-  const search = inside
-    ? { tab: "files" as const, ref: place.ref, path: entry.path }
-    : { tab: "files" as const, ref: place.ref, path: place.path || undefined, file: entry.path };
+/** In a directory of a hundred thousand names nobody scrolls to one. */
+function GoTo({ from, onFrom }: Pick<Props, "from" | "onFrom">) {
+  const [name, setName] = useState(from ?? "");
   return (
-    <Table.Tr bg={selected ? "var(--mantine-primary-color-light)" : undefined}>
-      <Table.Td>
-        <Group gap="xs" wrap="nowrap">
-          <Picture size={17} aria-label={entry.kind} style={{ flexShrink: 0 }} />
-          <TextLink
-            to="/projects/$project/datasets/$dataset"
-            params={{ project: place.project, dataset: place.dataset }}
-            search={search}
-            resetScroll={false}
-            aria-current={selected ? "true" : undefined}
-            size="sm"
-            style={{ overflowWrap: "anywhere" }}
-          >
-            {entry.name}
-          </TextLink>
-          {entry.external && <OutsideBadge />}
-        </Group>
-      </Table.Td>
-      <Table.Td ta="right">{inside ? plural(entry.files, "file") : ""}</Table.Td>
-      <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
-        {formatBytes(entry.size)}
-      </Table.Td>
-      {branch && (
-        <Table.Td>
-          <RemovePath
-            entry={entry}
-            place={{ project: place.project, dataset: place.dataset }}
-            branch={branch}
-          />
-        </Table.Td>
+    <Group
+      component="form"
+      mb="xs"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onFrom(name || undefined);
+      }}
+    >
+      <TextInput
+        aria-label="Go to a name"
+        placeholder="Go to a name, or how it begins"
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-filter
+        w={280}
+      />
+      {from && (
+        <Anchor component="button" type="button" size="sm" onClick={() => onFrom(undefined)}>
+          Show from the beginning
+        </Anchor>
       )}
-    </Table.Tr>
+    </Group>
   );
-}
-
-function pictureOf(entry: TreeEntry): Icon {
-  if (entry.kind === "directory") return IconFolder;
-  if (entry.kind === "symlink") return IconLink;
-  if (entry.kind === "executable") return IconFileCode;
-  return isImage(entry.name) ? IconPhoto : IconFile;
 }

@@ -5,6 +5,9 @@ import { refsQuery } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
+import { WaitingRows } from "../../../components/Waiting";
+import { shortRef } from "../../../lib/names";
+import { CommitSelect } from "./CommitSelect";
 import { Directory } from "./Directory";
 import { DownloadFolder } from "./DownloadFolder";
 import { FilePreview } from "./FilePreview";
@@ -12,29 +15,33 @@ import { NoCommits } from "./NoCommits";
 import { PathBreadcrumbs } from "./PathBreadcrumbs";
 import { RefActions } from "./RefActions";
 import { RefSelect } from "./RefSelect";
+import { useShownRef } from "./shownRef";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
 export function FilesTab({ dataset }: { dataset: Dataset }) {
-  const { ref: asked, path = "", file } = route.useSearch();
-  const ref = asked ?? dataset.default_branch;
+  const { ref: asked, path = "", file, from } = route.useSearch();
+  const { ref, isEmpty } = useShownRef(dataset, asked);
   const navigate = route.useNavigate();
   const branch = useChangeable(dataset, ref);
-  if (dataset.head === null && !asked) return <NoCommits dataset={dataset} />;
+  if (isEmpty) return <NoCommits dataset={dataset} />;
+  if (!ref) return <WaitingRows />;
   const place = { project: dataset.project, dataset: dataset.name };
-  const written = `${dataset.project}/${dataset.name}@${ref}`;
+  const show = (chosen: string) =>
+    navigate({ search: { tab: "files", ref: chosen, path: path || undefined } });
+  const written = `${dataset.project}/${dataset.name}@${shortRef(ref)}`;
   return (
     <Stack>
       <Group justify="space-between">
         <Group gap="xs">
-          <RefSelect
-            place={place}
-            value={ref}
-            onChange={(chosen) =>
-              navigate({ search: { tab: "files", ref: chosen, path: path || undefined } })
-            }
-          />
-          <RefActions dataset={dataset} at={ref} />
+          {dataset.kind === "data" ? (
+            <>
+              <RefSelect place={place} value={ref} onChange={show} />
+              <RefActions dataset={dataset} at={ref} />
+            </>
+          ) : (
+            <CommitSelect place={place} value={ref} onChange={show} />
+          )}
           <PathBreadcrumbs path={path} />
         </Group>
         <Group gap="xs" maw="100%">
@@ -44,7 +51,15 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
       </Group>
       <Grid>
         <Grid.Col span={{ base: 12, md: file ? 6 : 12 }}>
-          <Directory place={{ ...place, ref, path }} selected={file} branch={branch} />
+          <Directory
+            place={{ ...place, ref, path }}
+            selected={file}
+            branch={branch}
+            from={from}
+            onFrom={(name) =>
+              navigate({ search: { tab: "files", ref: asked, path: path || undefined, from: name } })
+            }
+          />
         </Grid.Col>
         {file && (
           <Grid.Col span={{ base: 12, md: 6 }}>
@@ -70,8 +85,8 @@ function quoted(text: string): string {
 }
 
 /** The branch that is shown, if the viewer may change it; tags and commits never change. */
-function useChangeable(dataset: Dataset, ref: string): string | null {
+function useChangeable(dataset: Dataset, ref: string | undefined): string | null {
   const may = useMay(dataset.project, "member") && dataset.kind === "data";
   const refs = useQuery(refsQuery({ project: dataset.project, dataset: dataset.name })).data?.items ?? [];
-  return may && refs.some((known) => known.name === ref && known.type === "branch") ? ref : null;
+  return (may && refs.find((known) => known.name === ref && known.type === "branch")?.name) || null;
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type DatasetPlace, refsQuery } from "../../../api/datasets";
 import type { Commit } from "../../../api/shapes";
 import { shortId, shortRef } from "../../../lib/names";
+import { commitTitle } from "./commitTitle";
 
 interface Props {
   label: string;
@@ -19,7 +20,7 @@ export function SideSelect({ label, place, commits, value, onChange }: Props) {
   const named = (type: "branch" | "tag") => refs.filter((ref) => ref.type === type).map((ref) => ref.name);
   const listed = commits.map((commit) => ({
     value: commit.id,
-    label: `${shortId(commit.id)}  ${commit.message}`,
+    label: `${shortId(commit.id)}  ${commitTitle(commit)}`,
   }));
   const known = refs.some((ref) => ref.name === value) || commits.some((commit) => commit.id === value);
   const foreign = value && !known ? [{ value, label: shortRef(value) }] : [];

@@ -1,52 +1,81 @@
-import { Button, Group, Text } from "@mantine/core";
-import { IconPlayerStop, IconTrash } from "@tabler/icons-react";
-import { useChangeJobs } from "../../../api/jobs";
+import { Anchor, Button, Group, Text } from "@mantine/core";
+import { type Icon, IconArrowBackUp, IconPlayerStop, IconTrash } from "@tabler/icons-react";
+import { type BulkChange, type Outcome, useChangeJobs } from "../../../api/jobs";
 import type { Job } from "../../../api/shapes";
-import { notifyDone, tell } from "../../../components/notify";
+import { notifyDone, notifyPartly, notifyUndo, tell } from "../../../components/notify";
 import { isFinished } from "./states";
 
 interface Props {
   jobs: Job[];
-  onDone: () => void;
+  onNone: () => void;
+  /** Choose all that match, also those on other pages; nothing where all of them are in sight. */
+  onAll?: () => void;
 }
 
-/** Stop and delete for all that were chosen; deleted jobs stay in the bin for a while, so nobody is asked twice. */
-export function BulkActions({ jobs, onDone }: Props) {
+/** What can be done to all that were chosen; deleted jobs stay in the bin for a while, so nobody is asked twice. */
+export function BulkActions({ jobs, onNone, onAll }: Props) {
   const change = useChangeJobs();
-  const living = jobs.filter((job) => !isFinished(job.state));
   if (jobs.length === 0) return null;
-  const act = (what: "stop" | "delete", chosen: Job[], done: string) =>
-    tell(change.mutateAsync({ jobs: chosen, what }), () => {
-      onDone();
-      notifyDone(done);
+  const inBin = jobs.filter((job) => job.deleted_at);
+  const living = jobs.filter((job) => !isFinished(job.state) && !job.deleted_at);
+  const listed = jobs.filter((job) => !job.deleted_at);
+  const act = (what: BulkChange, chosen: Job[], done: (outcome: Outcome) => void) =>
+    tell(change.mutateAsync({ jobs: chosen, what }), (outcome) => {
+      onNone();
+      if (outcome.problems.length > 0) notifyPartly(outcome.jobs.length, outcome.problems);
+      if (outcome.jobs.length > 0) done(outcome);
     });
+  const restore = (chosen: Job[]) =>
+    act("undelete", chosen, (outcome) => notifyDone(`${counted(outcome.jobs)} back.`));
+  const actions: [Icon, string, Job[], () => void][] = [
+    [
+      IconPlayerStop,
+      "Stop",
+      living,
+      () => act("stop", living, (outcome) => notifyDone(`${counted(outcome.jobs)} asked to stop.`)),
+    ],
+    [
+      IconTrash,
+      "Delete",
+      listed,
+      () =>
+        act("delete", listed, (outcome) =>
+          notifyUndo(`${counted(outcome.jobs)} in the bin for 30 days.`, () => restore(outcome.jobs)),
+        ),
+    ],
+    [IconArrowBackUp, "Restore", inBin, () => restore(inBin)],
+  ];
   return (
-    <Group mb="xs" role="group" aria-label="Chosen jobs">
-      <Text size="sm" fw={600}>
-        {jobs.length === 1 ? "1 job chosen" : `${jobs.length} jobs chosen`}
+    <Group mb="xs" gap="xs" role="group" aria-label="Chosen jobs">
+      <Text size="sm" fw={600} aria-live="polite">
+        {jobs.length === 1 ? "1 job chosen" : `${jobs.length.toLocaleString("en")} jobs chosen`}
       </Text>
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<IconPlayerStop size={14} aria-hidden />}
-        disabled={living.length === 0}
-        loading={change.isPending}
-        onClick={() => act("stop", living, `${living.length} asked to stop.`)}
-      >
-        Stop {living.length}
-      </Button>
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<IconTrash size={14} aria-hidden />}
-        loading={change.isPending}
-        onClick={() => act("delete", jobs, `${jobs.length} moved to the bin, for 30 days.`)}
-      >
-        Delete {jobs.length}
-      </Button>
-      <Button size="xs" variant="subtle" onClick={onDone}>
+      {actions
+        .filter(([, , chosen]) => chosen.length > 0)
+        .map(([Picture, word, chosen, start]) => (
+          <Button
+            key={word}
+            size="xs"
+            variant="default"
+            leftSection={<Picture size={14} aria-hidden />}
+            loading={change.isPending}
+            onClick={start}
+          >
+            {word} {chosen.length}
+          </Button>
+        ))}
+      <Button size="xs" variant="subtle" onClick={onNone}>
         Choose none
       </Button>
+      {onAll && (
+        <Anchor component="button" size="sm" onClick={onAll}>
+          Choose all that match
+        </Anchor>
+      )}
     </Group>
   );
+}
+
+function counted(jobs: Job[]): string {
+  return jobs.length === 1 ? `${jobs[0]?.written} is` : `${jobs.length.toLocaleString("en")} jobs are`;
 }

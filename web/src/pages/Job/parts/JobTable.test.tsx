@@ -1,8 +1,11 @@
+import { Notifications } from "@mantine/notifications";
 import { fireEvent } from "@testing-library/react";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { queries } from "../../../api/client";
+import { requestsFor } from "../../../api/jobs";
 import { aJob } from "../../../testing/builders";
 import { showPage, signInAs } from "../../../testing/page";
+import { answering } from "../../../testing/server";
 import { JobTable } from "./JobTable";
 
 afterEach(() => queries.clear());
@@ -45,6 +48,41 @@ it("acts upon several at once", async () => {
   expect(page.getByText("2 jobs chosen")).toBeTruthy();
   expect(page.getByRole("button", { name: "Stop 1" })).toBeTruthy();
   expect(page.getByRole("button", { name: "Delete 2" })).toBeTruthy();
+});
+
+it("asks once for all that were chosen, and tells of those that could not be changed", async () => {
+  signInAs();
+  const jobs = [aJob({ id: "a", written: "one" }), aJob({ id: "b", written: "two" })];
+  const server = answering({
+    "POST /projects/default/jobs/stop": {
+      items: [
+        { asked: "a", job: jobs[0], code: null, problem: null, hint: null },
+        { asked: "b", job: null, code: "not_found", problem: "There is no job 'b'.", hint: null },
+      ],
+    },
+  });
+  const page = await showPage(
+    <>
+      <Notifications />
+      <JobTable jobs={jobs} label="Jobs" />
+    </>,
+  );
+  fireEvent.click(page.getByRole("checkbox", { name: "Choose all that are shown" }));
+  fireEvent.click(page.getByRole("button", { name: "Stop 2" }));
+  await page.findByText("There is no job 'b'.");
+  expect(page.getByText("1 of 2 could not be changed.")).toBeTruthy();
+  expect(await server.changes()).toEqual([["POST /projects/default/jobs/stop", { jobs: ["a", "b"] }]]);
+  vi.unstubAllGlobals();
+});
+
+it("asks by project, and for many in parts", () => {
+  const many = Array.from({ length: 250 }, (_, number) => aJob({ id: `j${number}` }));
+  const asked = requestsFor([...many, aJob({ id: "x", project: "other" })]);
+  expect(asked.map(({ project, ids }) => [project, ids.length])).toEqual([
+    ["default", 200],
+    ["default", 50],
+    ["other", 1],
+  ]);
 });
 
 it("chooses all that are shown, and none", async () => {

@@ -5,6 +5,7 @@ import { useMemberProjects } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { DataTable } from "../../../components/DataTable";
 import { Duration } from "../../../components/Duration";
+import { tell } from "../../../components/notify";
 import { Status } from "../../../components/Status";
 import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
@@ -64,20 +65,31 @@ const COLUMNS = [
   }),
 ];
 
-/** The table, and what can be done to several of its jobs at once. */
-export function JobTable({ jobs, label }: { jobs: Job[]; label: string }) {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+interface Props {
+  jobs: Job[];
+  label: string;
+  /** All that match, where the table shows but a page of them. */
+  all?: () => Promise<Job[]>;
+}
+
+/** The table, and what can be done to several of its jobs at once, also of pages that were shown before. */
+export function JobTable({ jobs, label, all }: Props) {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Job>>(new Map());
   const mine = useMemberProjects();
-  const choosable = jobs.filter((job) => mine.includes(job.project) && !job.deleted_at);
-  const choose = (chosen: readonly Job[], on: boolean) =>
-    setIds((before) => {
-      const after = new Set(before);
-      for (const { id } of chosen) on ? after.add(id) : after.delete(id);
+  const mayChoose = (job: Job) => mine.includes(job.project);
+  const choose = (some: readonly Job[], on: boolean) =>
+    setChosen((before) => {
+      const after = new Map(before);
+      for (const job of some) on ? after.set(job.id, job) : after.delete(job.id);
       return after;
     });
+  // As they are now, where they are in sight.
+  const current = new Map(jobs.map((job) => [job.id, job]));
+  const shown = [...chosen.values()].map((job) => current.get(job.id) ?? job);
+  const chooseAll = all && (() => tell(all(), (found) => choose(found.filter(mayChoose), true)));
   return (
-    <ChosenJobs value={{ jobs: choosable, ids, choose }}>
-      <BulkActions jobs={jobs.filter((job) => ids.has(job.id))} onDone={() => setIds(new Set())} />
+    <ChosenJobs value={{ jobs: jobs.filter(mayChoose), ids: new Set(chosen.keys()), choose }}>
+      <BulkActions jobs={shown} onNone={() => setChosen(new Map())} onAll={chooseAll} />
       <Paper withBorder>
         <DataTable label={label} rows={jobs} columns={COLUMNS} rowId={(job) => job.id} />
       </Paper>

@@ -1,0 +1,52 @@
+import { Button, Group, Text } from "@mantine/core";
+import { IconChevronLeft, IconChevronRight, IconChevronsLeft } from "@tabler/icons-react";
+import type { Trail } from "../hooks/useTrail";
+
+interface Props {
+  trail: Trail;
+  /** Where the page behind this one begins; nothing on the last. */
+  next: string | null | undefined;
+  onTurn: (page: number | undefined) => void;
+}
+
+/** Through a long list, a page at a time; nothing where one page holds all. */
+export function PageTurner({ trail, next, onTurn }: Props) {
+  const { number } = trail;
+  if (number === 1 && !next) return null;
+  const turn = (page: number) => {
+    onTurn(page > 1 ? page : undefined);
+    window.scrollTo({ top: 0 });
+  };
+  return (
+    <Group component="nav" aria-label="Pages of the list" justify="center" gap="xs">
+      {number > 2 && (
+        <Button
+          variant="default"
+          leftSection={<IconChevronsLeft size={16} aria-hidden />}
+          onClick={() => turn(1)}
+        >
+          Newest
+        </Button>
+      )}
+      <Button
+        variant="default"
+        leftSection={<IconChevronLeft size={16} aria-hidden />}
+        disabled={number === 1}
+        onClick={() => turn(number - 1)}
+      >
+        Newer
+      </Button>
+      <Text size="sm" aria-live="polite">
+        Page {number}
+      </Text>
+      <Button
+        variant="default"
+        rightSection={<IconChevronRight size={16} aria-hidden />}
+        disabled={!next}
+        onClick={() => next && turn(trail.on(next))}
+      >
+        Older
+      </Button>
+    </Group>
+  );
+}
