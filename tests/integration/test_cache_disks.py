@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.cache.bases import BaseTree
 from millpond.cache.evict import evict
 from millpond.cache.fill import fill
-from millpond.cache.local import BaseTree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.push import push_directory

@@ -17,9 +17,9 @@ from millpond.agent.tidying import Tidying
 from millpond.agent.volumes import Volumes, sentence
 from millpond.agent.work import Work
 from millpond.cache.attempt import Attempt, begin_attempt
+from millpond.cache.bases import BaseTree
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.local import BaseTree
 from millpond.cache.room import Needed, NoRoomYet, check_room
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.cache.attempt import Attempt
+from millpond.cache.bases import BaseTree
 from millpond.cache.kept_pages import KeptSource
-from millpond.cache.local import BaseTree, LocalFiles
+from millpond.cache.local import LocalFiles
 from millpond.cache.volume import appears, check, explained, make_passable, sync_directory
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for

@@ -6,20 +6,45 @@ It ends with its input. What it does not link, for whatever reason, is left to t
 
 from __future__ import annotations
 
+import marshal
 import os
-import pickle
 import signal
 import sys
 
-# Open directory and path below it, path of the new name, and what the file must be: size, mtime, and type with mode.
-Link = tuple[int, bytes, bytes, int, int, int]
+TYPE_CHECKING = False  # typing takes longer to load than all the rest
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 
-def link_all(links: list[Link], target: int, compared: int) -> list[int]:
-    """Give each file its new name below the open directory `target`; the numbers of those that it could not."""
+# Files below an open directory, in columns: their paths, the paths of their new names, and what each must be: its size,
+# and type with permissions.
+Links = tuple[int, list[bytes], list[bytes], list[int], list[int]]
+
+_LENGTH_BYTES = 4
+
+
+def send(pipe: BinaryIO, message: Links | list[int]) -> None:
+    """Both ends are the same interpreter, so its own format will do: reading it needs no module."""
+    data = marshal.dumps(message)
+    pipe.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """The next message; EOFError at the end, also in the middle of one."""
+    data = pipe.read(int.from_bytes(pipe.read(_LENGTH_BYTES), "little"))
+    return marshal.loads(data)
+
+
+def link_all(links: Links, target: int, compared: int, mtime: int) -> list[int]:
+    """Give each file its new name below the open directory `target`; the numbers of those that it could not.
+
+    Whatever was written to has another time than `mtime`.
+    """
     left: list[int] = []
     stat, link = os.stat, os.link
-    for number, (directory, existing, path, size, mtime, mode) in enumerate(links):
+    directory, sources, paths, sizes, modes = links
+    for number, (existing, path, size, mode) in enumerate(zip(sources, paths, sizes, modes, strict=True)):
         try:
             found = stat(existing, dir_fd=directory, follow_symlinks=False)
             if found.st_size == size and found.st_mtime_ns == mtime and found.st_mode & compared == mode:
@@ -33,14 +58,13 @@ def link_all(links: list[Link], target: int, compared: int) -> list[int]:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    target, compared = int(sys.argv[1]), int(sys.argv[2])
+    target, compared, mtime = map(int, sys.argv[1:])
     while True:
         try:
-            links = pickle.load(sys.stdin.buffer)
+            links = receive(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump(link_all(links, target, compared), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
-        sys.stdout.buffer.flush()
+        send(sys.stdout.buffer, link_all(links, target, compared, mtime))
 
 
 if __name__ == "__main__":

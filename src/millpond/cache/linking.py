@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import queue
 import subprocess
 import sys
@@ -11,19 +10,19 @@ from contextlib import suppress
 from typing import BinaryIO, cast
 
 from millpond.cache import link_process
-from millpond.cache.link_process import Link
+from millpond.cache.link_process import Links, receive, send
 from millpond.errors import VolumeProblem
 
 
 class Linkers:
     """Links files of the open `directories` below the open directory `target`. Close it to end its processes."""
 
-    def __init__(self, directories: Sequence[int], target: int, compared: int, count: int) -> None:
-        """`compared` are the bits of a mode that must be those that a link names."""
+    def __init__(self, directories: Sequence[int], target: int, count: int, *, compared: int, mtime: int) -> None:
+        """`compared` are the bits of a mode that must be those that a link names; `mtime` is that of every file."""
         self._processes = [
             subprocess.Popen(
                 # Nothing of the environment or of installed packages: the program needs neither.
-                [sys.executable, "-I", "-S", link_process.__file__, str(target), str(compared)],
+                [sys.executable, "-I", "-S", link_process.__file__, *map(str, (target, compared, mtime))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[target, *directories],
@@ -34,7 +33,7 @@ class Linkers:
         for process in self._processes:
             self._idle.put(process)
 
-    def link(self, links: list[Link]) -> list[int]:
+    def link(self, links: Links) -> list[int]:
         """The numbers of those that could not be linked. Called from several threads.
 
         VolumeProblem if the process ended before it answered: what it has linked by then is not known.
@@ -42,10 +41,9 @@ class Linkers:
         process = self._idle.get()
         asked, answers = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
         try:
-            pickle.dump(links, asked, pickle.HIGHEST_PROTOCOL)
-            asked.flush()
-            left: list[int] = pickle.load(answers)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            send(asked, links)
+            left: list[int] = receive(answers)
+        except (OSError, EOFError) as error:
             raise VolumeProblem(
                 "A process that was linking files ended before its work was done.",
                 hint="The machine may be short of memory. Try again.",

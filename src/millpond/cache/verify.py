@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from millpond.cache.attempt import Attempt
 from millpond.cache.fill import sync_file_system
 from millpond.cache.heal import Damage, Healer
-from millpond.cache.local import has_mode, is_content
+from millpond.cache.taking import has_mode, is_content
 from millpond.cache.volume import PASSABLE, CommitPlace, check, explained
 from millpond.errors import StoreUnavailable, VolumeProblem
 from millpond.lake.digests import digest_of

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import chain, islice, repeat
 from operator import mul
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.errors import Corrupt
 from millpond.lake.carrying import Carrier
@@ -38,6 +39,9 @@ _WORKERS = 4
 _FIRST_WINDOWS = (1, 2, 4, 8)
 _WINDOW_LEAVES = 16
 
+# Waits for what is being made of a leaf without the lake; the entries that could not be.
+_Waiting = Callable[[], Sequence[Row]]
+
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
@@ -45,14 +49,15 @@ class FetchOptions:
 
     `paths` are all that is wanted, sorted: pages that hold none of them are not read.
     `local` may make files of the target without the lake: it is given the entries of one leaf after the other, whose
-    directories are there, begins, and returns what waits until it is done and says which it has not made.
+    directories are there, and begins. It returns those it does not have, and what waits until it is done with the
+    others and says which it could not make.
     `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
     read_only: bool = False
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
-    local: Callable[[Sequence[Row], Target], Callable[[], Sequence[Row]]] | None = None
+    local: Callable[[Sequence[Row], Target], tuple[Sequence[Row], _Waiting]] | None = None
     processes: int | None = None
 
 
@@ -93,7 +98,7 @@ def fetch_tree(
         fetch = _Fetch(source, into, options, meter, stack, crew_for=whole.entries)
         leaves = _leaves(reader, options)
         # One window is begun ahead of the one that is fetched: what needs no lake is made meanwhile.
-        begun: _Begun = {}
+        begun: _Wanted = {}
         for size in chain(_FIRST_WINDOWS, repeat(_WINDOW_LEAVES)):
             window = list(islice(leaves, size))
             ahead = fetch.begin(window)
@@ -126,8 +131,17 @@ class _Parts:
             return self._left == 0
 
 
-# Leaves, each with what says which of its rows are left to be fetched, once the others are made.
-_Begun = dict[str, Callable[[], list[Row]]]
+class _Making(NamedTuple):
+    """Files and bytes of a leaf that are being made without the lake, and what waits for that."""
+
+    page_id: str
+    files: int
+    size: int
+    waiting: _Waiting
+
+
+# Leaves, each with the rows that are to be fetched.
+_Wanted = dict[str, list[Row]]
 # What is written with the content of each blob.
 _Uses = dict[bytes, list[Use]]
 
@@ -150,6 +164,7 @@ class _Fetch:
         self._options = options
         self._meter = meter
         self._writing: deque[Future[None]] = deque()
+        self._making: deque[_Making] = deque()
         # Large files by path, from their beginning to their last part.
         self._parts: dict[bytes, _Parts] = {}
         count = options.processes if options.processes is not None else processes_for(crew_for)
@@ -163,18 +178,18 @@ class _Fetch:
         self._carrier = stack.enter_context(Crew(into, count)) if count else Carrier(into)
         self._most = workers + _WORKERS
 
-    def begin(self, leaves: list[str]) -> _Begun:
-        """Read a few leaves and begin to make what needs no lake."""
-        return {page_id: self._begin(page) for page_id, page in self._chosen_pages(leaves).items()}
+    def begin(self, leaves: list[str]) -> _Wanted:
+        """Read a few leaves and begin to make what needs no lake. The rows of the others, by leaf."""
+        self._settle(_WINDOW_LEAVES)
+        return {page_id: self._begin(page_id, page) for page_id, page in self._chosen_pages(leaves).items()}
 
-    def window(self, begun: _Begun) -> None:
-        """Fetch what is left of some leaves. Some of it may still be under way when this returns."""
+    def window(self, wanted: _Wanted) -> None:
+        """Fetch some rows of some leaves. Some of it may still be under way when this returns."""
         places: dict[bytes, BlobPlace] = {}
         uses: _Uses = defaultdict(list)
         large: list[Entry] = []
         external: list[Entry] = []
-        wanted = {page_id: left() for page_id, left in begun.items()}
-        # The locators of pages of which nothing is left to fetch are not needed.
+        # The locators of pages of which nothing is to be fetched are not needed.
         for found in self._readers.map(self._source.locator, [page_id for page_id, left in wanted.items() if left]):
             places.update(found)
         for row in chain.from_iterable(wanted.values()):
@@ -192,6 +207,7 @@ class _Fetch:
 
     def finish(self) -> None:
         """Wait for what is under way."""
+        self._settle(0)
         self._wait(0)
 
     def _wait(self, most: int) -> None:
@@ -205,26 +221,37 @@ class _Fetch:
         found = zip(leaves, pages, strict=True)
         return {page_id: page for page_id, page in found if only is None or any(map(only, page.paths))}
 
-    def _begin(self, page: LeafPage) -> Callable[[], list[Row]]:
-        """Make the directories of a leaf, and begin what needs no lake. It returns what waits for that: see `_left`."""
+    def _begin(self, page_id: str, page: LeafPage) -> list[Row]:
+        """Make the directories of a leaf, and begin what needs no lake; what is to be fetched, in order."""
         only = self._options.only
         rows = [row for row in page.rows() if only is None or only(row[0])]
         for row in rows:
             self._into.make_parents(row[0])
-        local = self._options.local
-        return partial(self._left, rows, local(rows, self._into) if local is not None else None)
+        if self._options.local is None:
+            return self._with_content(rows)
+        missing, waiting = self._options.local(rows, self._into)
+        if len(missing) < len(rows):
+            size = sum(row[3] for row in rows) - sum(row[3] for row in missing)
+            self._making.append(_Making(page_id, len(rows) - len(missing), size, waiting))
+        return self._with_content(missing)
 
-    def _left(self, rows: list[Row], local: Callable[[], Sequence[Row]] | None) -> list[Row]:
-        """What of a leaf must be fetched, in order; whatever else it names is made."""
-        left: Sequence[Row] = rows
-        if local is not None:
-            left = local()
-            files, size = len(rows) - len(left), sum(row[3] for row in rows) - sum(row[3] for row in left)
+    def _settle(self, most: int) -> None:
+        """Wait until no more than `most` leaves are being made without the lake, and fetch what could not be."""
+        wanted: _Wanted = {}
+        while len(self._making) > most:
+            page_id, files, size, waiting = self._making.popleft()
+            left = waiting()
+            files, size = files - len(left), size - sum(row[3] for row in left)
             self.local_files += files
             self.local_bytes += size
             self._meter.add(files=files, bytes=size)
-        # Most are left: asking first whether one can be anything else takes less than making its entry.
-        return [row for row in left if row[2] != Content.NOTHING or not self._is_done(entry_of(row))]
+            wanted[page_id] = self._with_content(left)
+        self.window(wanted)
+
+    def _with_content(self, rows: Sequence[Row]) -> list[Row]:
+        """Those that have content; the others are made."""
+        # Most have some: asking first whether one can be anything else takes less than making its entry.
+        return [row for row in rows if row[2] != Content.NOTHING or not self._is_done(entry_of(row))]
 
     def _is_done(self, entry: Entry) -> bool:
         """Make what has no content."""

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from millpond.cache.attempt import begin_attempt
+from millpond.cache.bases import BaseTree
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.local import BaseTree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Corrupt, DiskFull, StoreUnavailable, VolumeProblem
 from millpond.lake.push import push_directory

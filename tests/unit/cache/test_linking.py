@@ -43,7 +43,7 @@ def open_directories(base: Path, tmp_path: Path) -> Iterator[tuple[int, int]]:
 @pytest.fixture
 def linkers(open_directories: tuple[int, int]) -> Iterator[Linkers]:
     directory, target = open_directories
-    made = Linkers([directory], target, COMPARED, 1)
+    made = Linkers([directory], target, 1, compared=COMPARED, mtime=CACHED_MTIME_NS)
     yield made
     made.close()
 
@@ -54,13 +54,13 @@ def test_what_looks_right_is_linked(
     directory, _ = open_directories
     sizes = {b"right": 7, b"touched": 7, b"short": 8, b"link": 5, b"missing": 7}
     left = linkers.link(
-        [(directory, name, b"new-" + name, size, CACHED_MTIME_NS, READ_ONLY) for name, size in sizes.items()]
+        (directory, [*sizes], [b"new-" + name for name in sizes], [*sizes.values()], [READ_ONLY] * len(sizes))
     )
     assert left == [1, 2, 3, 4]
     assert [path.name for path in (tmp_path / "target").iterdir()] == ["new-right"]
     assert (tmp_path / "target/new-right").samefile(base / "right")
-    again = (directory, b"right", b"new-right", 7, CACHED_MTIME_NS, READ_ONLY)
-    assert linkers.link([again]) == [0], "a name that is there already is for whoever asked to explain"
+    again = (directory, [b"right"], [b"new-right"], [7], [READ_ONLY])
+    assert linkers.link(again) == [0], "a name that is there already is for whoever asked to explain"
 
 
 def test_a_process_that_ends_is_told(linkers: Linkers, open_directories: tuple[int, int]) -> None:
@@ -70,4 +70,4 @@ def test_a_process_that_ends_is_told(linkers: Linkers, open_directories: tuple[i
     process.kill()
     process.wait(30)
     with pytest.raises(VolumeProblem, match="ended before its work was done"):
-        linkers.link([(open_directories[0], b"right", b"new", 7, CACHED_MTIME_NS, READ_ONLY)])
+        linkers.link((open_directories[0], [b"right"], [b"new"], [7], [READ_ONLY]))

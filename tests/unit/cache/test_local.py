@@ -13,8 +13,8 @@ import pytest
 
 from millpond.cache import local
 from millpond.cache.attempt import begin_attempt
+from millpond.cache.bases import BaseTree
 from millpond.cache.fill import FillCancelled, Filled, fill
-from millpond.cache.local import BaseTree
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Forbidden, StoreUnavailable
 from millpond.lake.push import push_directory
@@ -144,6 +144,25 @@ def test_a_copy_of_a_damaged_file_is_not_made(world: World, monkeypatch: pytest.
     monkeypatch.setattr("fcntl.ioctl", refused(errno.EOPNOTSUPP))
     world.fill_second()
     assert read_things(world.volume.commit(V2)) == AFTER
+
+
+def test_what_a_process_does_not_link_is_made_otherwise(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several folders, cut into several orders: a file that was written to, one that is gone, and all the others."""
+    monkeypatch.setattr(local, "processes_for", lambda entries: 2)
+    monkeypatch.setattr(local, "_LINKED_LEAST", 7)
+    monkeypatch.setattr(local, "_LINKED_MOST", 20)
+    things = [Thing(f"{n // 30}/{n:04d}".encode(), data(n, 100)) for n in range(200)]
+    tree = world._push(tmp_path / "folders", things)
+    first, second = (CommitPlace("project", "dataset", letter * 64) for letter in "cd")
+    world.fill(first, tree)
+    touched, gone = (world.volume.commit(first) / name for name in ("1/0037", "2/0060"))
+    os.utime(touched)
+    gone.unlink()
+    filled = world.fill(second, tree, BaseTree(world.volume.commit(first), tree, world.lake))
+    assert filled.linked_files == 198
+    assert read_things(world.volume.commit(second)) == things
 
 
 def test_a_base_that_was_evicted_meanwhile_is_no_obstacle(world: World) -> None:

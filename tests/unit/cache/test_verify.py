@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from millpond.cache.attempt import begin_attempt
+from millpond.cache.bases import BaseTree
 from millpond.cache.fill import fill
-from millpond.cache.local import BaseTree
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import VolumeProblem

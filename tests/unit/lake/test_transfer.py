@@ -228,9 +228,9 @@ def test_what_is_there_is_not_fetched(source: Path, tmp_path: Path) -> None:
     lake.ranges.clear()
     directory = os.open(tmp_path / "v1", os.O_RDONLY)
 
-    def local(rows: Sequence[Row], into: Target) -> Callable[[], Sequence[Row]]:
+    def local(rows: Sequence[Row], into: Target) -> tuple[Sequence[Row], Callable[[], Sequence[Row]]]:
         many = [row[0].startswith(b"many/") and into.link_file(row[0], row[0], directory) for row in rows]
-        return lambda: [row for row, linked in zip(rows, many, strict=True) if not linked]
+        return [row for row, linked in zip(rows, many, strict=True) if not linked], list
 
     fetched = fetch_tree(lake, root, tmp_path / "v2", options=FetchOptions(read_only=True, local=local))
     os.close(directory)
@@ -245,8 +245,8 @@ def test_what_cannot_be_linked_is_fetched(tmp_path: Path) -> None:
     root = push(lake, tmp_path / "source").tree.root
     directory = os.open(tmp_path, os.O_RDONLY)
 
-    def local(rows: Sequence[Row], into: Target) -> Callable[[], Sequence[Row]]:
-        return lambda: [row for row in rows if not into.link_file(row[0], b"no-such-file", directory)]
+    def local(rows: Sequence[Row], into: Target) -> tuple[Sequence[Row], Callable[[], Sequence[Row]]]:
+        return [], lambda: [row for row in rows if not into.link_file(row[0], b"no-such-file", directory)]
 
     gone = FetchOptions(local=local)
     fetched = fetch_tree(lake, root, tmp_path / "target", options=gone)

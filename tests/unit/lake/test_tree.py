@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -224,6 +226,18 @@ class TestManyPages:
         pages.reads.clear()
         edit_tree(pages, before.root, [Entry(entries[5000].path, Kind.FILE)], [], lambda *_: None)
         assert len(set(pages.reads)) <= 4
+
+
+@pytest.mark.parametrize("change", [{"digest": b"\1" * 32}, {"size": 7}, {"kind": Kind.EXECUTABLE}])
+def test_changes_anywhere_in_a_leaf_are_found(change: dict[str, Any]) -> None:
+    """Leaves with the same paths are compared in columns, digests in blocks."""
+    before = many_files(600)
+    changed = [0, 1, 15, 16, 31, 32, 300, 598, 599]
+    after = [replace(entry, **change) if number in changed else entry for number, entry in enumerate(before)]
+    pages = MemoryPages()
+    old, new = pages.build(before), pages.build(after)
+    expected = [TreeChange(before[number].path, before[number], after[number]) for number in changed]
+    assert list(diff_trees(pages, old.root, new.root)) == expected
 
 
 def test_index_pages_have_levels() -> None:

@@ -1,0 +1,123 @@
+"""Taking one file that a volume has already: whether it is what it should be, and a link or a copy of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from millpond.cache.reflink import clone
+from millpond.errors import Corrupt
+from millpond.lake.pages import Row, entry_of
+from millpond.lake.streaming import entry_of_stream
+from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.model.tree import Content, Entry, Kind
+
+_BLOCK = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Bits of a mode that count, and what they must be for each kind of file.
+COMPARED = stat.S_IFMT(0xFFFF) | 0o555
+MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
+
+
+class Candidate(NamedTuple):
+    """A file that may have the content of an entry, below an open directory."""
+
+    directory: int
+    path: bytes
+    # It was checked before it was published; otherwise its content is read.
+    is_trusted: bool = True
+    is_elsewhere: bool = False
+
+
+def is_taken(candidate: Candidate, row: Row, into: Target) -> bool:
+    """Make the entry from this file if it looks right; False if it does not, or cannot be taken."""
+    return _looks_right(candidate, row) and _take(candidate, row, into)
+
+
+def is_content(directory: int, path: bytes, entry: Entry) -> bool:
+    """Whether the file below the open `directory` has, byte for byte, the content that the entry names.
+
+    An external entry names no content: no file is known to have it.
+    """
+    if entry.content == Content.EXTERNAL:
+        return False
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=directory)
+    except OSError:
+        return False
+    try:
+        read = entry_of_stream(path, entry.size, _blocks(descriptor), lambda digest, data: None)
+    except (Corrupt, OSError):  # fewer bytes or more, or some that the disk cannot read
+        return False
+    finally:
+        os.close(descriptor)
+    return read.digest == entry.digest
+
+
+def has_mode(mode: int, kind: int) -> bool:
+    """Whether this is a file that everybody may read, and execute if it is executable.
+
+    Who may write is left aside: some file servers do not let that be changed.
+    """
+    return mode & COMPARED == MODES[kind]
+
+
+def _looks_right(candidate: Candidate, row: Row) -> bool:
+    """Whether a file is there, finished and untouched since: the last thing that whoever made it did was its time."""
+    try:
+        found = os.stat(candidate.path, dir_fd=candidate.directory, follow_symlinks=False)
+    except OSError:
+        return False
+    return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and has_mode(found.st_mode, row[1])
+
+
+def _take(candidate: Candidate, row: Row, into: Target) -> bool:
+    """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
+    directory, path, is_trusted, is_elsewhere = candidate
+    if is_elsewhere:
+        return _copy(directory, path, entry_of(row), into, may_share=False)
+    if not is_trusted and not is_content(directory, path, entry_of(row)):
+        return False
+    return into.link_file(row[0], path, directory) or _copy(directory, path, entry_of(row), into)
+
+
+def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share: bool = True) -> bool:
+    """A copy that shares its blocks, where it may and the file system can do that; otherwise one of its own.
+
+    Of that every byte passes through here, so it is checked; external entries name no digest to check against.
+    """
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=directory)
+    except OSError:
+        return False
+
+    def write(target: int) -> None:
+        if may_share and clone(descriptor, target):
+            return
+        if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
+            raise Corrupt("What the volume has is damaged.")
+        _copy_bytes(descriptor, target)
+
+    try:
+        into.make_file(entry.path, entry.kind, write)
+    except Corrupt:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _copy_bytes(source: int, target: int) -> None:
+    for block in _blocks(source):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(target, view) :]
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    offset = 0
+    while block := os.pread(descriptor, _BLOCK, offset):
+        offset += len(block)
+        yield block
