@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from millpond.agent.threads import in_thread
@@ -44,22 +44,26 @@ class Measuring:
             self._task.cancel()
 
     async def _measure(self) -> None:
-        while (key := self._next()) is not None:
+        """What cannot be measured holds nothing else up, and is tried again after the next exchange."""
+        failed: set[_Key] = set()
+        while (key := self._next(failed)) is not None:
             volume_id, project_id, commits = key
             volume = self._volumes.healthy(volume_id)
             if volume is None:
-                return  # asked again when it is well
+                failed.add(key)  # asked again when it is well
+                continue
             places = [CommitPlace(project_id, dataset_id, commit_id) for dataset_id, commit_id in commits]
             try:
                 found = await in_thread(partial(measure, volume, places))
             except MillError as error:
                 log.warning("measuring failed: volume=%s %s", volume_id, error.message)
-                return
+                failed.add(key)
+                continue
             self._found[key] = _seen(project_id, commits, found)
             self._changed()
 
-    def _next(self) -> _Key | None:
-        return next((key for key in self._wanted if key not in self._found), None)
+    def _next(self, failed: Collection[_Key] = ()) -> _Key | None:
+        return next((key for key in self._wanted if key not in self._found and key not in failed), None)
 
 
 def _key(volume_id: str, wanted: DesiredMeasure) -> _Key:

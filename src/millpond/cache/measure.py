@@ -6,6 +6,7 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from millpond.cache.volume import CacheVolume, CommitPlace, explained
 # Files with several names that are remembered at a time: some 100 MB. Of more, each walk takes a part.
 _AT_ONCE = 1_000_000
 BLOCK = 512  # of st_blocks, whatever the file system
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,34 @@ def _add(total: list[int], size: int) -> None:
 
 
 def everything(tree: Path) -> Iterator[os.stat_result]:
-    """The directory itself and all below it; links are not followed."""
-    waiting = [os.fsencode(tree)]
-    while waiting:
-        directory = waiting.pop()
-        try:
-            yield os.lstat(directory)
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        yield entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            continue
+    """The directory itself and all below it; links are not followed. Nothing for what is gone meanwhile."""
+    try:
+        root = os.open(tree, _DIRECTORY)
+    except FileNotFoundError:
+        return
+    try:
+        yield os.fstat(root)
+        waiting = [b""]
+        while waiting:
+            for path, found in _entries(root, waiting.pop()):
+                if stat.S_ISDIR(found.st_mode):
+                    waiting.append(path)
+                yield found
+    finally:
+        os.close(root)
+
+
+def _entries(root: int, directory: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
+    """What is in a directory below an open one, by paths from there: whole ones may be longer than systems take."""
+    try:
+        descriptor = os.open(directory or b".", _DIRECTORY, dir_fd=root)
+    except FileNotFoundError:
+        return
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    name = os.fsencode(entry.name)
+                    yield directory + b"/" + name if directory else name, entry.stat(follow_symlinks=False)
+    finally:
+        os.close(descriptor)

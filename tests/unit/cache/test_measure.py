@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from millpond.cache.measure import Share, measure
+from millpond.cache.remove import remove_tree
 from millpond.cache.volume import CacheVolume, CommitPlace
 
 PLACES = [CommitPlace("project", "dataset", letter * 64) for letter in "abc"]
@@ -54,3 +55,22 @@ def test_what_is_gone_counts_nothing(volume: CacheVolume) -> None:
     gone = CommitPlace("project", "dataset", "d" * 64)
     assert measure(volume, [*PLACES, gone]) == expected(volume)
     assert measure(volume, []) == []
+
+
+def test_paths_longer_than_the_system_takes_at_once_are_measured(volume: CacheVolume) -> None:
+    place = CommitPlace("project", "dataset", "e" * 64)
+    tree = volume.commit(place)
+    tree.mkdir(parents=True)
+    root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        names = ["d" * 200] * 19
+        for depth in range(1, len(names) + 1):
+            os.mkdir("/".join(names[:depth]), dir_fd=root)
+        os.close(os.open("/".join([*names, "f" * 150]), os.O_CREAT | os.O_WRONLY, dir_fd=root))
+    finally:
+        os.close(root)
+    (share,) = measure(volume, [place])
+    assert (share.commits, share.inodes) == (frozenset({place.commit_id}), 1 + len(names) + 1)
+    aside = volume.root / "aside"  # so that whoever cleans up after this can
+    tree.rename(aside)
+    assert remove_tree(aside)
