@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from pathlib import Path
 
 from millpond.cache.attempt import Attempt
@@ -19,8 +20,12 @@ def evict(attempt: Attempt) -> bool:
         published = attempt.volume.commit(attempt.place)
         _rename_aside(published, attempt.tree)
         for directory in (published.parent, attempt.path):
-            if directory.is_dir():
+            with suppress(FileNotFoundError):
                 sync_directory(directory)
+        # Its dataset's directory goes with the last commit. What is not empty stays, and an empty one harms nobody; the
+        # project's is never removed: it is the door that keeps others out (cache/groups.py).
+        with suppress(OSError):
+            published.parent.rmdir()
         return attempt.remove()
 
 

@@ -77,15 +77,24 @@ def publish(attempt: Attempt) -> None:
         target = attempt.volume.commit(attempt.place)
         sync_file_system(attempt.tree)
         make_passable(target.parent)
-        try:
-            attempt.tree.rename(target)
-        except OSError as error:
-            # On NFS a rename that succeeded may be answered by what its repetition met: what counts is whether the
-            # tree is there. It is also there if this attempt was overtaken, and then it is another's, and whole.
-            if error.errno not in (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY) or not appears(target):
-                raise
+        while not _is_renamed(attempt.tree, target):
+            make_passable(target.parent)
         for directory in (target.parent, target.parent.parent, attempt.volume.commits):
             sync_directory(directory)
+
+
+def _is_renamed(tree: Path, target: Path) -> bool:
+    """False when the directory above has just gone, with the last other commit of its dataset: make it again."""
+    try:
+        tree.rename(target)
+    except OSError as error:
+        if error.errno == errno.ENOENT and tree.is_dir() and not target.parent.is_dir():
+            return False
+        # On NFS a rename that succeeded may be answered by what its repetition met: what counts is whether the
+        # tree is there. It is also there if this attempt was overtaken, and then it is another's, and whole.
+        if error.errno not in (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY) or not appears(target):
+            raise
+    return True
 
 
 def sync_file_system(path: Path) -> None:

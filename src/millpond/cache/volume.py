@@ -217,7 +217,7 @@ def make_passable(directory: Path) -> None:
         directory.mkdir()
     except FileExistsError:
         return  # somebody else was faster
-    with suppress(PermissionError):  # some file servers change no permissions
+    with suppress(PermissionError, FileNotFoundError):  # some file servers change none; an eviction may remove it
         directory.chmod(PASSABLE)
 
 

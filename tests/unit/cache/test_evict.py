@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from millpond.cache import fill
 from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
 from millpond.cache.evict import evict
 from millpond.cache.remove import remove_tree
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt
+from millpond.cache.volume import CacheVolume, CommitPlace, adopt, make_passable
 from millpond.errors import VolumeProblem
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
@@ -38,6 +39,38 @@ def test_an_evicted_commit_is_gone_with_its_bytes(tmp_path: Path) -> None:
     assert evict(begin_attempt(volume, PLACE, 7))
     assert volume.published() == []
     assert os.listdir(volume.attempts) == []
+
+
+def test_the_directory_of_a_dataset_goes_with_its_last_commit(tmp_path: Path) -> None:
+    volume, other = a_volume(tmp_path), CommitPlace(PLACE.project_id, PLACE.dataset_id, "d" * 64)
+    for place in (PLACE, other):
+        a_tree(volume.commit(place))
+    dataset = volume.commit(PLACE).parent
+    assert evict(begin_attempt(volume, PLACE, 7))
+    assert dataset.is_dir()
+    assert evict(begin_attempt(volume, other, 8))
+    assert not dataset.exists()
+    assert dataset.parent.is_dir(), "the door of a project stays: whoever fills has closed it before"
+
+
+def test_a_commit_is_published_while_the_last_other_of_its_dataset_is_evicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume, other = a_volume(tmp_path), CommitPlace(PLACE.project_id, PLACE.dataset_id, "d" * 64)
+    a_tree(volume.commit(PLACE))
+    attempt = begin_attempt(volume, other, 8)
+    a_tree(attempt.tree)
+    evictions = iter([7, 9])
+
+    def passable(directory: Path) -> None:
+        make_passable(directory)
+        if (number := next(evictions, None)) is not None:
+            assert evict(begin_attempt(volume, PLACE, number))
+
+    monkeypatch.setattr(fill, "make_passable", passable)
+    fill.publish(attempt)
+    assert volume.published() == [other]
+    assert (volume.commit(other) / "a" / "b" / "file").read_bytes() == b"data"
 
 
 def test_evicting_what_is_not_there_is_success(tmp_path: Path) -> None:
