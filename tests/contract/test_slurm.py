@@ -102,6 +102,14 @@ class TestSlurmDriver(GangContract):
         assert self.run(driver, without).exit_code == 0
         assert (without / "log").read_text() == "<>\n"
 
+    def test_a_job_chooses_its_partition(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
+        placement = place("sh", "-c", 'echo "$SLURM_JOB_PARTITION"', options={"partition": "short"})
+        assert self.run(driver, placement).exit_code == 0
+        assert (placement / "log").read_text() == "short\n"
+        other = place("true", options={"partition": "night"})
+        with pytest.raises(OSError, match="partition"):
+            driver.start(other)
+
     def test_what_waits_says_why_and_is_taken_back(self, driver: SlurmDriver, place: Place) -> None:
         first, second = (ask_for(place("sleep", "600"), gpu_hundredths=200) for _ in range(2))
         driver.start(first)

@@ -19,6 +19,10 @@ WAYS = frozenset({"exec", "ports"})
 OPEN, SHELLS = a_node("open", reached=WAYS), a_node("shells", reached=frozenset({"exec"}))
 
 
+SHORT = a_node("n1", agent="slurm", options=frozenset({"partition=main", "partition=short", "account=*"}))
+LONG = a_node("n2", agent="slurm", options=frozenset({"partition=long", "account=*"}))
+
+
 @dataclass(frozen=True)
 class Scenario:
     name: str
@@ -54,6 +58,29 @@ SCENARIOS = [
         (SHELLS, OPEN),
         "Compute shells cannot lead to the ports of a job.",
         "These can: open.",
+    ),
+    Scenario("a partition that there is", a_queued_job("a", options=["partition=long"]), (MACHINE, SHORT, LONG)),
+    Scenario("an option with any value", a_queued_job("a", options=["account=x"], compute="slurm"), (MACHINE, SHORT)),
+    Scenario(
+        "a partition that there is not",
+        a_queued_job("a", options=["partition=night", "account=x"], compute="slurm"),
+        (MACHINE, SHORT, LONG),
+        "slurm/n1 has no partition 'night'.",
+        "There are: long, main, short.",
+    ),
+    Scenario(
+        "an option where jobs have none",
+        a_queued_job("a", options=["partition=long"], compute="machine"),
+        (MACHINE, LONG),
+        "machine has no option 'partition' for jobs.",
+        "These can: slurm.",
+    ),
+    Scenario(
+        "an option that no compute has",
+        a_queued_job("a", options=["colour=red"]),
+        (MACHINE,),
+        "machine has no option 'colour' for jobs.",
+        "`mill compute show` says which options jobs may give there.",
     ),
     Scenario(
         "a terminal where there is none",

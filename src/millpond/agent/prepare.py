@@ -93,6 +93,7 @@ def prepare(
         gpu_indices=tuple(desired.gpu_indices),
         ranks=tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks),
         image=image,
+        options=desired.options,
         inputs=tuple(mounts.values()),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,8 @@ class Spec:
     gpu_indices: tuple[int, ...] = ()
     # None: the job sees the machine as it is, and its inputs where they lie.
     image: str | None = None
+    # What the job asks of the driver, beside what the site has said.
+    options: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[Mount, ...] = ()
     # Of a distributed job: where each process is to run; CPUs, memory and GPUs are those of each.
     ranks: tuple[RankPlace, ...] = ()

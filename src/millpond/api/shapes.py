@@ -70,6 +70,7 @@ def job(view: JobView) -> wire.Job:
         ports=list(value.ports),
         idle_seconds=value.idle_seconds,
         secrets=dict(value.secrets),
+        options=dict(value.options),
     )
 
 

@@ -175,6 +175,7 @@ def _abilities(able: Capabilities) -> list[tuple[str, Any]]:
         ("limits", "enforced" if able.limits_enforced else "accounted, not enforced"),
         ("GPUs", shares[able.gpu_fractions]),
         ("also", ", ".join(name for name, can in also.items() if can) or None),
+        ("job options", ", ".join(able.job_options) or None),
     ]
 
 

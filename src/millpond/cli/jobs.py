@@ -199,6 +199,7 @@ def show_job(mill: Session, job: Job) -> None:
             ("limits", _limits(job)),
             ("ports", [str(port) for port in job.ports]),
             ("secrets", [name if name == variable else f"{variable}={name}" for variable, name in job.secrets.items()]),
+            ("options", [f"{key}={value}" for key, value in job.options.items()]),
             ("compute", job.compute),
             ("node", job.node),
             ("image", job.image),

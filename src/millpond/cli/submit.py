@@ -89,6 +89,15 @@ def submit(
         typer.Option("--image", "-i", metavar="IMAGE", help="The container image it runs in.", show_default=False),
     ] = None,
     compute: Annotated[str | None, typer.Option(metavar="NAME", help="The one compute it may run on.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="KEY=VALUE",
+            help="Asked of the driver there, like partition=long on Slurm. Repeatable.",
+        ),
+    ] = None,
     priority: Annotated[int, typer.Option(help="Higher ones are tried first.", min=-100, max=100)] = 0,
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="End it when it has run so long, like 90m.")
@@ -163,6 +172,7 @@ def submit(
         image=image,
         experiment=experiment,
         compute=compute,
+        options=dict(_option(text) for text in option or []),
         priority=priority,
         timeout_seconds=0 if timeout is None else _whole_seconds(timeout, "--timeout"),
         retries=_retries(retries, retry_on),
@@ -266,6 +276,13 @@ def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
     mill.out.note(f"Code: {format_tree(commit.files, commit.bytes)} ({commit.id[:12]})")
     state = read_state(root)
     return commit, state.tags() if state else {}
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals and value):
+        raise BadRequest(f"{text!r} is no option.", hint="Write it as KEY=VALUE, like --option partition=long.")
+    return key.replace("-", "_"), value
 
 
 def _variable(text: str) -> tuple[str, str]:

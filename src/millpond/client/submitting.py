@@ -31,6 +31,7 @@ def submit(
     gpu: str | float = 0,
     image: str | None = None,
     compute: str | None = None,
+    options: Mapping[str, str] | None = None,
     timeout: str | None = None,
     retries: int = 0,
     code: Path | str | None = ".",
@@ -40,7 +41,8 @@ def submit(
     """Run `command` as a job, with the folder `code` as its code (None: without any).
 
     With `processes` it is a distributed job: so many of the command start together, or none, and `cpu`, `memory` and
-    `gpu` are for each of them. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`.
+    `gpu` are for each of them. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are
+    asked of the driver of the compute, like `{"partition": "long"}` of Slurm.
     Raises DoesNotFit where no compute can ever run it.
     """
     target = resolve_target(server, project)
@@ -57,6 +59,7 @@ def submit(
         gpu_hundredths=parse_gpus(str(gpu)),
         image=image,
         compute=compute,
+        options=dict(options or {}),
         timeout_seconds=0 if timeout is None else ceil(parse_seconds(timeout)),
         retries=retries,
     )

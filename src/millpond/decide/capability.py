@@ -29,6 +29,8 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
         return f"{node.agent} cannot run distributed jobs."
     if not job.reached <= node.reached:
         return f"{node.agent} cannot {_lacking(job, node)}."
+    if untaken := _untaken(job, node):
+        return _no_such(untaken, node)
     return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
 
 
@@ -56,6 +58,8 @@ Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]
 def _rules(job: QueuedJob) -> list[Rule]:
     """What nodes must be able to do, in the order it is looked at, and what is said when none can."""
     rules: list[Rule] = []
+    if job.options:
+        rules.append((lambda node: _untaken(job, node) is None, partial(_no_option, job)))
     if job.resources.gpu_hundredths:
         rules.append((lambda node: node.gpus > 0, lambda _: _no_gpu(job)))
         rules.append((lambda node: _unable_to_share(job.resources, node) is None, partial(_not_shared, job)))
@@ -125,6 +129,34 @@ def _not_reached(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
 def _lacking(job: QueuedJob, node: NodeView) -> str:
     words = {"exec": "run a terminal beside a job", "ports": "lead to the ports of a job"}
     return words[min(job.reached - node.reached)]
+
+
+def _no_option(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
+    node = next((node for node in nodes if _values(_untaken(job, node) or "", node)), nodes[0])
+    untaken = _untaken(job, node) or ""
+    values = sorted({value for one in nodes for value in _values(untaken, one)})
+    hint = (
+        f"There are: {', '.join(values)}." if values else "`mill compute show` says which options jobs may give there."
+    )
+    return Refusal(_no_such(untaken, node), hint)
+
+
+def _no_such(untaken: str, node: NodeView) -> str:
+    key, _, value = untaken.partition("=")
+    where = f"no {key} {value!r}" if _values(untaken, node) else f"no option {key!r} for jobs"
+    return f"{node.written} has {where}."
+
+
+def _untaken(job: QueuedJob, node: NodeView) -> str | None:
+    """The first thing that it asks of its driver and does not get there."""
+    wanted = (one for one in sorted(job.options) if one not in node.options)
+    return next((one for one in wanted if f"{one.partition('=')[0]}=*" not in node.options), None)
+
+
+def _values(option: str, node: NodeView) -> set[str]:
+    """What may be chosen there in place of this KEY=VALUE."""
+    key = option.partition("=")[0]
+    return {value for name, _, value in (one.partition("=") for one in node.options) if name == key}
 
 
 def _unable_to_share(resources: Resources, node: NodeView) -> str | None:

@@ -35,6 +35,8 @@ class NodeView:
     gangs: bool = False
     # How people reach jobs there while they run: "exec", "ports".
     reached: frozenset[str] = frozenset()
+    # What a job may ask of its driver there: KEY=VALUE, or KEY=* where any value will do.
+    options: frozenset[str] = frozenset()
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
@@ -76,6 +78,8 @@ class QueuedJob:
     processes: int = 0
     # How people are to reach it: "exec" for a terminal, "ports" for what it serves.
     reached: frozenset[str] = frozenset()
+    # What it asks of its driver, each as KEY=VALUE.
+    options: frozenset[str] = frozenset()
     needs: tuple[Need, ...] = ()
     project_id: str = ""
     project: str = ""

@@ -185,6 +185,8 @@ class Job:
     # How many processes start together, or none; 0 for a plain command. Which of them failed first, and ended all.
     processes: int = 0
     failed_rank: int | None = None
+    # What it asks of the driver that runs it, like the partition of a cluster.
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class PlacementState(Enum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -69,14 +69,15 @@ def a_node(name: str = "local", *, held: tuple[Held, ...] = (), **changes: Any) 
 def a_queued_job(
     job_id: str, *, cpu: int = 0, memory_bytes: int = 0, gpus: int = 0, needs: Mapping[str, int] | None = None,
     image: bool = False, enforced: bool = False, compute: str | None = None, processes: int = 0,
-    reached: frozenset[str] = frozenset(),
+    reached: frozenset[str] = frozenset(), options: Collection[str] = (),
 ) -> QueuedJob:  # fmt: skip
     """`gpus` in hundredths; `needs` maps commits to bytes."""
     wanted = tuple(Need(commit, size) for commit, size in (needs or {}).items())
     resources = Resources(cpu, memory_bytes, gpus, enforced)
     return QueuedJob(
-        job_id, resources, compute=compute, image=image, needs=wanted, processes=processes, reached=reached
-    )
+        job_id, resources, compute=compute, image=image, needs=wanted, processes=processes, reached=reached,
+        options=frozenset(options),
+    )  # fmt: skip
 
 
 def observed(node: NodeFacts | None = None, **changes: Any) -> Observed:

@@ -35,6 +35,8 @@ class Capabilities(Request):
     gangs: bool = False
     ports: bool = False
     exec: bool = False
+    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
+    job_options: dict[str, str] = {}
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
 
@@ -310,6 +312,8 @@ class DesiredPlacement(Response):
     node: str
     # The container image it named; None: as the driver does without.
     image: str | None = None
+    # What it asks of the driver.
+    options: dict[str, str] = {}
     command: list[str]
     env: dict[str, str]
     cpu: int

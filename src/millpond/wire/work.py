@@ -111,6 +111,8 @@ class Job(Response):
     idle_seconds: int = 0
     # Secrets of its project that it is given: their names by variables, never their values.
     secrets: dict[str, str] = {}
+    # What it asks of the driver that runs it, like the partition of a cluster.
+    options: dict[str, str] = {}
 
 
 class Rank(Response):
@@ -188,6 +190,10 @@ class JobCreate(Request):
     idle_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
     # Secrets of the project for its environment: names by variables.
     secrets: dict[str, str] = Field(default={}, max_length=100)
+    # Asked of the driver that runs it; `job_options` of a compute says which it takes.
+    options: dict[
+        Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+    ] = Field(default={}, max_length=20)
 
 
 class JobsChange(Request):
@@ -331,6 +337,8 @@ class Capabilities(Response):
     gangs: bool = False
     ports: bool = False
     exec: bool = False
+    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
+    job_options: dict[str, str] = {}
     # Jobs of all projects share one operating-system account.
     shared_trust: bool
 

@@ -2905,6 +2905,13 @@ export interface components {
              */
             gpu_fractions: "none" | "accounted" | "enforced";
             /**
+             * Job Options
+             * @default {}
+             */
+            job_options: {
+                [key: string]: string;
+            };
+            /**
              * Limits Enforced
              * @default false
              */
@@ -2945,6 +2952,13 @@ export interface components {
              * @enum {string}
              */
             gpu_fractions: "none" | "accounted" | "enforced";
+            /**
+             * Job Options
+             * @default {}
+             */
+            job_options: {
+                [key: string]: string;
+            };
             /** Limits Enforced */
             limits_enforced: boolean;
             /**
@@ -3565,6 +3579,13 @@ export interface components {
             memory_bytes: number;
             /** Node */
             node: string;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
             /** Project */
             project: string;
             /**
@@ -4192,6 +4213,13 @@ export interface components {
             not_before: string | null;
             /** Number */
             number: number;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
             /** Output Commit */
             output_commit: string | null;
             /** Placed At */
@@ -4337,6 +4365,13 @@ export interface components {
             memory_bytes: number;
             /** Name */
             name?: string | null;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
             /**
              * Ports
              * @default []

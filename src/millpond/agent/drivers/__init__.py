@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -91,6 +91,8 @@ class Capabilities:
     # A port of a job can be reached, and a command run beside it.
     ports: bool = False
     exec: bool = False
+    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
+    job_options: Mapping[str, str] = field(default_factory=dict)
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
 

@@ -129,6 +129,8 @@ job = Table(
     Column("failed_rank", Integer, nullable=True),
     # Which secrets of its project it is given, as {variable: name}.
     Column("secrets", JSON, nullable=False, server_default=text("'{}'")),
+    # What it asks of the driver that runs it, as {option: value}.
+    Column("options", JSON, nullable=False, server_default=text("'{}'")),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

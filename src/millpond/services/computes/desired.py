@@ -62,6 +62,7 @@ def _desired(
         token=secret_of(server_secret, placement.id),
         node=placement.node,
         image=job.image,
+        options=dict(job.options),
         command=list(job.command),
         env=dict(job.env),
         cpu=job.resources.cpu,

@@ -123,6 +123,7 @@ def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
         code_commit=source.id,
         image=job.image,
         compute=node.agent,
+        options=dict(job.options),
         priority=job.priority,
         timeout_seconds=int(_TIMEOUT.total_seconds()),
     )

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from millpond.db import agents, caches, jobs, links, placements, trust, volumes
 from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
-from millpond.model.job import Agent, GpuFractions, Job, JobKind
+from millpond.model.job import Agent, GpuFractions, Job, JobKind, Node
 from millpond.model.topology import LAKE
 from millpond.model.volume import CachedState, Volume
 from millpond.services.computes.presence import is_connected
@@ -79,12 +79,24 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             gpu_fractions=gpu_fractions(known[node.agent_id]),
             gangs=bool((known[node.agent_id].capabilities or {}).get("gangs")),
             reached=frozenset(way for way in WAYS if (known[node.agent_id].capabilities or {}).get(way)),
+            options=_options(known[node.agent_id], node),
             held=tuple(held[node.agent_id, node.name]),
             cordoned_by=_cordoned_by(known[node.agent_id]),
             trust=trusts[node.agent_id],
         )
         for node in agents.nodes(tx)
     )
+
+
+def _options(agent: Agent, node: Node) -> frozenset[str]:
+    """What jobs may ask of its driver. A driver may name the label by which nodes say what they offer of an option."""
+    told: Mapping[str, str] = (agent.capabilities or {}).get("job_options", {})
+    offered = {key: node.labels.get(label, "").split(",") if label else ["*"] for key, label in told.items()}
+    return frozenset(f"{key}={value}" for key, values in offered.items() for value in values)
+
+
+def written_options(options: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(f"{key}={value}" for key, value in options.items())
 
 
 def gpu_fractions(agent: Agent) -> GpuFractions:
@@ -143,6 +155,7 @@ def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
         image=job.image is not None,
         processes=job.processes,
         reached=ways_into(job.kind, job.ports),
+        options=written_options(job.options),
         needs=needs,
         project_id=job.project_id,
         project=job.project,

@@ -158,6 +158,7 @@ def _check_fits(tx: Connection, request: JobCreate, kind: JobKind, now: datetime
         image=request.image is not None,
         processes=request.processes,
         reached=snapshot.ways_into(kind, request.ports),
+        options=snapshot.written_options(request.options),
     )
     refused = refusal(job, snapshot.node_views(tx, now))
     if refused is not None:
@@ -242,6 +243,7 @@ def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind,
         idle_seconds=request.idle_seconds,
         secrets=request.secrets,
         processes=request.processes,
+        options=request.options,
     )
 
 

@@ -17,8 +17,8 @@ from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob, little_environment
 from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script, write_tasks
-from millpond.agent.drivers.slurm.nodes import parse_nodes
-from millpond.agent.drivers.slurm.options import SlurmOptions
+from millpond.agent.drivers.slurm.nodes import PARTITION, default_partition, parse_nodes
+from millpond.agent.drivers.slurm.options import JOB_OPTIONS, SlurmOptions
 from millpond.agent.drivers.slurm.reaching import ProgramStream, step_arguments
 from millpond.agent.drivers.slurm.script import (
     EXPORTS,
@@ -34,7 +34,7 @@ from millpond.agent.drivers.slurm.script import (
 from millpond.agent.drivers.slurm.standing import Watched, standing
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
-from millpond.agent.spec import keeper_directory, rank_directories, read_spec, write_private
+from millpond.agent.spec import Spec, keeper_directory, rank_directories, read_spec, write_private
 from millpond.wire.agent import NodeFacts
 
 # The id of its job; what else there is to know of a placement is found by the job's name.
@@ -60,6 +60,7 @@ class SlurmDriver:
         self._files = _lay_out(state_dir, options)
         self._config: dict[str, str] = {}
         self._nodes: list[NodeFacts] = []
+        self._default: str | None = None
         self._watched: dict[str, Watched] = {}
         # Between the agent's loop, which asks for `status`, and the threads that speak with Slurm.
         self._lock = threading.Lock()
@@ -77,7 +78,13 @@ class SlurmDriver:
         shared = self._isolation.accounts is None
         reached = self._commands.has_steps()
         return Capabilities(
-            gangs=True, limits_enforced=enforced, gpu_fractions="none", shared_trust=shared, exec=reached, ports=reached
+            gangs=True,
+            limits_enforced=enforced,
+            gpu_fractions="none",
+            shared_trust=shared,
+            exec=reached,
+            ports=reached,
+            job_options=JOB_OPTIONS,
         )
 
     def nodes(self) -> Sequence[NodeFacts]:
@@ -87,7 +94,8 @@ class SlurmDriver:
         began = time.monotonic()
         if not self._config:
             self._config = self._commands.config()
-        self._nodes = parse_nodes(self._commands.nodes(), self._options.partition)
+        lines = self._commands.nodes()
+        self._nodes, self._default = parse_nodes(lines, self._options.partition), default_partition(lines)
         found = {job.name: job for job in self._commands.jobs()}
         with self._lock:
             watched = dict(self._watched)
@@ -156,6 +164,7 @@ class SlurmDriver:
         spec = read_spec(directory)
         if spec is None:
             raise OSError(f"there is nothing to start in {directory}")
+        options = self._chosen(spec)
         for name in (WORK, OUTPUT, TEMPORARY):
             (directory / name).mkdir(exist_ok=True)
         if self._isolation.accounts is not None:
@@ -164,11 +173,21 @@ class SlurmDriver:
         if spec.ranks:
             # Which GPUs a task has is Slurm's to say.
             write_tasks(lay_out(directory, spec, owns_gpus=False), self._files, python)
-            text, size = gang_script(directory.absolute(), spec), gang_arguments(spec, self._options)
+            text, size = gang_script(directory.absolute(), spec), gang_arguments(spec, options)
         else:
             write_private(directory / EXPORTS, exports(spec))
-            text, size = script(directory.absolute(), self._files, python), size_of(spec, self._options)
-        return self._commands.submit(text, arguments(spec, self._options, size))
+            text, size = script(directory.absolute(), self._files, python), size_of(spec, options)
+        return self._commands.submit(text, arguments(spec, options, size))
+
+    def _chosen(self, spec: Spec) -> SlurmOptions:
+        """What the job asks for. One that names no partition goes to those of the node that the server has chosen, if
+        the default one has no such node: it may be the only one with GPUs."""
+        options = self._options.chosen_by(spec.options)
+        node = spec.ranks[0].node if spec.ranks else spec.node
+        there = next((one.labels[PARTITION] for one in self._nodes if one.name == node), "")
+        if options.partition or not there or self._default in there.split(","):
+            return options
+        return options.model_copy(update={"partition": there})
 
     def _watch(self, directory: Path) -> Watched | None:
         """What is known of a placement that was given to Slurm, by this agent or by one before it."""

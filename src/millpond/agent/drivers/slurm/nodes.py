@@ -10,6 +10,8 @@ from millpond.wire.agent import NodeFacts
 # Nodes on which nothing can begin now. `idle~` sleeps and is woken for a job; `idle*` does not answer.
 _UNUSABLE = ("down", "drain", "fail", "maint", "unk", "inval", "no_resp", "power", "reboot", "block", "future")
 _MEBIBYTE = 1 << 20
+# The label that says which partitions a node is in.
+PARTITION = "slurm.partition"
 
 
 def parse_nodes(lines: Iterable[str], partition: str | None = None) -> list[NodeFacts]:
@@ -27,6 +29,12 @@ def parse_nodes(lines: Iterable[str], partition: str | None = None) -> list[Node
     return [_node(name, facts[name], partitions[name]) for name in sorted(facts) if _is_usable(facts[name][-1])]
 
 
+def default_partition(lines: Iterable[str]) -> str | None:
+    """Where jobs go that name none; None where Slurm has no such partition, or tells no node of it."""
+    found = (line.split("|")[1] for line in lines if line.count("|") == 6)
+    return next((where.rstrip("*") for where in found if where.endswith("*")), None)
+
+
 def parse_gpus(gres: str) -> tuple[int, str]:
     """How many, and of which type: `gpu:a100:4(S:0-1)`, `gpu:2`, `(null)`."""
     count, models = 0, []
@@ -41,7 +49,7 @@ def parse_gpus(gres: str) -> tuple[int, str]:
 def _node(name: str, fields: list[str], partitions: list[str]) -> NodeFacts:
     cpus, memory, gres, features, _ = fields
     gpus, model = parse_gpus(gres)
-    labels = {"slurm.partition": ",".join(sorted(partitions))}
+    labels = {PARTITION: ",".join(sorted(partitions))}
     if features not in ("(null)", ""):
         labels["slurm.features"] = features
     return NodeFacts(

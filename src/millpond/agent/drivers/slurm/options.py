@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
 
 from millpond.agent.drivers.options import Options
+from millpond.agent.drivers.slurm.nodes import PARTITION
+
+# What a job may choose for itself, beside or in place of what the site has said; by which label nodes tell theirs.
+JOB_OPTIONS = {"partition": PARTITION, "account": "", "constraint": "", "qos": "", "reservation": ""}
 
 
 class SlurmOptions(Options):
@@ -31,3 +36,10 @@ class SlurmOptions(Options):
     look_seconds: float = Field(default=2.0, gt=0)
     # How long a file written on a node may take to be seen here.
     settle_seconds: float = Field(default=5.0, ge=0)
+
+    def chosen_by(self, job: Mapping[str, str]) -> SlurmOptions:
+        """With what a job asks for. OSError for what is not for jobs to choose."""
+        unknown = sorted(job.keys() - JOB_OPTIONS.keys())
+        if unknown:
+            raise OSError(f"jobs cannot choose {unknown[0]!r} for Slurm")
+        return self.model_copy(update=dict(job))

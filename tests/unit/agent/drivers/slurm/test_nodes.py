@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.agent.drivers.slurm.nodes import parse_gpus, parse_nodes
+from millpond.agent.drivers.slurm.nodes import default_partition, parse_gpus, parse_nodes
 
 LINES = [
     "n1|main*|64|256000|gpu:a100:4(S:0-1)|fast,a100|mixed",
@@ -41,3 +41,8 @@ def test_of_one_partition() -> None:
 )
 def test_gpus(gres: str, count: int, model: str) -> None:
     assert parse_gpus(gres) == (count, model)
+
+
+def test_the_default_partition() -> None:
+    lines = ["n1|gpu|4|4000|gpu:2|(null)|idle", "n1|main*|4|4000|gpu:2|(null)|idle", "what is this"]
+    assert default_partition(lines) == "main" and default_partition(lines[:1]) is None

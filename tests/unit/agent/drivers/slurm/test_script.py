@@ -30,6 +30,14 @@ def test_what_the_job_was_promised_is_asked_of_slurm() -> None:
     assert expected <= set(asked)
 
 
+def test_what_a_job_chooses_takes_the_place_of_what_the_site_has_said() -> None:
+    options = SlurmOptions(partition="gpu", account="team").chosen_by({"partition": "long", "qos": "high"})
+    asked = set(arguments(SPEC, options, size_of(SPEC, options)))
+    assert {"--partition=long", "--account=team", "--qos=high"} <= asked
+    with pytest.raises(OSError, match="'sbatch'"):
+        SlurmOptions().chosen_by({"sbatch": "--uid=0"})
+
+
 def test_what_nobody_asked_for_is_left_to_slurm() -> None:
     plain = Spec("p1", "j", "p", ("true",), {}, "/w", 600, 30)
     size = size_of(plain, SlurmOptions())
