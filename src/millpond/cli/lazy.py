@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 from collections.abc import Sequence
@@ -38,6 +39,9 @@ class Entry:
         if not app.registered_callback:
             app.callback()(_group)
         group = typer.main.get_group(app)
+        if not gc.isenabled():  # the program itself: see main()
+            gc.freeze()
+            gc.enable()
         if self.verb:
             return group.commands[self.name]
         group.name = self.name

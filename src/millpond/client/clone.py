@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millpond.client import left_behind
-from millpond.client.datasets import get_commit, get_dataset, list_refs
+from millpond.client.datasets import get_commit, list_refs
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
@@ -51,7 +51,6 @@ def clone(
     """
     directory = _free(directory)
     options = FetchOptions(only=chooser(only)) if only else FetchOptions()
-    found = get_dataset(api, project, dataset)
     commit = get_commit(api, project, dataset, ref)
     branch = branch_of(api, project, dataset, ref)
     copy = WorkingCopy(
@@ -59,7 +58,7 @@ def clone(
         server=api.base_url,
         project=project,
         dataset=dataset,
-        dataset_id=found.id,
+        dataset_id=commit.dataset_id,
         branch=branch or DEFAULT_BRANCH,
         head=commit.id,
         only=tuple(only),

@@ -35,8 +35,8 @@ from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _WORKERS = 4
-# Leaves planned at a time: more make longer ranges, fewer are written from sooner.
-_FIRST_WINDOWS = (1, 2, 4, 8)
+# Leaves planned at a time, behind the first: more make longer ranges, fewer are written from sooner.
+_NEXT_WINDOWS = (2, 4, 8)
 _WINDOW_LEAVES = 16
 
 # Waits for what is being made of a leaf without the lake; the entries that could not be.
@@ -97,9 +97,10 @@ def fetch_tree(
         into = stack.enter_context(Target(target, read_only=options.read_only))
         fetch = _Fetch(source, into, options, meter, stack, crew_for=whole.entries)
         leaves = _leaves(reader, options)
-        # One window is begun ahead of the one that is fetched: what needs no lake is made meanwhile.
+        fetch.window(fetch.begin(list(islice(leaves, 1))))
+        # From then on one window is begun ahead of the one that is fetched: what needs no lake is made meanwhile.
         begun: _Wanted = {}
-        for size in chain(_FIRST_WINDOWS, repeat(_WINDOW_LEAVES)):
+        for size in chain(_NEXT_WINDOWS, repeat(_WINDOW_LEAVES)):
             window = list(islice(leaves, size))
             ahead = fetch.begin(window)
             fetch.window(begun)
