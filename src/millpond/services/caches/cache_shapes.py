@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from sqlalchemy import Connection
@@ -14,7 +14,6 @@ from millpond.db.caches import CachedView
 from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
 from millpond.model.people import Actor
-from millpond.model.quantity import format_seconds
 from millpond.model.volume import CachedState
 from millpond.services.caches.fill_speed import FillSpeed, speeds
 from millpond.services.caches.stock import stock_of
@@ -130,8 +129,9 @@ def _problem(view: CachedView, now: datetime) -> str | None:
     is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING)
     if not is_under_way or is_connected(view.volume_seen_at, now):
         return None
-    silent = f"for {format_seconds((now - view.volume_seen_at).total_seconds())}" if view.volume_seen_at else "yet"
-    return f"No agent of site {view.site} was heard of {silent}; it goes on when there is one."
+    # The moment, not how long ago: whoever waits is told anew when the words change.
+    silent = f"since {view.volume_seen_at.astimezone(UTC):%H:%M:%S} UTC" if view.volume_seen_at else "yet"
+    return f"No agent of site {view.site} has been heard of {silent}. It goes on when there is one: mill compute list"
 
 
 def _idle_by(view: CachedView) -> Literal["commit", "dataset", "volume"]:

@@ -258,8 +258,10 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     assert cached.problem is None
     clock.advance(120)
     (shown,) = listed(deps)
-    assert shown.problem == "No agent of site lab was heard of for 2 m; it goes on when there is one."
+    assert (shown.problem or "").startswith("No agent of site lab has been heard of since 12:00:00 UTC.")
     assert shown.seconds_left is None
+    clock.advance(1)
+    assert listed(deps)[0].problem == shown.problem, "whoever waits is told it once"
     carry_out(deps, agent)
     (shown,) = listed(deps)
     assert (shown.state, shown.problem) == (CachedState.READY, None)
