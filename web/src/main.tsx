@@ -12,7 +12,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "./api/client";
-import { router } from "./router";
+import { bringAllPages, router } from "./router";
 import { cssVariables, theme } from "./theme";
 
 const place = document.getElementById("root");
@@ -30,3 +30,5 @@ createRoot(place).render(
     </MantineProvider>
   </StrictMode>,
 );
+
+bringAllPages();

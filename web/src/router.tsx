@@ -248,6 +248,15 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
+/** Brings the code of every page while nothing else is done: who is offline for a moment can still look around. */
+export function bringAllPages(): void {
+  const begin = window.requestIdleCallback ?? ((run: () => void) => window.setTimeout(run, 2_000));
+  begin(() => {
+    // One that did not come is asked for again when it is opened.
+    for (const page of pages) router.loadRouteChunk(page)?.catch(() => {});
+  });
+}
+
 signedOut.handle = () => {
   const { pathname, publicHref } = router.state.location;
   if (pathname === "/login") return;

@@ -6,7 +6,7 @@ that the other has locked. Agents and the scheduler look again once, not once a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -40,20 +40,25 @@ class Outcome:
 
 def change(deps: Deps, actor: Actor, project: Project, what: BulkChange, asked: Sequence[str]) -> list[Outcome]:
     """In the order asked. Asking again for what is done already changes nothing."""
+    found: dict[str, Job] = {}
+    problems: dict[str, MillError] = {}
     changed: list[Job] = []
     try:
-        return [_change_one(deps, actor, project, what, text, changed) for text in dict.fromkeys(asked)]
+        for text in dict.fromkeys(asked):
+            try:
+                found[text], is_changed = jobs.change(deps, actor, project, text, _CHANGES[what](deps, actor))
+            except MillError as error:
+                problems[text] = error
+            else:
+                changed += [found[text]] if is_changed else []
     finally:
         job_changes.announce(deps, changed)
+    return _outcomes(deps, asked, found, problems)
 
 
-def _change_one(
-    deps: Deps, actor: Actor, project: Project, what: BulkChange, text: str, changed: list[Job]
-) -> Outcome:  # fmt: skip
-    try:
-        view, is_changed = jobs.change(deps, actor, project, text, _CHANGES[what](deps, actor))
-    except MillError as error:
-        return Outcome(text, problem=error)
-    if is_changed:
-        changed.append(view.job)
-    return Outcome(text, view)
+def _outcomes(
+    deps: Deps, asked: Sequence[str], found: Mapping[str, Job], problems: Mapping[str, MillError]
+) -> list[Outcome]:
+    with deps.db.read() as tx:
+        shown = dict(zip(found, jobs.views(tx, list(found.values()), deps.clock.now()), strict=True))
+    return [Outcome(text, shown.get(text), problems.get(text)) for text in dict.fromkeys(asked)]

@@ -166,7 +166,7 @@ def stopped(job: Job, actor: Actor, now: datetime) -> Job:
     return job_life.request_stop(job, f"{actor.name} asked for it to be stopped.", now)
 
 
-def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> tuple[JobView, bool]:
+def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> tuple[Job, bool]:
     """The job as it is afterwards, and whether anything changed: then it is for the caller to announce it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -180,13 +180,13 @@ def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change
                 tx, now=now, actor=actor, action=wanted.action, subject=f"{project.name}/{after.name}",
                 project_id=project.id, details={"job": after.id},
             )  # fmt: skip
-        return views(tx, [after], now)[0], changed
+    return after, changed
 
 
 def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> JobView:
-    shown, changed = change(deps, actor, project, text, wanted)
-    job_changes.announce(deps, [shown.job] if changed else [])
-    return shown
+    job, changed = change(deps, actor, project, text, wanted)
+    job_changes.announce(deps, [job] if changed else [])
+    return view(deps, job)
 
 
 def _move_run(tx: Connection, before: Job, after: Job) -> None:

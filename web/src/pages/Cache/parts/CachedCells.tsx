@@ -20,7 +20,7 @@ export function Name({ cached }: Props) {
         to="/projects/$project/datasets/$dataset"
         params={{ project: cached.project, dataset: cached.dataset }}
         // What jobs run and make has no branch that leads to it.
-        search={cached.kind === "data" ? {} : { tab: "commits", ref: cached.commit_id }}
+        search={cached.kind === "data" ? {} : { tab: "commit", ref: cached.commit_id }}
         size="sm"
         fw={600}
       >
@@ -76,7 +76,7 @@ export function Expiry({ cached }: Props) {
   if (cached.pinned) return <>never (pinned)</>;
   return (
     <>
-      <Time at={cached.expires_at} />
+      {cached.expires_at ? <Time at={cached.expires_at} /> : "not while it is kept"}
       <Text size="xs" c="dimmed">
         {WHOSE[cached.idle_by]} idle time,{" "}
         <span className="unbroken">{formatSeconds(cached.idle_seconds)}</span>

@@ -17,8 +17,8 @@ import { RetentionRule } from "./RetentionRule";
 export function SettingsTab({ dataset }: { dataset: Dataset }) {
   return (
     <Stack maw={720}>
-      <NameAndDescription dataset={dataset} />
-      <RetentionRule dataset={dataset} />
+      {dataset.kind === "data" && <NameAndDescription dataset={dataset} />}
+      {dataset.kind === "data" && <RetentionRule dataset={dataset} />}
       <CacheIdle dataset={dataset} />
       <Access dataset={dataset} />
       <Deletion dataset={dataset} />

@@ -69,7 +69,7 @@ export function BulkActions({ jobs, onNone, onAll }: Props) {
       </Button>
       {onAll && (
         <Anchor component="button" size="sm" onClick={onAll}>
-          Choose all that match
+          Choose all that match (1,000 at most)
         </Anchor>
       )}
     </Group>

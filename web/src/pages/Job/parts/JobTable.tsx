@@ -180,8 +180,10 @@ function mainReason({ reasons }: Job): string | undefined {
 
 /** A job that waits, failed or was cancelled says why in a line below. */
 function State({ job }: { job: Job }) {
-  const why =
+  const reason =
     job.problem ?? (["queued", "preempted", "cancelled"].includes(job.state) ? mainReason(job) : null);
+  // What stands beside the state is not said twice.
+  const why = reason !== endingWords(job) && reason;
   return (
     <>
       <Group gap={6} wrap="nowrap">
