@@ -57,6 +57,7 @@ export function aJob(part: Partial<Job> = {}): Job {
     ports: [],
     idle_seconds: 0,
     secrets: {},
+    options: {},
     ledger: { earlier: null, queue: 1, fill: 2, environment: 0.5, run: 30, save: null, total: 33.5 },
     ...part,
   };

@@ -17,6 +17,7 @@ it("says what a driver can do", () => {
     default_image: "python:3.12",
     limits_enforced: true,
     gpu_fractions: "none" as const,
+    job_options: {},
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(

@@ -7,7 +7,7 @@ import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
 import { shellLine, shortId } from "../../../lib/names";
 import { formatBytes, formatGpus, formatSeconds } from "../../../lib/quantity";
-import { secretsOf } from "./draft";
+import { optionsOf, secretsOf } from "./draft";
 import { CommitLink, InputLinks } from "./InputLinks";
 import { shareWords } from "./states";
 
@@ -74,8 +74,10 @@ function ComputeLink({ job }: { job: Job }) {
 /** Only those somebody has set. */
 function limits(job: Job): Fact[] {
   const secrets = secretsOf(job);
+  const options = optionsOf(job);
   const facts: (Fact | false)[] = [
     job.wanted_compute !== null && { name: "Only on", value: job.wanted_compute },
+    options.length > 0 && { name: "Options", value: <span className="mono">{options.join(", ")}</span> },
     job.priority !== 0 && { name: "Priority", value: job.priority },
     job.timeout_seconds > 0 && { name: "Time limit", value: formatSeconds(job.timeout_seconds) },
     job.retries > 0 && {

@@ -2,13 +2,16 @@ import { Accordion, Group, NumberInput, Select, Stack, TagsInput } from "@mantin
 import type { UseFormReturnType } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
+import type { Compute } from "../../../api/shapes";
 import type { Draft } from "./draft";
 
 type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "values">;
 
 /** What most jobs do without: where it may run, how long, how often it is tried, and what it comes after. */
 export function Limits({ form }: { form: Form }) {
-  const computes = useQuery(computesQuery).data?.items.map((compute) => compute.name) ?? [];
+  const found = useQuery(computesQuery).data?.items ?? [];
+  const computes = found.map((compute) => compute.name);
+  const options = [...new Set(found.flatMap(choices))].sort();
   return (
     <Accordion variant="contained">
       <Accordion.Item value="limits">
@@ -55,6 +58,15 @@ export function Limits({ form }: { form: Form }) {
                 {...form.getInputProps("retryOn")}
               />
             </Group>
+            {(options.length > 0 || form.values.options.length > 0) && (
+              <TagsInput
+                label="Options"
+                description="Asked of the driver there, as KEY=VALUE: a partition of a cluster, an account"
+                data={options}
+                acceptValueOnBlur
+                {...form.getInputProps("options")}
+              />
+            )}
             <TagsInput
               label="After"
               description="Jobs that must have succeeded before it begins; with :any, ended however"
@@ -66,4 +78,12 @@ export function Limits({ form }: { form: Form }) {
       </Accordion.Item>
     </Accordion>
   );
+}
+
+/** What jobs can ask of its driver, with the values that its nodes list; others are written by hand. */
+function choices(compute: Compute): string[] {
+  return Object.entries(compute.capabilities?.job_options ?? {}).flatMap(([option, label]) => {
+    const listed = compute.nodes.flatMap((node) => node.labels[label]?.split(",") ?? []);
+    return listed.map((value) => `${option}=${value}`);
+  });
 }

@@ -37,6 +37,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     ports: [],
     idle_seconds: 0,
     secrets: {},
+    options: {},
     tags: {},
   });
   expect(requestOf(emptyDraft("default"))).toMatchObject({
@@ -108,6 +109,14 @@ it("runs a job again with the commits it had", () => {
     memory_bytes: 2e9,
     gpu_hundredths: 0,
   });
+});
+
+it("carries what is asked of a driver", () => {
+  const draft = draftOf(aJob({ wanted_compute: "slurm", options: { partition: "long", account: "a=b" } }));
+  expect(requestOf(draft).options).toEqual({ partition: "long", account: "a=b" });
+  expect(commandLineOf(draft, true)).toContain(
+    "--compute slurm --option partition=long --option account=a=b",
+  );
 });
 
 it("carries the ports and secrets of a notebook", () => {

@@ -34,6 +34,8 @@ export interface Draft {
   idleSeconds: number;
   /** As the command line takes them: `NAME`, `VARIABLE=NAME`. */
   secrets: string[];
+  /** Asked of the driver that runs it, as the command line takes them: `KEY=VALUE`. */
+  options: string[];
   /** Commits of `.code` that an earlier job ran with: its files, and what its environment is built from. */
   code: string | null;
   environment: string | null;
@@ -62,6 +64,7 @@ export function emptyDraft(project: string): Draft {
     ports: [],
     idleSeconds: 0,
     secrets: [],
+    options: [],
     code: null,
     environment: null,
   };
@@ -91,6 +94,7 @@ export function draftOf(job: Job): Draft {
     ports: (job.ports ?? []).map(String),
     idleSeconds: job.idle_seconds ?? 0,
     secrets: secretsOf(job),
+    options: optionsOf(job),
     code: job.code_commit,
     environment: job.environment_source,
   };
@@ -99,6 +103,11 @@ export function draftOf(job: Job): Draft {
 /** What it is given of the project's secrets: `NAME`, `VARIABLE=NAME`. */
 export function secretsOf(job: Job): string[] {
   return Object.entries(job.secrets ?? {}).map(([key, name]) => (key === name ? name : `${key}=${name}`));
+}
+
+/** What it asks of its driver: `KEY=VALUE`. */
+export function optionsOf(job: Job): string[] {
+  return Object.entries(job.options ?? {}).map(([key, value]) => `${key}=${value}`);
 }
 
 /** As somebody would have typed it into the form. */
@@ -133,6 +142,7 @@ export function requestOf(draft: Draft): JobCreate {
     ports: draft.ports.map(Number),
     idle_seconds: draft.idleSeconds,
     secrets: Object.fromEntries(draft.secrets.map(secretOf)),
+    options: Object.fromEntries(draft.options.map(optionOf)),
     tags: {},
   };
 }
@@ -141,6 +151,11 @@ export function requestOf(draft: Draft): JobCreate {
 function secretOf(written: string): [string, string] {
   const at = written.lastIndexOf("=");
   return at < 0 ? [written, written] : [written.slice(0, at), written.slice(at + 1)];
+}
+
+function optionOf(written: string): [string, string] {
+  const at = written.indexOf("=");
+  return at < 0 ? [written, ""] : [written.slice(0, at), written.slice(at + 1)];
 }
 
 /** In the folder that holds the code, if the job has any. */
@@ -158,6 +173,7 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     draft.enforced && "--enforced",
     draft.image.trim() && `-i ${shellQuote(draft.image.trim())}`,
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
+    ...draft.options.map((option) => `--option ${shellQuote(option)}`),
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
     Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
     Number(draft.retries) > 0 && `--retries ${draft.retries}`,
