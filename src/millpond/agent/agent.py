@@ -36,9 +36,10 @@ log = logging.getLogger(__name__)
 
 # How long a request waits at the server when nothing goes on, and while a fill makes progress.
 IDLE_SECONDS = 20.0
-BUSY_SECONDS = 0.5
-# Reports are at least so far apart: changes that come together are told together.
+BUSY_SECONDS = 1.0
+# Reports are at least so far apart, and news is at least so old: changes that come together are told together.
 SPACING_SECONDS = 0.05
+GATHER_SECONDS = 0.01
 # A server that answers without waiting is not asked more often than this.
 UNCHANGED_SECONDS = 0.5
 
@@ -136,7 +137,7 @@ class Agent:
                 away = False
                 backoff.reset()
                 await self._apply(desired, asked)
-            await self._pause(SPACING_SECONDS, wake=False)
+            await self._pause(max(GATHER_SECONDS, asked + SPACING_SECONDS - boot_time()), wake=False)
 
     async def _look_again(self) -> None:
         while self._driver.look_seconds is not None:

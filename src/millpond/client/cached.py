@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.client.caches import (
-    LOOK_SECONDS,
+    PROGRESS_SECONDS,
     add_cached,
     clear_cached,
     get_cached,
@@ -104,7 +104,7 @@ class Cached:
         while self._found.state is CachedState.FILLING:
             if progress is not None:
                 progress(self._found.done_bytes, self._found.bytes)
-            left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, deadline - time.monotonic())
+            left = PROGRESS_SECONDS if deadline is None else min(PROGRESS_SECONDS, deadline - time.monotonic())
             if left <= 0:
                 held_up = f" It is held up: {self._found.problem}" if self._found.problem else ""
                 raise NotReady(f"{self._name} is not whole on {self.volume} after {timeout:g} s.{held_up}")

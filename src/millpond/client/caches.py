@@ -26,6 +26,8 @@ from millpond.wire.cache import (
 from millpond.wire.cache_plans import CacheOffer, CachePolicy, CachePolicyCreate, CacheWhy, Refused, VolumePlan
 
 # Whoever waits hears at once when a fill or a verification is over, and this often how far it is.
+PROGRESS_SECONDS = 1.0
+# What nobody is told of is looked at this often.
 LOOK_SECONDS = 0.5
 # Evictions are carried out by an agent: so long whoever asks for what is just leaving, or clears it, waits for that.
 LEAVING_SECONDS = 30.0
@@ -77,7 +79,7 @@ def get_cached(api: Api, cached_id: str) -> CachedCommit:
     return api.get(f"/caches/{segment(cached_id)}", CachedCommit)
 
 
-def wait_cached(api: Api, cached_id: str, seconds: float = LOOK_SECONDS) -> CachedCommit:
+def wait_cached(api: Api, cached_id: str, seconds: float = PROGRESS_SECONDS) -> CachedCommit:
     """The same after `seconds`, or as soon as it is neither being filled nor verified any more."""
     began = time.monotonic()
     found = api.get(f"/caches/{segment(cached_id)}", CachedCommit, wait=seconds)

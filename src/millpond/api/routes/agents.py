@@ -59,6 +59,8 @@ async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: D
         if desired.revision != body.seen_revision or left <= 0 or hub.is_closed or await request.is_disconnected():
             return desired
         await hub.wait("agents", since=mark, timeout=min(left, _LOOK_AGAIN_SECONDS))
-        if time.monotonic() - noted >= _NOTE_SECONDS and not await request.is_disconnected():
+        if await request.is_disconnected():
+            return desired  # an agent that has news breaks off and asks anew: nobody hears this answer
+        if time.monotonic() - noted >= _NOTE_SECONDS:
             await run_in_threadpool(agents.still_there, deps, agent, body.instance)
             noted = time.monotonic()
