@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -322,6 +323,7 @@ def test_a_clone_that_cannot_be_put_there_says_so(mill: Mill, tmp_path: Path) ->
 def test_a_clone_that_was_cut_off_goes_on(mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = a_folder(tmp_path / "resumed")
     (folder / "large.bin").write_bytes(random.Random(7).randbytes(3_000_000))
+    (folder / "half.bin").write_bytes(random.Random(8).randbytes(9_000_000))
     (folder / "link").symlink_to("large.bin")
     synced(mill, folder)
 
@@ -337,13 +339,32 @@ def test_a_clone_that_was_cut_off_goes_on(mill: Mill, tmp_path: Path, monkeypatc
     (left / "class-0/6.txt").unlink()
     (left / "class-1/1.txt").chmod(0o755)
     kept = (left / "large.bin").stat().st_ino
+    (left / "half.bin").write_bytes((left / "half.bin").read_bytes()[:5_000_000] + b"not yet written")
+    os.truncate(left / "half.bin", 9_000_000)
+    begun = (left / "half.bin").stat().st_ino
+    (left / "class-2/5.txt").unlink()
+    (left / "class-2/5.txt").symlink_to(tmp_path / "outside")
     mill.ok("data", "clone", "resumed", "copy")
+    assert (tmp_path / "copy/half.bin").stat().st_ino == begun, "its first part was not fetched again"
     assert content(tmp_path / "copy") == content(folder)
     assert (tmp_path / "copy/large.bin").stat().st_ino == kept, "it was not fetched again"
     assert not (tmp_path / "copy/class-1/1.txt").stat().st_mode & 0o100
     assert (tmp_path / "copy/link").is_symlink()
     assert not list(tmp_path.glob(".copy.*"))
     assert mill.ok("data", "status", "--json", cwd=tmp_path / "copy").json["items"] == []
+
+
+def test_holes_come_back_as_holes(mill: Mill, tmp_path: Path) -> None:
+    folder = tmp_path / "sparse"
+    folder.mkdir()
+    with (folder / "disk.img").open("wb") as file:
+        file.write(b"begin")
+        file.seek(40_000_000)
+        file.write(b"end")
+    synced(mill, folder)
+    mill.ok("data", "clone", "sparse", "copy")
+    assert (tmp_path / "copy/disk.img").read_bytes() == (folder / "disk.img").read_bytes()
+    assert (tmp_path / "copy/disk.img").stat().st_blocks * 512 < 20_000_000
 
 
 def _packs(server: ServerHere) -> Iterator[Path]:

@@ -65,7 +65,8 @@ def clone(
     )
     with _beside(directory) as (temporary, left), ApiDownloader(api, project, dataset, commit.id) as downloader:
         try:
-            with_left = replace(options, local=left_behind.LeftBehind(left)) if left else options
+            came = left_behind.LeftBehind(left)
+            with_left = replace(options, local=came, begin=came.begin) if left else options
             fetched = fetch_tree(downloader, commit.tree, temporary, options=with_left, progress=progress)
         except Corrupt as error:
             hint = error.hint or f"See which files it concerns: mill data verify {project}/{dataset}@{ref} --full"

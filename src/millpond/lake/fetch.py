@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 from operator import mul
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +51,7 @@ class FetchOptions:
     `local` may make files of the target without the lake: it is given the entries of one leaf after the other, whose
     directories are there, and begins. It returns those it does not have, and what waits until it is done with the
     others and says which it could not make.
+    `begin` may make a large file of parts that are there already: which of its chunks are, or None if it has not.
     `processes` write beside this one; by default as many as a tree of its size is worth.
     """
 
@@ -58,6 +59,7 @@ class FetchOptions:
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
     local: Callable[[Sequence[Row], Target], tuple[Sequence[Row], _Waiting]] | None = None
+    begin: Callable[[Entry, ChunkList, Target], Sequence[bool] | None] | None = None
     processes: int | None = None
 
 
@@ -275,12 +277,27 @@ class _Fetch:
             chunks = lists[entry.digest]
             if chunks.size != entry.size:
                 raise Corrupt(f"The chunks of {to_text(entry.path)!r} do not add up to its size.")
-            self._into.begin_file(entry.path, entry.size)
-            self._parts[entry.path] = _Parts(entry.kind, len(chunks.digests))
             offset = 0
-            for digest, length in zip(chunks.digests, chunks.lengths, strict=True):
-                uses[digest].append((entry.path, int(entry.kind), entry.size, offset))
+            for digest, length, is_there in zip(
+                chunks.digests, chunks.lengths, self._begun(entry, chunks), strict=True
+            ):
+                if not is_there:
+                    uses[digest].append((entry.path, int(entry.kind), entry.size, offset))
                 offset += length
+
+    def _begun(self, entry: Entry, chunks: ChunkList) -> Sequence[bool]:
+        """Make a large file; which of its chunks are in it already."""
+        there = self._options.begin(entry, chunks, self._into) if self._options.begin else None
+        if there is None:
+            self._into.begin_file(entry.path, entry.size)
+            there = [False] * len(chunks.digests)
+        self._meter.add(bytes=sum(compress(chunks.lengths, there)))
+        if all(there):
+            self._into.end_file(entry.path, entry.kind)
+            self._meter.add(files=1)
+        else:
+            self._parts[entry.path] = _Parts(entry.kind, there.count(False))
+        return there
 
     def _chunk_lists(self, segment: Segment) -> dict[bytes, ChunkList]:
         order, read = order_of(segment.pack_id, segment.places, ()), self._reading(segment.pack_id)

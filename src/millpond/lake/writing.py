@@ -6,11 +6,13 @@ Orders are plain tuples and columns, because they go to other processes by the t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Corrupt
+from millpond.lake.digests import digest_of
 from millpond.lake.encoding import decode_blob
 from millpond.lake.ranges import Segment
 from millpond.lake.target import Target
@@ -20,6 +22,9 @@ from millpond.model.tree import Kind
 
 # Files written by one order. One blob may be the content of a hundred thousand: then several orders share them.
 USES_MOST = 4096
+
+# The chunks that a hole of a sparse file is cut into: the longest there are. What cuts is not loaded to write.
+HOLE_BYTES = 4 << 20
 
 # Bytes `start` to `end` (not included) of the order's pack.
 ReadRange = Callable[[int, int], Buffer]
@@ -93,12 +98,16 @@ def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> No
     """Write what `data`, the order's range, is needed for. Corrupt if the store holds other bytes than the tree names.
 
     `read` is for blobs that were damaged on the way: what the store holds decides.
+    A file that is written in parts has zeros where nothing is written, so chunks of zeros are left out; but not in a
+    cache, whose room is counted as if it held all its bytes.
     """
-    for content, uses in zip(contents(order, data, read), order.uses, strict=True):
+    for digest, content, uses in zip(order.digests, contents(order, data, read), order.uses, strict=True):
         length = len(content)
+        is_hole = length == HOLE_BYTES and digest == _zeros() and not into.read_only
         for path, kind, size, offset in uses:
             if offset is not None:
-                into.write_part(path, offset, content)
+                if not is_hole:
+                    into.write_part(path, offset, content)
             elif length != size:
                 raise Corrupt(f"{to_text(path)!r} has another size than the tree says.")
             elif kind == Kind.SYMLINK:
@@ -120,6 +129,12 @@ def contents(order: Order, data: Buffer, read: ReadRange) -> Iterator[Buffer]:
             yield decode_blob(digest, encoding, view[at : at + stored], raw)
         except Corrupt:
             yield decode_blob(digest, encoding, read(offset, offset + stored), raw)
+
+
+@cache
+def _zeros() -> bytes:
+    """The digest of the chunks that a hole of a sparse file is cut into."""
+    return digest_of(bytes(HOLE_BYTES))
 
 
 def _link_target(path: bytes, content: Buffer) -> bytes:

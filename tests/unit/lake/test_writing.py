@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from millpond.errors import BadFormat, Corrupt
 from millpond.lake import writing
+from millpond.lake.chunks import CHUNK_MOST
 from millpond.lake.digests import digest_of
 from millpond.lake.ranges import Segment
 from millpond.lake.target import Target
@@ -31,6 +32,19 @@ def order(path: bytes, content: bytes, kind: Kind, size: int | None = None) -> O
 
 def no_reading(start: int, end: int) -> bytes:
     raise AssertionError(f"{start} to {end} were read again")
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_hole_stays_one_but_not_in_a_cache(tmp_path: Path, read_only: bool) -> None:
+    zeros = bytes(CHUNK_MOST)
+    uses: list[Use] = [(b"disk", Kind.FILE, 2 * CHUNK_MOST, 0), (b"disk", Kind.FILE, 2 * CHUNK_MOST, CHUNK_MOST)]
+    with Target(tmp_path / "target", read_only=read_only) as into:
+        into.begin_file(b"disk", 2 * CHUNK_MOST)
+        write_range(order_of("p", [place(zeros, 100)], [uses]), zeros, no_reading, into)
+        into.end_file(b"disk", Kind.FILE)
+    written = tmp_path / "target/disk"
+    assert written.read_bytes() == 2 * zeros
+    assert (written.stat().st_blocks * 512 >= 2 * CHUNK_MOST) is read_only
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=20))
