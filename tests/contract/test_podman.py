@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from millpond.agent.drivers import Driver, Exited, Reason
+from millpond.agent.drivers import Driver, Exited, NotStarted, Reason
 from millpond.agent.drivers.choose import Machine
 from millpond.agent.drivers.podman import PodmanDriver, PodmanOptions
 from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import Mount, read_spec
+from millpond.model.job import RankPlace
 from millpond.testing.drivers import DriverContract, Place, looking
 from millpond.testing.podman import WITH_PYTHON, WITHOUT_PYTHON, TestPodman, a_podman, why_no_podman
 from millpond.testing.slow_engines import keeper_in_the_long_run
@@ -73,6 +74,14 @@ class TestPodmanDriver(DriverContract):
         assert status.problem == "The command 'no-such-command-anywhere' was not found in the image."
 
     # What is a container's own.
+
+    def test_ranks_are_refused_and_never_run_outside_of_the_image(self, driver: Driver, place: Place) -> None:
+        assert not driver.capabilities().gangs
+        placement = place("sh", "-c", "touch escaped", ranks=(RankPlace("here"), RankPlace("here")))
+        with pytest.raises(OSError, match="distributed"):
+            driver.start(placement)
+        assert isinstance(driver.status(placement), NotStarted)
+        assert not (placement / "work" / "escaped").exists()
 
     def test_an_image_without_python(self, driver: Driver, place: Place) -> None:
         placement = ask_for(place("sh", "-c", "echo $MILL_PLACEMENT; exit 4"), image=WITHOUT_PYTHON)

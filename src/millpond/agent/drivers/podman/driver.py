@@ -69,7 +69,8 @@ class PodmanDriver:
 
     def capabilities(self) -> Capabilities:
         plain, reached = self._plain.capabilities(), self._options.network == "host"
-        return replace(plain, containers=True, default_image=self._options.image, ports=reached)
+        # Ranks would each need a container of their own: none are started, and never outside of one.
+        return replace(plain, containers=True, default_image=self._options.image, ports=reached, gangs=False)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._plain.nodes()
@@ -92,6 +93,8 @@ class PodmanDriver:
             raise OSError(f"{directory} holds nothing to start")
         if spec.image is None:
             self._plain.start(directory)
+        elif spec.ranks:
+            raise OSError("distributed jobs do not run in containers of Podman")
         elif records.owner(directory) is None and not self._is_stopped(directory):
             self._pull(directory, spec.image)
             self._launch(directory, spec)
