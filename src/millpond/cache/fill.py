@@ -124,6 +124,8 @@ def _make(
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+    except StoreUnavailable as error:
+        raise StoreUnavailable(f"The lake does not answer: {error.message}", hint=error.hint) from error
     except DiskFull as error:
         said = f"The disk of the volume at {attempt.volume.root} ran full. {error.message}"
         raise DiskFull(said, hint="Free room there, or clear cached commits; it goes on by itself.") from error

@@ -135,8 +135,13 @@ def test_a_lake_that_is_away_is_not_a_problem_of_the_volume(volume: CacheVolume,
         def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
             raise ConnectionResetError("reset by peer")
 
-    with pytest.raises(StoreUnavailable):
-        fill(begin_attempt(volume, PLACE, 5), tree, Away(lake.store))
+    class Busy(DirectLake):
+        def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
+            raise StoreUnavailable("http://store/pack: answered 503")
+
+    for away in (Away, Busy):
+        with pytest.raises(StoreUnavailable, match=r"^The lake does not answer: (reset by peer|http://store/pack)"):
+            fill(begin_attempt(volume, PLACE, 5), tree, away(lake.store))
 
 
 def test_a_volume_that_was_replaced_is_not_written_to(
