@@ -131,13 +131,15 @@ class Agent:
                 away = True
                 await self._pause(backoff.next(), wake=False)
                 continue
+            pause = max(GATHER_SECONDS, asked + SPACING_SECONDS - boot_time())
             if desired is not None:
                 if away or not self._revision:
                     log.info("connected: server=%s agent=%s site=%s", self._server.url, desired.agent_id, desired.site)
                 away = False
                 backoff.reset()
                 await self._apply(desired, asked)
-            await self._pause(max(GATHER_SECONDS, asked + SPACING_SECONDS - boot_time()), wake=False)
+                pause = SPACING_SECONDS  # what has just begun asks the server first
+            await self._pause(pause, wake=False)
 
     async def _look_again(self) -> None:
         while self._driver.look_seconds is not None:
