@@ -65,8 +65,15 @@ SCENARIOS = [
         "a partition that there is not",
         a_queued_job("a", options=["partition=night", "account=x"], compute="slurm"),
         (MACHINE, SHORT, LONG),
-        "slurm/n1 has no partition 'night'.",
+        "slurm has no partition 'night'.",
         "There are: long, main, short.",
+    ),
+    Scenario(
+        "a partition without what it asks for besides: those that have it are named",
+        a_queued_job("a", options=["partition=long"], gpus=100),
+        (a_node("n3", agent="slurm", gpus=1, options=frozenset({"partition=gpu"})), LONG),
+        "slurm has no partition 'long'.",
+        "There are: gpu.",
     ),
     Scenario(
         "an option where jobs have none",

@@ -30,7 +30,7 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
     if not job.reached <= node.reached:
         return f"{node.agent} cannot {_lacking(job, node)}."
     if untaken := _untaken(job, node):
-        return _no_such(untaken, node)
+        return f"{node.written} has {_no_such(untaken, node)}."
     return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
 
 
@@ -39,10 +39,11 @@ def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     allowed = [node for node in nodes if job.compute in (None, node.agent)]
     if not allowed:
         return None
+    anywhere = nodes
     for is_able, refused in _rules(job):
-        able = [node for node in allowed if is_able(node)]
+        able, anywhere = ([node for node in some if is_able(node)] for some in (allowed, anywhere))
         if not able:
-            others = sorted({node.agent for node in nodes if is_able(node)})
+            others = sorted({node.agent for node in anywhere})
             found = refused(allowed)
             return Refusal(found.reason, f"These can: {', '.join(others)}.") if others else found
         allowed = able
@@ -58,8 +59,6 @@ Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]
 def _rules(job: QueuedJob) -> list[Rule]:
     """What nodes must be able to do, in the order it is looked at, and what is said when none can."""
     rules: list[Rule] = []
-    if job.options:
-        rules.append((lambda node: _untaken(job, node) is None, partial(_no_option, job)))
     if job.resources.gpu_hundredths:
         rules.append((lambda node: node.gpus > 0, lambda _: _no_gpu(job)))
         rules.append((lambda node: _unable_to_share(job.resources, node) is None, partial(_not_shared, job)))
@@ -69,6 +68,8 @@ def _rules(job: QueuedJob) -> list[Rule]:
         rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
     if job.reached:
         rules.append((lambda node: job.reached <= node.reached, partial(_not_reached, job)))
+    if job.options:
+        rules.append((lambda node: _untaken(job, node) is None, partial(_no_option, job)))
     return rules
 
 
@@ -138,13 +139,12 @@ def _no_option(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     hint = (
         f"There are: {', '.join(values)}." if values else "`mill compute show` says which options jobs may give there."
     )
-    return Refusal(_no_such(untaken, node), hint)
+    return Refusal(f"{node.agent} has {_no_such(untaken, node)}.", hint)
 
 
 def _no_such(untaken: str, node: NodeView) -> str:
     key, _, value = untaken.partition("=")
-    where = f"no {key} {value!r}" if _values(untaken, node) else f"no option {key!r} for jobs"
-    return f"{node.written} has {where}."
+    return f"no {key} {value!r}" if _values(untaken, node) else f"no option {key!r} for jobs"
 
 
 def _untaken(job: QueuedJob, node: NodeView) -> str | None:
