@@ -61,6 +61,14 @@ def test_a_job_documents_itself_while_it_runs(screen: Screen, job: tuple[str, Pa
     expect(page.get_by_role("heading", name=digits)).to_be_visible()
     expect(page.get_by_role("link", name="labels.csv")).to_be_visible()
 
+    screen.open("/")
+    expect(page.get_by_role("region", name="Activity")).to_contain_text("succeeded")
+    screen.open("/projects/default/datasets/.outputs")
+    made = page.get_by_test_id("commit").first
+    expect(made.locator(f"a[href$='/jobs/{job_id}']")).to_be_visible()
+    made.get_by_role("link", name="files", exact=True).click()
+    expect(page.get_by_role("link", name="model.txt")).to_be_visible()
+
 
 def test_a_job_is_stopped_deleted_and_brought_back(screen: Screen, job: tuple[str, Path]) -> None:
     page = screen.page

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Below this a fill tells of latency, not of bandwidth.
 LEAST_BYTES = 1_000_000
+# Fewer files than this tell nothing of how many are made in a second.
+LEAST_FILES = 100
 # A fill of at least this much counts fully.
 FULL_BYTES = 64_000_000
 # Of a fill that counts fully, in the mean.
@@ -29,9 +31,19 @@ def expected_seconds(missing_bytes: int, bytes_per_second: float | None) -> floa
 
 
 def seconds_left(
-    missing_bytes: int, *, seconds: float, fetched_bytes: int, bytes_per_second: float | None
+    missing_bytes: int,
+    *,
+    seconds: float,
+    fetched_bytes: int,
+    bytes_per_second: float | None,
+    missing_files: int = 0,
+    done_files: int = 0,
 ) -> float | None:
-    """Of a fill under way: by its own speed once that tells something, before that by what earlier fills brought."""
-    if seconds > 0 and fetched_bytes >= LEAST_BYTES:
-        return expected_seconds(missing_bytes, fetched_bytes / seconds)
-    return expected_seconds(missing_bytes, bytes_per_second)
+    """Of a fill under way: by its own speed once that tells something, before that by what earlier fills brought.
+
+    Small files take their time however few bytes they are: it takes as long as the slower of the two.
+    """
+    own = fetched_bytes / seconds if seconds > 0 and fetched_bytes >= LEAST_BYTES else None
+    by_bytes = expected_seconds(missing_bytes, own or bytes_per_second)
+    by_files = seconds * missing_files / done_files if seconds > 0 and done_files >= LEAST_FILES else None
+    return max((known for known in (by_bytes, by_files) if known is not None), default=None)

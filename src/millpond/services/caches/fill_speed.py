@@ -49,4 +49,11 @@ def _left(row: CachedCommit, missing: int, seconds: float, fetched: int, lake: f
     """None while it is held up: nobody knows for how long."""
     if row.problem is not None:
         return None
-    return seconds_left(missing, seconds=seconds, fetched_bytes=fetched, bytes_per_second=lake)
+    return seconds_left(
+        missing,
+        seconds=seconds,
+        fetched_bytes=fetched,
+        bytes_per_second=lake,
+        missing_files=row.files - row.done_files,
+        done_files=row.done_files,
+    )

@@ -9,9 +9,10 @@ it("measures a fill by its bytes, and one without bytes by its files", () => {
 });
 
 it("says how long a fill still takes, once that is known", () => {
-  expect(leftOf(null)).toBeNull();
-  expect(leftOf(0.2)).toBe("nearly there");
-  expect(leftOf(125.4)).toBe("2 m 5 s left");
+  expect(leftOf(null, 90)).toBeNull();
+  expect(leftOf(0.2, 0)).toBeNull();
+  expect(leftOf(0.2, 90)).toBe("nearly there");
+  expect(leftOf(125.4, 0)).toBe("2 m 5 s left");
 });
 
 it("says what arrived, how fast, and how long it still takes", () => {

@@ -21,14 +21,14 @@ export function progressWords(fill: Fill): string {
   return [
     `${formatBytes(fill.done_bytes)} of ${formatBytes(fill.bytes)}`,
     fill.bytes_per_second != null && formatRate(fill.bytes_per_second),
-    leftOf(fill.seconds_left ?? null),
+    leftOf(fill.seconds_left ?? null, shareOf(fill)),
   ]
     .filter(Boolean)
     .join(" · ");
 }
 
-/** `2 m 5 s left`; nothing while it is not known. */
-export function leftOf(seconds: number | null): string | null {
-  if (seconds === null) return null;
+/** `2 m 5 s left`; nothing while it is not known, nor "nearly there" of what has hardly begun. */
+export function leftOf(seconds: number | null, percent: number): string | null {
+  if (seconds === null || (seconds < 1 && percent < 50)) return null;
   return seconds < 1 ? "nearly there" : `${formatElapsed(seconds)} left`;
 }

@@ -28,7 +28,10 @@ interface Props {
 export function EntryTable({ entries, place, branch, selected, isWhole, onEnd }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [top, setTop] = useState(0);
-  useLayoutEffect(() => setTop((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY), []);
+  // What is above the rows comes and goes: the same number again draws nothing.
+  useLayoutEffect(() =>
+    setTop(Math.round((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY)),
+  );
   const virtual = useWindowVirtualizer({
     count: entries.length,
     estimateSize: () => ROW_PIXELS,

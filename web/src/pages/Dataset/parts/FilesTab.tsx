@@ -50,7 +50,7 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
         </Group>
       </Group>
       <Grid>
-        <Grid.Col span={{ base: 12, md: file ? 6 : 12 }}>
+        <Grid.Col span={{ base: 12, md: file ? 6 : 12 }} order={{ base: 2, md: 1 }}>
           <Directory
             place={{ ...place, ref, path }}
             selected={file}
@@ -62,8 +62,9 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
           />
         </Grid.Col>
         {file && (
-          <Grid.Col span={{ base: 12, md: 6 }}>
-            <div className="beside">
+          // Above the names on a narrow screen: below a long directory nobody would find it.
+          <Grid.Col span={{ base: 12, md: 6 }} order={{ base: 1, md: 2 }}>
+            <div className="beside" ref={bringIntoSight} key={file}>
               <FilePreview key={file} file={{ ...place, ref, path: file }} />
             </div>
           </Grid.Col>
@@ -71,6 +72,11 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
       </Grid>
     </Stack>
   );
+}
+
+/** Where it is above the names, one who scrolled down to choose a file would not see it. */
+function bringIntoSight(preview: HTMLElement | null): void {
+  if (preview && preview.getBoundingClientRect().bottom < 0) preview.scrollIntoView({ block: "start" });
 }
 
 /** What the download does, on the command line. */
