@@ -115,10 +115,10 @@ def test_a_cached_commit_lives_is_leased_and_evicted(deps: Deps) -> None:
     commit = a_commit(deps, {"a": b"1"})
     cached = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray")).cached
     carry_out(deps, agent)
-    job = add_job(deps.db)
+    job, by = add_job(deps.db), the_admin(deps).name
     with deps.db.write() as tx:
         (row,) = caches.ensure_cached_for_job(
-            tx, now=deps.clock.now(), job_id=job.id, requested_by="m", commits=[commit.id], volume_id=volume.id
+            tx, now=deps.clock.now(), job_id=job.id, requested_by=by, commits=[commit.id], volume_id=volume.id
         )
     assert row.cached.state is CachedState.READY
     with deps.db.read() as tx:
