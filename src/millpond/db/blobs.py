@@ -13,7 +13,7 @@ from millpond.db.batches import batches
 from millpond.db.insert import insert_missing, insert_rows
 from millpond.db.lookup import rows_in
 from millpond.db.tables import blob, pack, page, page_pack
-from millpond.model.dataset import BlobPlace, PackState
+from millpond.model.dataset import BlobPlace, PackState, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,25 @@ def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: s
     return found
 
 
-def places(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> dict[bytes, BlobPlace]:
-    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one."""
-    found: dict[bytes, BlobPlace] = {}
-    for batch in batches(digests):
+def places(
+    tx: Connection,
+    project_id: str,
+    digests: Iterable[bytes],
+    *,
+    owner: str,
+    noted: Mapping[bytes, BlobPlace] = MappingProxyType({}),
+) -> dict[bytes, BlobPlace]:
+    """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one.
+
+    `noted` are places in packs of the project that are known already: only whether the packs may be used is asked then.
+    """
+    usable = _usable(tx, {place.pack_id for place in noted.values()}, owner)
+    live = {pack_id for pack_id, (is_condemned, _, _) in usable.items() if not is_condemned}
+    found = {digest: place for digest, place in noted.items() if place.pack_id in live}
+    for batch in batches(digest for digest in digests if digest not in found):
         rows = rows_in(tx, _PLACE_COLUMNS[1:], {blob.c.project_id: project_id}, blob.c.digest, batch)
         usable = _usable(tx, {row[1] for row in rows}, owner)
-        there = [BlobPlace._make(row) for row in rows if row[1] in usable]
+        there = [place_of(row) for row in rows if row[1] in usable]
         best = {place.digest: place for place in there}
         if len(best) < len(there):  # some lie in several packs: the best one comes last, and stays
             there.sort(key=lambda place: usable[place.pack_id], reverse=True)

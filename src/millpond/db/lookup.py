@@ -14,11 +14,11 @@ def rows_in(
     fixed: Mapping[Column[Any], Any],
     key: Column[Any],
     values: Sequence[Any],
-) -> Sequence[Sequence[Any]]:
+) -> Sequence[tuple[Any, ...]]:
     """`columns` of those rows of their table where `fixed` is so and `key` is one of `values` (a batch of them).
 
-    Straight to the driver, which must take all values as they are: for tens of thousands of keys, writing the
-    statement takes SQLAlchemy longer than answering it takes the database.
+    Straight to the driver and from it, which must take and give all values as they are: for tens of thousands of
+    keys, writing the statement and wrapping the rows takes SQLAlchemy longer than answering takes the database.
     """
     if not values:
         return ()
@@ -28,4 +28,8 @@ def rows_in(
     conditions = [f"{quote(column.name)} = {mark}" for column in fixed]
     conditions.append(f"{quote(key.name)} IN ({', '.join([mark] * len(values))})")
     statement = f"SELECT {names} FROM {quote(key.table.name)} WHERE {' AND '.join(conditions)}"
-    return tx.exec_driver_sql(statement, (*fixed.values(), *values)).all()
+    result = tx.exec_driver_sql(statement, (*fixed.values(), *values))
+    assert result.cursor is not None
+    rows: Sequence[tuple[Any, ...]] = result.cursor.fetchall()
+    result.close()
+    return rows

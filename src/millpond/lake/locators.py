@@ -9,7 +9,7 @@ from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat
 from millpond.lake import frames
 from millpond.lake.digests import DIGEST_SIZE
-from millpond.model.dataset import BlobPlace
+from millpond.model.dataset import BlobPlace, place_of
 
 _HEAD = struct.Struct("<4sII")
 _MAGIC = b"MLO1"
@@ -57,8 +57,8 @@ def decode_locator(data: Buffer) -> dict[bytes, BlobPlace]:
     if pack and max(pack) >= packs:
         raise BadFormat("A locator names a pack that it does not list.")
     packs_of = map(ids.__getitem__, pack)
-    places = map(BlobPlace, digests, packs_of, offset, stored, raw, view[at + 16 * blobs :])
-    return dict(zip(digests, places, strict=True))
+    rows = zip(digests, packs_of, offset, stored, raw, view[at + 16 * blobs :], strict=True)
+    return dict(zip(digests, map(place_of, rows), strict=True))
 
 
 def pack_locator(places: Iterable[BlobPlace]) -> bytes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat
 from millpond.lake.digests import DIGEST_SIZE, digest_of
 from millpond.lake.encoding import RAW, ZSTD, BlobEncoder, decode_blob
-from millpond.model.dataset import BlobPlace
+from millpond.model.dataset import BlobPlace, place_of
 
 PACK_MOST = 64 << 20
 # Of one blob: what opens to more is a bomb. The largest are chunk lists, which hardly get smaller.
@@ -143,8 +143,7 @@ def _places(pack_id: str, index: bytes, count: int, body: int) -> list[BlobPlace
         or any(s != r if e == RAW else s >= r for s, r, e in zip(stored, raw, encodings, strict=True))
     ):
         raise BadFormat(f"Pack {pack_id} names impossible lengths.")
-    rows: Iterable[tuple[bytes, int, int, int, int]] = zip(digests, offsets, stored, raw, encodings, strict=True)
-    return [BlobPlace(d, pack_id, o, s, r, e) for d, o, s, r, e in rows]
+    return list(map(place_of, zip(digests, [pack_id] * count, offsets, stored, raw, encodings, strict=True)))
 
 
 def _check_rows(

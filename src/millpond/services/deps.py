@@ -13,6 +13,7 @@ from millpond.lake.kept import Kept
 from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.commits.pages import PageCache
+from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.people.tickets import UsedTickets
 from millpond.services.unchanged import Unchanged
@@ -79,6 +80,8 @@ class Deps:
     secret: bytes
     # Pages of trees that were read lately.
     pages: PageCache = field(default_factory=PageCache)
+    # Where the blobs of packs lie that came lately.
+    recent_places: RecentPlaces = field(default_factory=RecentPlaces)
     # Packs found good while their URLs still worked: they are read once more when those have expired.
     found_good: set[str] = field(default_factory=set)
     # Packs somebody waits for: they are checked at once, though their upload may still go on.

@@ -130,9 +130,12 @@ def _blocks(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
-def _places(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> dict[bytes, BlobPlace]:
+def _places(deps: Deps, project_id: str, owner: str, digests: Collection[bytes]) -> dict[bytes, BlobPlace]:
+    if not digests:
+        return {}
+    noted = deps.recent_places.find(project_id, digests)
     with deps.db.read() as tx:
-        return blobs.places(tx, project_id, digests, owner=owner)
+        return blobs.places(tx, project_id, digests, owner=owner, noted=noted)
 
 
 def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]) -> _Elsewhere:

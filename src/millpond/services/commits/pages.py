@@ -47,21 +47,33 @@ class PageCache:
                 self._held.move_to_end(key)
                 return found
         data = load()
+        self.put(key, data)
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
         with self._lock:
             if key not in self._held and len(data) <= self._most:
                 self._held[key] = data
                 self._bytes += len(data)
             while self._bytes > self._most:
                 self._bytes -= len(self._held.popitem(last=False)[1])
-        return data
+
+    def take(self, key: str) -> bytes | None:
+        """What is held, which is not held any more."""
+        with self._lock:
+            data = self._held.pop(key, None)
+            self._bytes -= len(data or b"")
+            return data
 
 
-def check_frame(page_id: str, frame: bytes) -> None:
-    """BadFormat unless it is the page of this id: nothing else ever lies under its key."""
+def check_frame(page_id: str, frame: bytes) -> bytes:
+    """The page, in canonical bytes. BadFormat unless it is that of this id: nothing else ever lies under its key."""
     try:
-        decode_page(unpack_page(page_id, frame))
+        data = unpack_page(page_id, frame)
     except Corrupt as error:
         raise BadFormat(error.message) from error
+    decode_page(data)
+    return data
 
 
 def pass_on(store: BlobStore, key: str, frame: bytes) -> None:
@@ -114,8 +126,18 @@ class ProjectPages:
             return False
         return True
 
-    def fresh(self, page_id: str) -> bytes:
-        """The page as it lies in the lake at this moment: only pages of accepted commits may be taken from memory."""
+    def keep_written(self, page_id: str, token: str, data: bytes) -> None:
+        """Note a page of no commit yet. It was promised with this token first, and written and checked then."""
+        self._cache.put(self._written(page_id, token), data)
+
+    def fresh(self, page_id: str, token: str) -> bytes:
+        """A page of no commit yet, as it lies in the lake now; from memory only if it was written with this token.
+
+        The token is another one when the page was removed since.
+        """
         key = self._keys.page(page_id)
-        data = unpack_page(page_id, self._store.get(key))
+        data = self._cache.take(self._written(page_id, token)) or unpack_page(page_id, self._store.get(key))
         return self._cache.get(key, lambda: data)
+
+    def _written(self, page_id: str, token: str) -> str:
+        return f"{self._keys.page(page_id)} {token}"

@@ -191,7 +191,7 @@ class _Walk:
             self.missing_pages.append(page_id)
             return None
         try:
-            data = self.source.fresh(page_id)
+            data = self.source.fresh(page_id, self.tokens[page_id])
         except NotFound:
             self.missing_pages.append(page_id)
             return None

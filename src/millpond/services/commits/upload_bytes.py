@@ -14,7 +14,7 @@ from millpond.errors import BadRequest, Conflict, Incomplete
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.page_batches import unpack_batch
 from millpond.model.dataset import PackState, Upload
-from millpond.services.commits.pages import PARALLEL, check_frame
+from millpond.services.commits.pages import PARALLEL, ProjectPages, check_frame
 from millpond.services.commits.uploads import check_page_id, promise_pages
 from millpond.services.deps import Deps
 
@@ -50,9 +50,11 @@ def put_pages(deps: Deps, upload: Upload, batch: bytes) -> None:
 
 
 def _put(deps: Deps, upload: Upload, frames: Mapping[str, bytes]) -> None:
-    for page_id, frame in frames.items():
-        check_frame(page_id, frame)
-    new = promise_pages(deps, upload.project_id, list(frames), upload_id=upload.id)
+    pages = {page_id: check_frame(page_id, frame) for page_id, frame in frames.items()}
+    tokens = promise_pages(deps, upload.project_id, list(frames), upload_id=upload.id)
     keys = ProjectKeys(upload.project_id)
     with ThreadPoolExecutor(PARALLEL) as pool:
-        list(pool.map(lambda page_id: deps.store.put(keys.page(page_id), frames[page_id]), new))
+        list(pool.map(lambda page_id: deps.store.put(keys.page(page_id), frames[page_id]), tokens))
+    lake = ProjectPages(deps.store, deps.pages, upload.project_id)
+    for page_id, token in tokens.items():
+        lake.keep_written(page_id, token, pages[page_id])

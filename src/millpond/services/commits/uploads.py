@@ -7,7 +7,7 @@ it has been checked (services/commits/verify.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from itertools import zip_longest
@@ -118,8 +118,8 @@ def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire
 
 def promise_pages(
     deps: Deps, project_id: str, page_ids: Sequence[str], *, upload_id: str | None = None
-) -> Sequence[str]:
-    """Those of these pages that no commit of the project has; from now on they may be written.
+) -> Mapping[str, str]:
+    """Those of these pages that no commit of the project has, each with its token; from now on they may be written.
 
     Unavailable while one of them is being removed from the lake: it would take the new object along.
     """
@@ -135,7 +135,8 @@ def promise_pages(
             raise Unavailable("Some of these pages are just being removed.", hint="Try again in a moment.")
         if upload_id is not None:
             uploads.touch(tx, upload_id, now)
-    return new
+        tokens = promised.tokens(tx, project_id, new)
+    return {page_id: tokens[page_id] for page_id in new}
 
 
 def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> None:
@@ -155,6 +156,8 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
                 if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
                     blobs.insert_places(tx, upload.project_id, places or ())
             uploads.touch(tx, upload.id, deps.clock.now())
+        for _, places in batch:
+            deps.recent_places.note(upload.project_id, places or ())
 
 
 def check_page_id(page_id: str) -> str:
