@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from sqlalchemy import select
 
 from millpond.blobs.location import open_store
 from millpond.blobs.retry import Patience
 from millpond.client import transfer
 from millpond.client.clone import clone
-from millpond.client.datasets import create_dataset
+from millpond.client.datasets import create_dataset, read_file
 from millpond.client.http import Api
 from millpond.client.sync import sync
+from millpond.client.verify import Depth, verify_lake
 from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.db.tables.data import pack
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
 from millpond.lake import carrying, crew, http, tries
 from millpond.lake.direct import RangeReader
@@ -137,6 +140,22 @@ def test_processes_that_write_outlive_the_same(faulty: Faulty, monkeypatch: pyte
     with pytest.raises(Corrupt):
         faulty.clone("third")
     assert not (faulty.root / "third").exists()
+
+
+def test_what_the_server_reads_is_read_again_before_anything_is_called_damaged(faulty: Faulty) -> None:
+    folder = faulty.sync()
+    for part in ("/pages/", "/locators/", "/packs/"):
+        faulty.proxy.fail(corrupts, times=1, method="GET", part=part)
+    found = b"".join(read_file(faulty.api, "default", "folder", "main", "7.bin"))
+    assert found == (folder / "7.bin").read_bytes()
+    faulty.proxy.fail(corrupts, times=1, method="GET", part="/packs/")
+    faulty.proxy.fail(corrupts, times=1, method="GET", part="/commits/")
+    assert verify.verify_some(faulty.server.deps) > 0
+    checked = verify_lake(faulty.api, "default", "folder", "main", depth=Depth.FULL)
+    assert checked.problems == []
+    with faulty.server.deps.db.read() as tx:
+        packs = list(tx.execute(select(pack.c.state, pack.c.problem)))
+    assert {tuple(row) for row in packs} == {("live", None)}
 
 
 @pytest.mark.parametrize("part", ["/pages/", "/locators/", "/packs/"])

@@ -9,7 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from millpond.blobs.retry import Patience
-from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.errors import BadFormat, BadRequest, Corrupt, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
 
 TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _LONGEST_ADVICE = 30.0
@@ -56,6 +56,15 @@ class Tries:
                 if now - began >= TOLD_AFTER_SECONDS:
                     self._waiting(f"The lake at {urlsplit(url).netloc} does not answer as it should: {passing.reason}")
                 self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
+
+
+def sensible(read: Callable[[], Result]) -> Result:
+    """What `read` returns, called once more if that makes no sense: bytes may be damaged on the way, and what the store
+    holds decides."""
+    try:
+        return read()
+    except (Corrupt, BadFormat):
+        return read()
 
 
 def failure(status: int, retry_after: str | None, url: str) -> Exception:

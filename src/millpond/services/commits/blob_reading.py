@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from millpond.errors import Corrupt
 from millpond.lake.encoding import decode_blob
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import BlobPlace
@@ -22,7 +23,12 @@ def read_blobs(deps: Deps, project_id: str, places: Iterable[BlobPlace]) -> Iter
         data = memoryview(deps.store.get_range(keys.pack(run[0].pack_id), start, end))
         for place in run:
             stored = data[place.offset - start : place.offset - start + place.stored]
-            yield place.digest, bytes(decode_blob(place.digest, place.encoding, stored, place.raw))
+            try:
+                blob = decode_blob(place.digest, place.encoding, stored, place.raw)
+            except Corrupt:  # perhaps on the way: what the store holds decides
+                again = deps.store.get_range(keys.pack(place.pack_id), place.offset, place.offset + place.stored)
+                blob = decode_blob(place.digest, place.encoding, again, place.raw)
+            yield place.digest, bytes(blob)
 
 
 def _runs(ordered: Iterable[BlobPlace]) -> Iterator[list[BlobPlace]]:

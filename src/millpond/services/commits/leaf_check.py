@@ -53,7 +53,8 @@ class _Elsewhere:
     connections external ones lie."""
 
     sizes: dict[bytes, int] = field(default_factory=dict)
-    chunks: set[tuple[bytes, int]] = field(default_factory=set)
+    # In order: what is wrong with the first is what is said.
+    chunks: dict[tuple[bytes, int], None] = field(default_factory=dict)
     connections: set[str] = field(default_factory=set)
 
 
@@ -152,7 +153,7 @@ def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: M
             if kinds[digest] == Content.CHUNKS:
                 chunks = decode_chunk_list(data)
                 found.sizes[digest] = chunks.size
-                found.chunks.update(zip(chunks.digests, chunks.lengths, strict=True))
+                found.chunks.update(dict.fromkeys(zip(chunks.digests, chunks.lengths, strict=True)))
             else:
                 descriptor = decode_descriptor(data)
                 found.sizes[digest] = descriptor.size

@@ -13,6 +13,7 @@ from millpond.lake.folders import LeafFolders, folders_in
 from millpond.lake.kept import Kept
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.pages import decode_page, pack_page, unpack_page
+from millpond.lake.tries import sensible
 
 PAGE_CACHE_BYTES = 32 << 20
 # What leaves hold by directory takes some hundred bytes a leaf: enough for many millions of files.
@@ -92,12 +93,12 @@ class ProjectPages:
 
     def page(self, page_id: str) -> bytes:
         key = self._keys.page(page_id)
-        return self._cache.get(key, lambda: unpack_page(page_id, self._store.get(key)))
+        return self._cache.get(key, lambda: self._read(page_id))
 
     def glance(self, page_id: str) -> bytes:
         """A page of an accepted commit that is not worth keeping: many are read, each for a little."""
         key = self._keys.page(page_id)
-        return self._cache.held(key) or unpack_page(page_id, self._store.get(key))
+        return self._cache.held(key) or self._read(page_id)
 
     def keep_folders(self, leaf_id: str, data: bytes) -> LeafFolders:
         """Note what a leaf, given by its checked bytes, holds by directory."""
@@ -121,7 +122,7 @@ class ProjectPages:
 
     def _holds(self, page_id: str) -> bool:
         try:
-            unpack_page(page_id, self._store.get(self._keys.page(page_id)))
+            self._read(page_id)
         except (Corrupt, NotFound):
             return False
         return True
@@ -136,8 +137,12 @@ class ProjectPages:
         The token is another one when the page was removed since.
         """
         key = self._keys.page(page_id)
-        data = self._cache.take(self._written(page_id, token)) or unpack_page(page_id, self._store.get(key))
+        data = self._cache.take(self._written(page_id, token)) or self._read(page_id)
         return self._cache.get(key, lambda: data)
 
     def _written(self, page_id: str, token: str) -> str:
         return f"{self._keys.page(page_id)} {token}"
+
+    def _read(self, page_id: str) -> bytes:
+        key = self._keys.page(page_id)
+        return sensible(lambda: unpack_page(page_id, self._store.get(key)))

@@ -16,6 +16,7 @@ from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
 from millpond.lake.packs import verify_pack
+from millpond.lake.tries import sensible
 from millpond.model.dataset import Upload
 from millpond.model.ids import new_id
 from millpond.services.commits.server_upload import ServerUploader
@@ -131,15 +132,19 @@ def _copy(deps: Deps, pack: Pack) -> bool:
 def _read(deps: Deps, pack: Pack) -> bytes | None:
     """The pack, if it is what it says; None for a bad one, which is condemned."""
     try:
-        data = deps.store.get(ProjectKeys(pack.project_id).pack(pack.id))
-        places = verify_pack(pack.id, data)
-        with deps.db.read() as tx:
-            if set(places) != set(blobs.places_in(tx, pack.id)):
-                raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
+        return sensible(lambda: _checked(deps, pack))
     except (Corrupt, BadFormat, NotFound) as error:
         logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
         _condemn(deps, pack, error.message)
         return None
+
+
+def _checked(deps: Deps, pack: Pack) -> bytes:
+    data = deps.store.get(ProjectKeys(pack.project_id).pack(pack.id))
+    places = verify_pack(pack.id, data)
+    with deps.db.read() as tx:
+        if set(places) != set(blobs.places_in(tx, pack.id)):
+            raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
     return data
 
 

@@ -6,12 +6,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from millpond.blobs.store import Buffer
 from millpond.errors import BadRequest, Corrupt
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.external import Descriptor, decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
+from millpond.lake.tries import sensible
 from millpond.model.dataset import BlobPlace, Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Entry, Kind
@@ -99,7 +101,7 @@ def pieces_of(deps: Deps, keys: ProjectKeys, places: Mapping[bytes, BlobPlace], 
 
 
 def locator_of(deps: Deps, keys: ProjectKeys, leaf_id: str) -> Mapping[bytes, BlobPlace]:
-    return unpack_locator(deps.store.get(keys.locator(leaf_id)))
+    return sensible(lambda: unpack_locator(deps.store.get(keys.locator(leaf_id))))
 
 
 def place_of(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
@@ -110,5 +112,8 @@ def place_of(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
 
 
 def read_blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
-    stored = deps.store.get_range(keys.pack(place.pack_id), place.offset, place.offset + place.stored)
-    return memoryview(decode_blob(place.digest, place.encoding, stored, place.raw))
+    def read() -> Buffer:
+        stored = deps.store.get_range(keys.pack(place.pack_id), place.offset, place.offset + place.stored)
+        return decode_blob(place.digest, place.encoding, stored, place.raw)
+
+    return memoryview(sensible(read))
