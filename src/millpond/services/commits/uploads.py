@@ -151,13 +151,16 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
     if absent:
         raise Incomplete(f"{len(absent)} packs are not in the lake with the size told.", packs=absent)
     for batch in batches(zip(new, found, strict=True), _PACKS_AT_ONCE):
+        live: list[Sequence[BlobPlace]] = []
         with deps.db.write() as tx:
             for item, places in batch:
                 if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
                     blobs.insert_places(tx, upload.project_id, places or ())
+                    live.append(places or ())
             uploads.touch(tx, upload.id, deps.clock.now())
-        for _, places in batch:
-            deps.recent_places.note(upload.project_id, places or ())
+        # Nothing but what the database has: whoever tells twice at once may have written another pack in between.
+        for places in live:
+            deps.recent_places.note(upload.project_id, places)
 
 
 def check_page_id(page_id: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millpond.db import promised, uploads
@@ -13,8 +15,8 @@ from millpond.services.commits import commits, upload_bytes
 from millpond.services.commits import uploads as upload_service
 from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.deps import Deps
-from millpond.testing.builders_data import a_dataset, a_tree, send, the_admin, the_project
-from millpond.wire.data import CommitCreate
+from millpond.testing.builders_data import a_dataset, a_pack, a_tree, send, the_admin, the_project
+from millpond.wire.data import CommitCreate, PackWritten
 
 
 def some_places(pack: str, count: int) -> list[BlobPlace]:
@@ -80,3 +82,28 @@ def test_a_page_from_memory_counts_only_with_the_token_it_was_written_with(deps:
     assert caught.value.details["pages"] == [pushed.root]
     upload_bytes.put_page(deps, found, pushed.root, frame)
     assert commits.create(deps, actor, project, dataset.name, asked)[1].tree == pushed.root
+
+
+def test_a_pack_that_another_server_took_meanwhile_is_not_noted(deps: Deps, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a URL may write the pack anew between two servers' looks at it: what the database has is true."""
+    project = the_project(deps)
+    upload = upload_service.create(deps, the_admin(deps), project)
+    (slot,) = upload_service.pack_slots(deps, upload, 1)
+    key = ProjectKeys(project.id).pack(slot.id)
+    first, second = ({digest_of(content): content} for content in (b"first", b"other"))
+    written = [PackWritten(id=slot.id, size=len(a_pack(first)))]
+    other = replace(deps, recent_places=RecentPlaces())
+    read = upload_service.read_index
+
+    def meanwhile(*arguments: object) -> list[BlobPlace]:
+        found = read(*arguments)  # type: ignore[arg-type]
+        monkeypatch.setattr(upload_service, "read_index", read)
+        deps.store.put(key, a_pack(second))
+        upload_service.packs_written(other, upload, written)
+        return found
+
+    deps.store.put(key, a_pack(first))
+    monkeypatch.setattr(upload_service, "read_index", meanwhile)
+    upload_service.packs_written(deps, upload, written)
+    assert list(other.recent_places.find(project.id, list(second))) == list(second)
+    assert not deps.recent_places.find(project.id, list(first))
