@@ -159,8 +159,8 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
                     live.append(places or ())
             uploads.touch(tx, upload.id, deps.clock.now())
         # Nothing but what the database has: whoever tells twice at once may have written another pack in between.
-        for places in live:
-            deps.recent_places.note(upload.project_id, places)
+        for taken in live:
+            deps.recent_places.note(upload.project_id, taken)
 
 
 def check_page_id(page_id: str) -> str:
