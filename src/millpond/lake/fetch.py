@@ -6,14 +6,13 @@ by processes where there are many files. So memory does not grow with the tree.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, compress, islice, repeat
+from itertools import chain, islice, repeat
 from operator import mul
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from millpond.lake.carrying import Carrier
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
 from millpond.lake.http import proxy_for
+from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.pages import LeafPage, Row, entry_of
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
@@ -59,7 +59,7 @@ class FetchOptions:
     only: Callable[[bytes], bool] | None = None
     paths: Sequence[bytes] | None = None
     local: Callable[[Sequence[Row], Target], tuple[Sequence[Row], _Waiting]] | None = None
-    begin: Callable[[Entry, ChunkList, Target], Sequence[bool] | None] | None = None
+    begin: BeginLarge | None = None
     processes: int | None = None
 
 
@@ -120,20 +120,6 @@ def _leaves(reader: TreeReader, options: FetchOptions) -> Iterator[str]:
     return iter(dict.fromkeys(map(reader.leaf_of, options.paths)))
 
 
-class _Parts:
-    """A file written in parts, in any order; the last one finishes it."""
-
-    def __init__(self, kind: Kind, count: int) -> None:
-        self.kind = kind
-        self._left = count
-        self._lock = threading.Lock()
-
-    def is_last(self) -> bool:
-        with self._lock:
-            self._left -= 1
-            return self._left == 0
-
-
 class _Making(NamedTuple):
     """Files and bytes of a leaf that are being made without the lake, and what waits for that."""
 
@@ -168,8 +154,7 @@ class _Fetch:
         self._meter = meter
         self._writing: deque[Future[None]] = deque()
         self._making: deque[_Making] = deque()
-        # Large files by path, from their beginning to their last part.
-        self._parts: dict[bytes, _Parts] = {}
+        self._large = LargeFiles(into, meter, options.begin)
         count = options.processes if options.processes is not None else processes_for(crew_for)
         workers = max(_WORKERS, orders_at_once(count))
         self._pool, self._readers = ThreadPoolExecutor(workers, "fetch"), ThreadPoolExecutor(_WORKERS, "fetch-plan")
@@ -277,27 +262,8 @@ class _Fetch:
             chunks = lists[entry.digest]
             if chunks.size != entry.size:
                 raise Corrupt(f"The chunks of {to_text(entry.path)!r} do not add up to its size.")
-            offset = 0
-            for digest, length, is_there in zip(
-                chunks.digests, chunks.lengths, self._begun(entry, chunks), strict=True
-            ):
-                if not is_there:
-                    uses[digest].append((entry.path, int(entry.kind), entry.size, offset))
-                offset += length
-
-    def _begun(self, entry: Entry, chunks: ChunkList) -> Sequence[bool]:
-        """Make a large file; which of its chunks are in it already."""
-        there = self._options.begin(entry, chunks, self._into) if self._options.begin else None
-        if there is None:
-            self._into.begin_file(entry.path, entry.size)
-            there = [False] * len(chunks.digests)
-        self._meter.add(bytes=sum(compress(chunks.lengths, there)))
-        if all(there):
-            self._into.end_file(entry.path, entry.kind)
-            self._meter.add(files=1)
-        else:
-            self._parts[entry.path] = _Parts(entry.kind, there.count(False))
-        return there
+            for digest, use in self._large.begin(entry, chunks):
+                uses[digest].append(use)
 
     def _chunk_lists(self, segment: Segment) -> dict[bytes, ChunkList]:
         order, read = order_of(segment.pack_id, segment.places, ()), self._reading(segment.pack_id)
@@ -313,7 +279,7 @@ class _Fetch:
             write_range(rest, read(rest.start, rest.end), read, self._into)
         counts = [len(uses) for uses in order.uses]
         written = sum(map(mul, counts, order.raw))
-        files = sum(counts) - (self._unfinished(order) if self._parts else 0)
+        files = sum(counts) - self._large.unfinished(order)
         self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
     def _carry_out(self, order: Order) -> int:
@@ -325,20 +291,6 @@ class _Fetch:
 
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)
-
-    def _unfinished(self, order: Order) -> int:
-        """How many of its uses are parts of files that wait for more. Whole ones are given their mode and time."""
-        count = 0
-        for path, _, _, offset in chain.from_iterable(order.uses):
-            if offset is None:
-                continue
-            parts = self._parts[path]
-            if parts.is_last():
-                self._into.end_file(path, parts.kind)
-                del self._parts[path]
-            else:
-                count += 1
-        return count
 
     def _read_external(self, entries: list[Entry]) -> None:
         """Several at a time; each is cut as a plain file would be, so that it is known what came."""
