@@ -13,12 +13,13 @@ import pytest
 from millpond.db import jobs, placements, projects
 from millpond.db.engine import Database
 from millpond.model.job import JobState
-from millpond.model.people import SYSTEM, Actor
+from millpond.model.people import Actor
 from millpond.services.computes import agents
 from millpond.services.deps import Deps
 from millpond.services.jobs import jobs as job_service
 from millpond.services.jobs import schedule, submit
 from millpond.settings import Settings
+from millpond.testing.builders_data import the_admin
 from millpond.testing.builders_work import add_agent, add_commit, add_volume, observed
 from millpond.testing.clock import FakeClock
 from millpond.testing.postgres import Postgres
@@ -48,10 +49,10 @@ def test_two_servers_share_the_work(servers: tuple[Deps, Deps]) -> None:
     with first.db.read() as tx:
         project = projects.find(tx, "default")
     assert project is not None
-    names = [f"job-{number}" for number in range(JOBS)]
+    names, somebody = [f"job-{number}" for number in range(JOBS)], the_admin(first)
     for name in names:
-        submit.submit(first, SYSTEM, project, JobCreate(name=name, command=["true"], cpu=1, inputs=["xray"]))
-    job_service.stop(first, SYSTEM, project, names[-1])
+        submit.submit(first, somebody, project, JobCreate(name=name, command=["true"], cpu=1, inputs=["xray"]))
+    job_service.stop(first, somebody, project, names[-1])
 
     rounds = 0
     while rounds < JOBS and _waiting(first):

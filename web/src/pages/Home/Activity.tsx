@@ -65,6 +65,7 @@ function Subject({ item }: { item: Happening }) {
         to="/projects/$project/jobs/$job"
         params={{ project: item.project, job: item.job_id }}
         inherit
+        underline="always"
       >
         {item.subject}
       </TextLink>
@@ -77,6 +78,7 @@ function Subject({ item }: { item: Happening }) {
         params={{ project: item.project, dataset: dataset.dataset }}
         search={item.commit_id ? { tab: "commit", ref: item.commit_id } : { ref: dataset.ref }}
         inherit
+        underline="always"
       >
         {item.subject}
       </TextLink>
@@ -84,14 +86,14 @@ function Subject({ item }: { item: Happening }) {
   }
   if (noun === "volume" && !item.project) {
     return (
-      <TextLink to="/caches/$volume" params={{ volume: item.subject }} inherit>
+      <TextLink to="/caches/$volume" params={{ volume: item.subject }} inherit underline="always">
         {item.subject}
       </TextLink>
     );
   }
   if (noun === "compute") {
     return (
-      <TextLink to="/compute/$compute" params={{ compute: item.subject }} inherit>
+      <TextLink to="/compute/$compute" params={{ compute: item.subject }} inherit underline="always">
         {item.subject}
       </TextLink>
     );
