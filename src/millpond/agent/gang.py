@@ -100,25 +100,6 @@ def must_stop() -> bool:
     return "stop" in os.listdir(".")
 
 
-def oom_kills() -> int:
-    """How often the kernel has killed something in the memory group of this task, by Slurm's limit.
-
-    Slurm itself says so of batch scripts alone, and only of those that do not survive it.
-    """
-    if "SLURM_JOB_ID" not in os.environ:
-        return 0
-    with open("/proc/self/cgroup") as file:
-        groups = dict(line.strip().split(":", 2)[1:] for line in file)
-    old, new = f"/sys/fs/cgroup/memory{groups.get('memory')}", f"/sys/fs/cgroup{groups.get('')}"
-    for counts in (f"{old}/memory.oom_control", f"{new}/memory.events"):
-        try:
-            with open(counts) as file:
-                return int(dict(line.split() for line in file).get("oom_kill", 0))
-        except OSError:
-            continue
-    return 0
-
-
 def environment(rank: int, places: list[dict[str, Any]], run: str) -> dict[str, str]:
     """What torchrun, Horovod, MPI launchers and TensorFlow put into the environment of rank `rank`; `run` is what no
     other attempt of no other job is called."""

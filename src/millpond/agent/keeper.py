@@ -457,11 +457,34 @@ def punch(descriptor: int, begin: int, length: int) -> int:
 # --- the command
 
 
+def oom_kills() -> int:
+    """How often the kernel has killed something in the memory group that an engine made for this job; 0 without one.
+
+    Slurm itself says so of batch scripts alone, and only of those that do not survive it. Kubernetes may hear of it
+    only when the container has ended, and then says nothing.
+    """
+    with open("/proc/self/cgroup") as file:
+        groups = dict(line.strip().split(":", 2)[1:] for line in file)
+    old, new = groups.get("memory"), groups.get("")
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        old = new = ""  # a container finds its own group where others find the first of all
+    elif "SLURM_JOB_ID" not in os.environ:
+        return 0
+    for counts in (f"/sys/fs/cgroup/memory{old}/memory.oom_control", f"/sys/fs/cgroup{new}/memory.events"):
+        try:
+            with open(counts) as file:
+                return int(dict(line.split() for line in file).get("oom_kill", 0))
+        except OSError:
+            continue
+    return 0
+
+
 class Confinement:
     """What `confinement.json` asks for, done by the file beside this one; nothing where there is none."""
 
     def __init__(self) -> None:
         self.how = read_json("confinement.json")
+        self.oom_kills = oom_kills()
         self.env: dict[str, str] = {}
         if self.how is not None:
             # Loaded here, before the command's process loses sight of it.
@@ -475,9 +498,11 @@ class Confinement:
 
     def why_ended(self, code: int) -> dict[str, Any]:
         """What there is to say of a command that ended by itself with this code, or by the signal -code."""
-        if self.how is None or code == 0 or not self.confine.ran_out_of_memory(self.how["cgroups"]):
-            return {}
-        return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
+        if self.how is not None and code != 0 and self.confine.ran_out_of_memory(self.how["cgroups"]):
+            return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
+        if code == -signal.SIGKILL and oom_kills() > self.oom_kills:
+            return {"reason": "out_of_memory", "problem": "It used more memory than it was given, and was killed."}
+        return {}
 
 
 class Gang:
@@ -490,7 +515,6 @@ class Gang:
             sys.path.append(os.path.dirname(os.path.abspath(__file__)))
             self.gang = importlib.import_module("gang")
             self.place = self.gang.place(self.told, spec["placement"])
-            self.oom_kills = self.gang.oom_kills()
 
     def may_begin(self) -> bool | None:
         return True if self.told is None else self.gang.may_begin(self.told["size"])
@@ -508,12 +532,6 @@ class Gang:
 
     def another_failed(self) -> bool:
         return self.told is not None and self.gang.another_failed()
-
-    def why_ended(self, code: int) -> dict[str, Any]:
-        """As `Confinement.why_ended`, by the limits of an engine that does not say."""
-        if self.told is None or code != -signal.SIGKILL or self.gang.oom_kills() <= self.oom_kills:
-            return {}
-        return {"reason": "out_of_memory", "problem": "It used more memory than it was given, and was killed."}
 
     def tell(self, failed: bool) -> None:
         if self.told is not None and failed:
@@ -714,7 +732,7 @@ def run(spec: dict[str, Any], log: int, gang: Gang) -> dict[str, Any]:
     out.finish()
     code = os.waitstatus_to_exitcode(status)
     ended: dict[str, Any] = {"exit_code": code} if code >= 0 else {"signal": -code}
-    ended |= {"reason": reason} if reason else confinement.why_ended(code) or gang.why_ended(code)
+    ended |= {"reason": reason} if reason else confinement.why_ended(code)
     return {**record, **ended, "started_at": started_at,
             "exited_at": time_of_day(spec) if reason else exited_at}  # fmt: skip
 

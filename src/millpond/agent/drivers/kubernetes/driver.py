@@ -287,12 +287,13 @@ class KubernetesDriver:
 
     def _ended(self, one: Watched, ended: Exited) -> Status:
         """A command that was killed, nobody says by whom: its container may have run out of memory."""
-        if ended.signal != SIGKILL or ended.reason is not None:
+        full = ended.reason is Reason.OUT_OF_MEMORY
+        if ended.signal != SIGKILL or not (full or ended.reason is None):
             return ended
         pods = one.found.pods if one.found else ()
-        if any(not explain.is_over(pod) for pod in pods) and self._silence(one) < WORDS_SECONDS:
+        if not full and any(not explain.is_over(pod) for pod in pods) and self._silence(one) < WORDS_SECONDS:
             return Running(ended.started_at)
-        if not any(explain.how_it_ended(pod).reason == "OOMKilled" for pod in pods):
+        if not full and not any(explain.how_it_ended(pod).reason == "OOMKilled" for pod in pods):
             return ended
         limit = f" of {format_bytes(one.spec.memory_bytes)}" if one.spec.memory_bytes else ""
         return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
