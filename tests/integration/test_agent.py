@@ -538,7 +538,7 @@ def test_a_volume_that_vanishes_is_told_and_taken_up_again(
         async with site.agent():
             await site.server.until(lambda: problem() is None)
             Path(site.volume.path).rename(tmp_path / "away")
-            assert "does not exist" in (await site.server.until(problem) or "")
+            await site.server.until(lambda: "does not exist" in (problem() or ""))
             Path(site.volume.path).mkdir()
             await site.server.until(lambda: "identity file is missing" in (problem() or ""))
             assert os.listdir(site.volume.path) == [], "an empty mount point is not made into a volume"
