@@ -168,8 +168,10 @@ def commits(
 ) -> None:
     """List the history of a ref, newest first; of .code and .outputs without a ref, every commit."""
     ref = named(mill, dataset)
+    # Each of their commits has a branch of its own, and none is the default.
+    history_of = None if ref.dataset in SYSTEM_DATASETS and "@" not in (dataset or "") else ref.ref
     mill.out.items(
-        list_commits(mill.api, ref.project, ref.dataset, ref.ref, limit),
+        list_commits(mill.api, ref.project, ref.dataset, history_of, limit),
         [
             ("COMMIT", lambda c: CommitId(c.id)),
             ("WHEN", lambda c: c.time),
