@@ -44,13 +44,11 @@ def _copied() -> WriterProcess:
     process = os.fork()
     if process == 0:
         try:
-            # Nothing here may end up in what the command was doing, least of all by Ctrl-C.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
             os.close(orders)
             os.close(answers)
             serve(os.fdopen(theirs, "rb"), os.fdopen(mine, "wb"))
         finally:
-            os._exit(1)
+            os._exit(1)  # whatever happens: nothing here may go on with what the command was doing
     os.close(theirs)
     os.close(mine)
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from millpond.db import blobs, datasets, leases, volumes
+from millpond.db import blobs, datasets, lake_stats, leases, volumes
 from millpond.errors import InUse, NameTaken, RefMoved
 from millpond.lake.digests import digest_of
 from millpond.model.volume import DAY, CachedState
@@ -29,10 +29,19 @@ from millpond.testing.builders_data import (
     the_project,
     the_volume,
 )
-from millpond.testing.builders_work import add_job
+from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
 from millpond.wire.cache import CacheAdd
 from millpond.wire.data import CommitCreate
+
+
+def test_sums_of_bytes_may_be_larger_than_one_number_of_the_database(deps: Deps) -> None:
+    """External entries may claim any size: hand-made commits must not keep others from their lists."""
+    for number in range(3):
+        add_commit(deps.db, f"huge-{number}", size=(1 << 62) - 1)
+    with deps.db.read() as tx:
+        assert datasets.totals(tx, among=None) == (3, 3 << 62)
+        assert lake_stats.of_project(tx, the_project(deps).id).logical == 3 << 62
 
 
 def test_a_commit_is_counted_and_its_blobs_are_known(deps: Deps) -> None:

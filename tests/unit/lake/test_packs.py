@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.errors import BadFormat, Corrupt
+from millpond.lake import locators
 from millpond.lake.digests import digest_of
 from millpond.lake.encoding import RAW, ZSTD, BlobEncoder, decode_blob, encode_blob
 from millpond.lake.locators import decode_locator, encode_locator, pack_locator, unpack_locator
@@ -161,3 +162,13 @@ def test_a_damaged_locator_is_refused(damage: object) -> None:
     data = encode_locator([BlobPlace(bytes(32), PACK_ID, 0, 1, 1, 0)])
     with pytest.raises(BadFormat):
         decode_locator(damage(data))  # type: ignore[operator]
+
+
+def test_no_locator_is_written_that_no_reader_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [BlobPlace(digest_of(bytes([number])), "ab" * 16, number, 1, 1, RAW) for number in range(9)]
+    size = len(encode_locator(places))
+    monkeypatch.setattr(locators, "LOCATOR_MOST", size)
+    assert len(unpack_locator(pack_locator(places))) == 9
+    monkeypatch.setattr(locators, "LOCATOR_MOST", size - 1)
+    with pytest.raises(BadFormat, match="more chunks"):
+        pack_locator(places)

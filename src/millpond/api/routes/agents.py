@@ -56,7 +56,7 @@ async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: D
         mark = hub.mark("agents")
         desired = await run_in_threadpool(agents.desired, deps, agent)
         left = ends - time.monotonic()
-        if desired.revision != body.seen_revision or left <= 0 or hub.is_closed or await request.is_disconnected():
+        if desired.revision != body.seen_revision or left <= 0 or hub.is_closed:
             return desired
         await hub.wait("agents", since=mark, timeout=min(left, _LOOK_AGAIN_SECONDS))
         if await request.is_disconnected():

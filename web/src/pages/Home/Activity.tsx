@@ -2,6 +2,7 @@ import { Group, Paper, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { activityQuery } from "../../api/home";
 import type { Happening } from "../../api/shapes";
+import { JobLink } from "../../components/JobLink";
 import { Loaded } from "../../components/Loaded";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
@@ -61,14 +62,9 @@ function Subject({ item }: { item: Happening }) {
   const [noun] = item.action.split(".");
   if (item.project && item.job_id && noun === "job") {
     return (
-      <TextLink
-        to="/projects/$project/jobs/$job"
-        params={{ project: item.project, job: item.job_id }}
-        inherit
-        underline="always"
-      >
+      <JobLink project={item.project} job={item.job_id}>
         {item.subject}
-      </TextLink>
+      </JobLink>
     );
   }
   if (item.project && dataset) {

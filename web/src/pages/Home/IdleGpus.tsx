@@ -2,7 +2,7 @@ import { Alert } from "@mantine/core";
 import { IconZzz } from "@tabler/icons-react";
 import { Fragment } from "react";
 import type { Home } from "../../api/shapes";
-import { TextLink } from "../../components/TextLink";
+import { JobLink } from "../../components/JobLink";
 import { formatGpus } from "../../lib/quantity";
 
 /** Who holds GPUs without using them: others wait for those. */
@@ -14,14 +14,9 @@ export function IdleGpus({ home }: { home: Home }) {
       {jobs.map((job, index) => (
         <Fragment key={job.id}>
           {index > 0 && ", "}
-          <TextLink
-            to="/projects/$project/jobs/$job"
-            params={{ project: job.project, job: job.id }}
-            underline="always"
-            inherit
-          >
+          <JobLink project={job.project} job={job.id}>
             {job.written}
-          </TextLink>{" "}
+          </JobLink>{" "}
           of {job.created_by} holds {formatGpus(job.gpu_hundredths * Math.max(1, job.processes))}
         </Fragment>
       ))}
