@@ -10,10 +10,12 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from millpond.testing.daemons import end, free_port
+from millpond.testing.slurm_accounting import Accounting, running_accounting
 from millpond.testing.waiting import wait_until
 
 MUNGED, CONTROLLER, NODE = (Path("/usr/sbin") / name for name in ("munged", "slurmctld", "slurmd"))
@@ -37,8 +39,7 @@ SlurmctldLogFile={directory}/slurmctld.log
 SlurmdLogFile={directory}/slurmd-%n.log
 ProctrackType={proctrack}
 TaskPlugin={task}
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+{accounting}\
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=50
@@ -57,6 +58,7 @@ NodeName={plain_node} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPU
 PartitionName=main Nodes={gpu_node},{plain_node} Default=YES MaxTime=INFINITE State=UP
 PartitionName=short Nodes={plain_node} MaxTime=5 State=UP
 """
+_NO_ACCOUNTING = "JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n"
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Slurm:
     plain_node: str
     # Whether memory limits and process trees are kept by cgroups, as nearly every real cluster does.
     cgroups: bool
+    accounting: Accounting | None = None
     _controller: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -86,7 +89,7 @@ class Slurm:
     def stop_controller(self) -> None:
         """Jobs run on; whoever asks gets no answer."""
         if self._controller is not None:
-            _end(self._controller)
+            end(self._controller)
         self._controller = None
 
     def spawn(self, program: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -110,28 +113,34 @@ def why_no_slurm() -> str | None:
 
 
 @contextmanager
-def running_slurm() -> Iterator[Slurm]:
+def running_slurm(*, accounting: bool = False) -> Iterator[Slurm]:
     """Not under pytest's directory, which is closed to other users: munged runs as one of its own."""
     directory = Path(tempfile.mkdtemp(prefix="millpond-slurm-"))
     directory.chmod(0o755)
     name = f"n{secrets.token_hex(3)}"  # cgroups carry the names of nodes, and belong to the whole machine
     slurm = Slurm(directory, f"{name}-1", f"{name}-2", cgroups=_has_cgroups())
+    slurm.accounting = Accounting(directory) if accounting else None
     _write_config(slurm)
     (directory / "state").mkdir()
-    daemons = [_start_munge(directory / "munge")]
-    try:
-        daemons += [slurm.spawn(NODE, "-N", node) for node in (slurm.gpu_node, slurm.plain_node)]
+    with ExitStack() as parts:
+        parts.callback(shutil.rmtree, directory)
+        parts.callback(end, _start_munge(directory / "munge"))
+        if slurm.accounting is not None:
+            parts.enter_context(running_accounting(slurm.accounting))
+        parts.callback(_remove_cgroups, (slurm.gpu_node, slurm.plain_node))
+        for node in (slurm.gpu_node, slurm.plain_node):
+            parts.callback(end, slurm.spawn(NODE, "-N", node))
+        parts.callback(_end_controller, slurm)
         slurm.start_controller()
         yield slurm
-    finally:
-        if slurm._controller is not None:
-            subprocess.run(["scancel", "-u", "root"], env={**os.environ, "SLURM_CONF": str(slurm.conf)}, check=False)
-            wait_until(lambda: not slurm.run("squeue", "-h").strip(), within=60, what="the end of all Slurm jobs")
-        slurm.stop_controller()
-        for daemon in reversed(daemons):
-            _end(daemon)
-        _remove_cgroups((slurm.gpu_node, slurm.plain_node))
-        shutil.rmtree(directory)
+
+
+def _end_controller(slurm: Slurm) -> None:
+    """With all jobs."""
+    if slurm._controller is not None:
+        subprocess.run(["scancel", "-u", "root"], env={**os.environ, "SLURM_CONF": str(slurm.conf)}, check=False)
+        wait_until(lambda: not slurm.run("squeue", "-h").strip(), within=60, what="the end of all Slurm jobs")
+    slurm.stop_controller()
 
 
 def _write_config(slurm: Slurm) -> None:
@@ -139,12 +148,13 @@ def _write_config(slurm: Slurm) -> None:
     text = _CONFIG.format(
         host=socket.gethostname().split(".")[0],
         directory=directory,
-        controller_port=_free_port(),
-        ports=[_free_port(), _free_port()],
+        controller_port=free_port(),
+        ports=[free_port(), free_port()],
         gpu_node=slurm.gpu_node,
         plain_node=slurm.plain_node,
         proctrack="proctrack/cgroup" if slurm.cgroups else "proctrack/pgid",
         task="task/cgroup" if slurm.cgroups else "task/none",
+        accounting=slurm.accounting.lines if slurm.accounting is not None else _NO_ACCOUNTING,
     )
     slurm.conf.write_text(text)
     (directory / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainRAMSpace=yes\n")
@@ -181,17 +191,3 @@ def _remove_cgroups(nodes: Sequence[str]) -> None:
         for top in _CGROUPS.glob(f"*/slurm_{node}"):
             for path in sorted((path for path in (top, *top.rglob("*")) if path.is_dir()), reverse=True):
                 path.rmdir()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
