@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from millpond.client import rebase as rebase_module
+from millpond.client.branches import revert
 from millpond.client.clone import clone
 from millpond.client.datasets import branch_head, create_commit
+from millpond.client.edits import put_files
 from millpond.client.looking import look
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
@@ -117,3 +120,21 @@ def test_many_rebase_at_once(server: DataServer, tmp_path: Path) -> None:
     sync(server.api, first, onto_newest=True)
     assert {f"of-{number}" for number in range(3)} <= {path.name for path in first.root.iterdir()}
     assert agrees(server, first)
+
+
+def test_many_change_one_branch_at_once_and_all_come_through(server: DataServer, tmp_path: Path) -> None:
+    """Files put, a folder synced, a commit undone: whoever is overtaken goes on top of what came first."""
+    mine, theirs = two_copies(server, tmp_path, "put-at-once")
+    name, file = mine.dataset, tmp_path / "first/sub/0"
+    undone = again(theirs).head
+    assert undone is not None
+    with ThreadPoolExecutor(12) as crowd:
+        done = [crowd.submit(put_files, server.api, "default", name, {f"put/{n}": file}) for n in range(10)]
+        rebased = crowd.submit(sync, server.api, mine, onto_newest=True)
+        reverted = crowd.submit(revert, server.api, "default", name, undone)
+        assert len({one.result().id for one in done} | {rebased.result().commit.id, reverted.result().id}) == 12
+    sync(server.api, again(mine), onto_newest=True)
+    assert agrees(server, mine)
+    assert len(list((mine.root / "put").iterdir())) == 10
+    assert (mine.root / "sub/0").read_text() == "0", "as it was before what is undone"
+    assert (mine.root / "mine").read_text() == "mine"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millpond.client.datasets import COMMIT_SECONDS, dataset_path, list_refs
 from millpond.client.http import Api, segment
+from millpond.lake.turns import on_newest
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import Commit, Merge, Ref, RefCreate, Revert
@@ -44,8 +45,12 @@ def revert(
     api: Api, project: str, dataset: str, commit: str, branch: str = DEFAULT_BRANCH, *, message: str = ""
 ) -> Commit:
     """Undo what one commit changed, as a new commit of `branch`. Errors as of `merge`."""
-    head = find_ref(api, project, dataset, branch)
-    # With the commit it goes on top of, it may be asked again: the server knows what it has done.
-    request = Revert(commit=commit, branch=branch, expected=head.commit_id if head else None, message=message)
     path = f"{dataset_path(project, dataset)}/revert"
-    return api.send("POST", path, Commit, request, idempotent=head is not None, timeout=COMMIT_SECONDS)
+
+    def attempt() -> Commit:
+        head = find_ref(api, project, dataset, branch)
+        # With the commit it goes on top of, it may be asked again: the server knows what it has done.
+        request = Revert(commit=commit, branch=branch, expected=head.commit_id if head else None, message=message)
+        return api.send("POST", path, Commit, request, idempotent=head is not None, timeout=COMMIT_SECONDS)
+
+    return on_newest(attempt)

@@ -12,17 +12,16 @@ from millpond.client.datasets import COMMIT_SECONDS, dataset_path
 from millpond.client.http import Api
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiUploader
-from millpond.errors import NotFound, RefMoved
+from millpond.errors import NotFound
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.reading import read_chunks
 from millpond.lake.transfer import Meter, Progress
+from millpond.lake.turns import on_newest
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.tree import Content, Entry, Kind
 from millpond.wire.data import Commit, Edit, EditPut
 
-# How often it is tried again on top of what others committed meanwhile.
-_TRIES = 5
 _CONTENTS: Mapping[Content, Literal["nothing", "blob", "chunks"]] = {
     Content.NOTHING: "nothing",
     Content.BLOB: "blob",
@@ -93,12 +92,10 @@ def _shape(path: str, entry: Entry) -> EditPut:
 def _commit(api: Api, project: str, dataset: str, edit: Edit) -> Commit:
     """Each attempt names the commit it goes on top of, so that it may be sent again if the answer is lost."""
     path = f"{dataset_path(project, dataset)}/edits"
-    for attempt in range(1, _TRIES + 1):
+
+    def attempt() -> Commit:
         head = find_ref(api, project, dataset, edit.branch)
         asked = edit.model_copy(update={"expected": head.commit_id if head else None})
-        try:
-            return api.send("POST", path, Commit, asked, idempotent=True, timeout=COMMIT_SECONDS)
-        except RefMoved:
-            if attempt == _TRIES:
-                raise
-    raise AssertionError("unreachable")
+        return api.send("POST", path, Commit, asked, idempotent=True, timeout=COMMIT_SECONDS)
+
+    return on_newest(attempt)

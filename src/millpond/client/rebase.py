@@ -10,18 +10,17 @@ from millpond.client.looking import SeenAndLake, completed, look
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import MergeConflict, RefMoved
+from millpond.errors import MergeConflict, NotFound, RefMoved
 from millpond.lake.choice import chooser
 from millpond.lake.merge import Merged, PathConflict, merge_trees
 from millpond.lake.push_edit import push_edit
 from millpond.lake.scan import Warn
 from millpond.lake.transfer import Moved, Progress
+from millpond.lake.turns import on_newest
 from millpond.lake.update import moment_in, preparing_update
 from millpond.model.path import to_text
 from millpond.wire.data import Commit, CommitCreate
 
-# How often somebody else may be quicker.
-_ATTEMPTS = 5
 _NAMED = 5
 
 
@@ -52,15 +51,20 @@ def rebase(
     What both have changed since the folder last agreed with the branch is a MergeConflict that names it: then nothing
     has changed anywhere. Killed at any moment, running it again goes on.
     """
-    for attempt in range(_ATTEMPTS):
+    newest = theirs
+
+    def attempt() -> Rebased:
+        nonlocal newest
         try:
-            return _rebase(api, copy, theirs, message, rehash, progress, warn)
-        except RefMoved:
+            return _rebase(api, copy, newest, message, rehash, progress, warn)
+        except RefMoved as error:
             newer = branch_head(api, copy.project, copy.dataset, copy.branch)
-            if newer is None or attempt == _ATTEMPTS - 1:
-                raise
-            theirs = newer
-    raise AssertionError("unreachable")
+            if newer is None:
+                raise NotFound(f"The branch {copy.branch} of {copy.written} is gone.") from error
+            newest = newer
+            raise
+
+    return on_newest(attempt)
 
 
 def _rebase(

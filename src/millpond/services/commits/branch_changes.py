@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import commits
-from millpond.errors import RefMoved
 from millpond.lake.edit import edit_tree
 from millpond.lake.tree import build_tree
+from millpond.lake.turns import on_newest
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.people import Actor
 from millpond.model.tree import Entry
@@ -23,9 +23,6 @@ from millpond.services.commits.accept import Proposal, accept
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.commits.uploads import owner_of, promise_pages
 from millpond.services.deps import Deps
-
-# How often it is tried again on top of what others committed meanwhile, when the caller takes any newest commit.
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +59,7 @@ def change_branch(
             base = _base(tx, actor, dataset, branch, head, expected)
         return _change(deps, actor, dataset, branch, head, base, plan(base))
 
-    return on_newest(attempt, expected=expected)
-
-
-def on_newest(attempt: Callable[[], Commit], *, expected: str | None) -> Commit:
-    """Try again on top of what others committed meanwhile, unless the caller knows which commit it must be."""
-    for _ in range(_TRIES - 1 if expected is None else 0):
-        try:
-            return attempt()
-        except RefMoved:
-            continue
-    return attempt()
+    return on_newest(attempt) if expected is None else attempt()
 
 
 def _head(tx: Connection, dataset: Dataset, branch: str) -> Commit | None:

@@ -11,13 +11,14 @@ from millpond.db.datasets import PendingRecord
 from millpond.decide.ancestry import nearest_common
 from millpond.errors import MergeConflict
 from millpond.lake.merge import Merged, PathConflict, merge_trees
+from millpond.lake.turns import on_newest
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text
 from millpond.model.people import Actor
 from millpond.services.commits import records, refs
 from millpond.services.commits.accept import announce
-from millpond.services.commits.branch_changes import Changes, change_branch, on_newest
+from millpond.services.commits.branch_changes import Changes, change_branch
 from millpond.services.datasets.reading import pages_of
 from millpond.services.deps import Deps
 from millpond.services.people import audit
@@ -38,7 +39,11 @@ def merge(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Merge) -> Comm
     check_ref_name(asked.into)
     with deps.db.read() as tx:
         source = refs.resolve(tx, dataset, asked.source)
-    return on_newest(lambda: _merge(deps, actor, dataset, source, asked), expected=asked.expected)
+
+    def attempt() -> Commit:
+        return _merge(deps, actor, dataset, source, asked)
+
+    return on_newest(attempt) if asked.expected is None else attempt()
 
 
 def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wire.Merge) -> Commit:
