@@ -40,4 +40,4 @@ def test_what_does_not_pass_is_not_tried_again() -> None:
         raise NotFound("there is no such branch")
 
     with pytest.raises(NotFound):
-        on_newest(commit, sleep=pytest.fail)
+        on_newest(commit, sleep=Crowd(0).pauses.append)
