@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
@@ -49,6 +50,8 @@ class Fills:
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
+        # Commits share files: two of a volume are not healed at once, and one slot is left for fills.
+        self._checking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tidying = Tidying(volumes, self._wanted_attempts)
         self._until = float("-inf")
 
@@ -178,7 +181,7 @@ class Fills:
 
     async def _checked(self, work: Work, volume: CacheVolume, *, contents: bool) -> Checked:
         wanted = work.desired
-        async with self._slots:
+        async with self._checking[volume.id], self._slots:
             attempt = await self._begin_attempt(work, volume)
             others = [place for place in await in_thread(volume.published) if place.project_id == wanted.project_id]
             progress = work.progress(asyncio.get_running_loop())

@@ -13,7 +13,7 @@ from millpond.cache.attempt import Attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.kept_pages import KeptSource
 from millpond.cache.local import LocalFiles
-from millpond.cache.volume import appears, check, explained, make_passable, sync_directory
+from millpond.cache.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
@@ -127,7 +127,7 @@ def _make(
     except StoreUnavailable as error:
         raise StoreUnavailable(f"The lake does not answer: {error.message}", hint=error.hint) from error
     except DiskFull as error:
-        said = f"The disk of the volume at {attempt.volume.root} ran full. {error.message}"
+        said = f"{_what_ran_out(attempt.volume)} {error.message}"
         raise DiskFull(said, hint="Free room there, or clear cached commits; it goes on by itself.") from error
     except Forbidden as error:
         # What may not be written now may be later, when somebody has put it right.
@@ -140,6 +140,13 @@ def _make(
         local.copied_files,
         local.copied_bytes,
     )
+
+
+def _what_ran_out(volume: CacheVolume) -> str:
+    """One error stands for both: what the file system has left tells which it was."""
+    if volume.space().free_inodes == 0:
+        return f"The volume at {volume.root} ran out of inodes: its file system takes no more files."
+    return f"The disk of the volume at {volume.root} ran full."
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

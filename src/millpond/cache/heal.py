@@ -20,7 +20,7 @@ from millpond.cache.remove import remove_tree
 from millpond.cache.volume import PASSABLE
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
-from millpond.lake.transfer import Downloader
+from millpond.lake.transfer import Downloader, Progress
 
 _TIMES = (CACHED_MTIME_NS, CACHED_MTIME_NS)
 
@@ -46,23 +46,34 @@ class Healer:
     All names are relative to open directories: of a tree that is evicted meanwhile nothing can come back.
     """
 
-    def __init__(self, attempt: Attempt, tree: str, source: Downloader, others: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        attempt: Attempt,
+        tree: str,
+        source: Downloader,
+        others: Sequence[Path],
+        progress: Progress | None = None,
+    ) -> None:
         self._published = attempt.volume.commit(attempt.place)
         self._work = attempt.path
         self._tree = tree
         self._source = source
         self._others = others
+        self._progress = progress
 
     def heal(self, damage: Damage) -> int:
-        """Put all of it right; the bytes that came over the network for that."""
+        """Put all of it right; the bytes that came over the network for that. `progress` may raise to end it."""
         fresh = self._work / f"fresh-{secrets.token_hex(4)}"
         sent = 0
         if damage.wrong:
             options = FetchOptions(read_only=True, paths=damage.wrong)
-            sent = fetch_tree(self._source, self._tree, fresh, options=options).moved.sent
-            for tree in self._others if damage.shared else ():
-                self._heal_other(tree, damage.shared, os.fsencode(fresh))
+            fetched = fetch_tree(self._source, self._tree, fresh, options=options, progress=self._progress)
+            sent = fetched.moved.sent
         with _opened(self._published, self._aside) as into:
+            # While its own name is there, no other file can have its number.
+            shared = {inode: path for inode, path in damage.shared.items() if into.inode(path) == inode}
+            for tree in self._others if shared else ():
+                self._heal_other(tree, shared, os.fsencode(fresh))
             for path in damage.surplus:
                 into.move_away(path)
             for path in damage.wrong:
@@ -74,9 +85,9 @@ class Healer:
         """Give every name that a damaged file has in another tree to the new one."""
         try:
             with _opened(tree, self._aside) as into:
-                for path in into.names_of(shared.keys()):
+                for path, inode in into.names_of(shared.keys()):
                     copy = self._aside()
-                    _link_or_copy(fresh + b"/" + shared[into.inode(path)], copy)
+                    _link_or_copy(fresh + b"/" + shared[inode], copy)
                     into.put(copy, path)
         except FileNotFoundError:
             return  # evicted meanwhile
@@ -119,12 +130,16 @@ class _Into:
         for path in sorted(self._touched, key=len, reverse=True):
             os.utime(path, ns=_TIMES, dir_fd=self._root)
 
-    def inode(self, path: bytes) -> int:
-        return os.stat(path, dir_fd=self._root, follow_symlinks=False).st_ino
+    def inode(self, path: bytes) -> int | None:
+        """None where nothing is any more."""
+        try:
+            return os.stat(path, dir_fd=self._root, follow_symlinks=False).st_ino
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
-    def names_of(self, inodes: Collection[int]) -> list[bytes]:
-        """Every path of the tree that is a name of one of these files."""
-        found: list[bytes] = []
+    def names_of(self, inodes: Collection[int]) -> list[tuple[bytes, int]]:
+        """Every path of the tree that is a name of one of these files, and of which."""
+        found: list[tuple[bytes, int]] = []
         waiting = [b"."]
         while waiting:
             directory = waiting.pop()
@@ -135,7 +150,7 @@ class _Into:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     elif entry.inode() in inodes:
-                        found.append(path)
+                        found.append((path, entry.inode()))
         return found
 
     def _make_parents(self, path: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from millpond.cache.reflink import clone
@@ -36,10 +36,10 @@ def is_taken(candidate: Candidate, row: Row, into: Target) -> bool:
     return _looks_right(candidate, row) and _take(candidate, row, into)
 
 
-def is_content(directory: int, path: bytes, entry: Entry) -> bool:
+def is_content(directory: int, path: bytes, entry: Entry, read: Callable[[int], None] | None = None) -> bool:
     """Whether the file below the open `directory` has, byte for byte, the content that the entry names.
 
-    An external entry names no content: no file is known to have it.
+    An external entry names no content: no file is known to have it. `read` is told of every block, and may raise.
     """
     if entry.content == Content.EXTERNAL:
         return False
@@ -48,12 +48,12 @@ def is_content(directory: int, path: bytes, entry: Entry) -> bool:
     except OSError:
         return False
     try:
-        read = entry_of_stream(path, entry.size, _blocks(descriptor), lambda digest, data: None)
+        found = entry_of_stream(path, entry.size, _told(_blocks(descriptor), read), lambda digest, data: None)
     except (Corrupt, OSError):  # fewer bytes or more, or some that the disk cannot read
         return False
     finally:
         os.close(descriptor)
-    return read.digest == entry.digest
+    return found.digest == entry.digest
 
 
 def has_mode(mode: int, kind: int) -> bool:
@@ -114,6 +114,13 @@ def _copy_bytes(source: int, target: int) -> None:
         view = memoryview(block)
         while view:
             view = view[os.write(target, view) :]
+
+
+def _told(blocks: Iterator[bytes], read: Callable[[int], None] | None) -> Iterator[bytes]:
+    for block in blocks:
+        yield block
+        if read is not None:
+            read(len(block))
 
 
 def _blocks(descriptor: int) -> Iterator[bytes]:

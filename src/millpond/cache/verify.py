@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -90,10 +90,11 @@ class _Verification:
         self._published = attempt.volume.commit(attempt.place)
         self._tree = TreeReader(KeptPages(source, room_for_pages()), tree)
         self._meter = Meter(progress)
+        self._read = 0  # of the file that is being checked
         self._checked = Checked()
         self._damage = Damage()
         trees = [attempt.volume.commit(place) for place in others if place != attempt.place]
-        self._healer = Healer(attempt, tree, source, trees)
+        self._healer = Healer(attempt, tree, source, trees, lambda moved: self._meter.add())
 
     def run(self) -> Checked:
         whole = self._tree.root_ref()
@@ -120,11 +121,12 @@ class _Verification:
         seen = _stat(root, entry.path)
         found = _with_mode(root, entry.path, seen, entry.kind) if seen else None
         size = entry.size if entry.kind != Kind.DIRECTORY else 0
+        self._read = 0
         if found is None:
             self._checked.missing += 1
             self._damage.wrong.append(entry.path)
             self._note(entry.path)
-        elif not _is_right(root, entry, found, contents=self._contents):
+        elif not _is_right(root, entry, found, self._tell_read if self._contents else None):
             self._checked.damaged += 1
             self._damage.wrong.append(entry.path)
             self._note(entry.path)
@@ -134,7 +136,12 @@ class _Verification:
             self._mended(entry.path)
         self._checked.files += entry.kind != Kind.DIRECTORY
         self._checked.bytes += size
-        self._meter.add(files=1, bytes=size)
+        self._meter.add(files=1, bytes=size - self._read)
+
+    def _tell_read(self, length: int) -> None:
+        """A large file takes long: how far it is, and that it is not wanted any more, is told at every block."""
+        self._read += length
+        self._meter.add(bytes=length)
 
     def _heal(self) -> None:
         if len(self._damage):
@@ -168,7 +175,8 @@ class _Verification:
                     yield path
 
 
-def _is_right(root: int, entry: Entry, found: os.stat_result, *, contents: bool) -> bool:
+def _is_right(root: int, entry: Entry, found: os.stat_result, read: Callable[[int], None] | None) -> bool:
+    """Without `read`, which is told of every block, contents are not looked at."""
     if entry.kind == Kind.DIRECTORY:
         return stat.S_ISDIR(found.st_mode)
     if entry.kind == Kind.SYMLINK:
@@ -178,7 +186,7 @@ def _is_right(root: int, entry: Entry, found: os.stat_result, *, contents: bool)
         and found.st_size == entry.size
         and found.st_mtime_ns == CACHED_MTIME_NS
         # An external entry names no digest: of it, size and time are all that can be held against it.
-        and (not contents or entry.content == Content.EXTERNAL or is_content(root, entry.path, entry))
+        and (read is None or entry.content == Content.EXTERNAL or is_content(root, entry.path, entry, read))
     )
 
 

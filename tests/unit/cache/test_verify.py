@@ -10,11 +10,14 @@ import pytest
 
 from millpond.cache.attempt import begin_attempt
 from millpond.cache.bases import BaseTree
-from millpond.cache.fill import fill
+from millpond.cache.fill import FillCancelled, fill
+from millpond.cache.heal import Damage, Healer
+from millpond.cache.taking import is_content
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import VolumeProblem
 from millpond.lake.push import push_directory
+from millpond.lake.reader import TreeReader
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
@@ -98,6 +101,40 @@ def test_a_damaged_file_is_replaced_in_every_commit_that_shares_it(
         assert reader.read() == b"rotten   ", "whoever has it open keeps what it had"
     assert 0 < found.fetched_bytes < 1000
     assert first.samefile(second), "healed, they are still one file"
+    assert_whole(volume)
+
+
+def test_a_number_that_another_file_has_got_meanwhile_is_not_what_was_shared(
+    volume: CacheVolume, tree: str, lake: DirectLake
+) -> None:
+    """Somebody else has healed the damaged file, and the file system gave its inode to a file that is right."""
+    innocent = volume.commit(SECOND) / "a/b/c.txt"
+    damage_seen = Damage(wrong=[b"a/d"], shared={innocent.stat().st_ino: b"a/d"})
+    attempt = begin_attempt(volume, FIRST, 9)
+    Healer(attempt, tree, lake, [volume.commit(SECOND)]).heal(damage_seen)
+    attempt.remove()
+    assert_whole(volume)
+
+
+def test_it_ends_in_the_middle_of_a_large_file_and_of_a_fetch_when_it_is_not_wanted(
+    volume: CacheVolume, tree: str, lake: DirectLake
+) -> None:
+    """Either may take hours, and somebody may want to clear the commit meanwhile."""
+
+    def end(*_: object) -> None:
+        raise FillCancelled
+
+    large = next(entry for entry in TreeReader(lake, tree).entries() if entry.path == b"large")
+    root = os.open(volume.commit(FIRST), os.O_RDONLY)
+    with pytest.raises(FillCancelled):
+        is_content(root, b"large", large, end)
+    os.close(root)
+    damage(volume.commit(FIRST) / "a/d", b"rotten   ")
+    attempt = begin_attempt(volume, FIRST, 9)
+    with pytest.raises(FillCancelled):
+        Healer(attempt, tree, lake, [], end).heal(Damage(wrong=[b"a/d"]))
+    attempt.remove()
+    check(volume, tree, lake)
     assert_whole(volume)
 
 
