@@ -9,7 +9,7 @@ import pytest
 
 from millpond.agent.drivers import Driver, Exited, Running
 from millpond.agent.drivers.process import ProcessDriver
-from millpond.agent.keeper import read_process
+from millpond.agent.keeper.processes import read_process
 from millpond.testing.drivers import Place, finished
 from millpond.testing.gangs import GangContract
 from millpond.testing.waiting import wait_until

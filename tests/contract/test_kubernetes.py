@@ -17,7 +17,8 @@ import yaml
 from millpond.agent.drivers import Driver, EngineAway, Exited, NotStarted, Pending, Reason
 from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.kubernetes import KubernetesDriver
-from millpond.agent.keeper import all_processes, boot_time
+from millpond.agent.keeper.clock import boot_time
+from millpond.agent.keeper.processes import all_processes
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
 from millpond.testing.drivers import Place, finished, looking
@@ -225,6 +226,6 @@ def _status(driver: KubernetesDriver, placement: Path) -> Reason | None:
 
 def _is_keeper(pid: int, placement: Path) -> bool:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(f"keeper.py\0{placement}\0".encode())
+        return Path(f"/proc/{pid}/cmdline").read_bytes().endswith(f"keeper.pyz\0{placement}\0".encode())
     except OSError:
         return False

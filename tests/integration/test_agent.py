@@ -14,7 +14,8 @@ import pytest
 from millpond.agent.agent import Agent, Tools
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
-from millpond.agent.keeper import marked, read_json
+from millpond.agent.keeper.files import read_json
+from millpond.agent.keeper.processes import marked
 from millpond.agent.spec import Spec
 from millpond.cache.volume import CommitPlace
 from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable

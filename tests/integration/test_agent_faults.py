@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from millpond.agent.keeper import marked
+from millpond.agent.keeper.processes import marked
 from millpond.testing.fronts import Way, way_to
 from millpond.testing.postgres import Postgres
 from millpond.testing.up import MillUp, environment, mill_up

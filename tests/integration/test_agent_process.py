@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from millpond.agent.keeper import marked
+from millpond.agent.keeper.processes import marked
 from millpond.services.jobs import schedule
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import RunningServer, running_server

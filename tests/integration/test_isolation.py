@@ -20,7 +20,8 @@ import pytest
 from millpond.agent.drivers import Exited, Reason
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.isolation import Accounts, Isolation, detect, safely
-from millpond.agent.keeper import boot_time, read_json
+from millpond.agent.keeper.clock import boot_time
+from millpond.agent.keeper.files import read_json
 from millpond.agent.prepare import prepare
 from millpond.agent.spec import Spec
 from millpond.cache.groups import set_apart

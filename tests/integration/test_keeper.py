@@ -1,4 +1,4 @@
-"""The keeper alone, started as it is in a job: nothing of Millpond is needed to run it."""
+"""The keeper alone, started as engines start it: one file, and nothing of Millpond is needed to run it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 
-from millpond.agent import keeper
+from millpond.agent.archives import KEEPER, archives
+from millpond.agent.keeper.clock import boot_id, boot_time
+from millpond.agent.keeper.files import read_json
+from millpond.agent.keeper.processes import is_running, marked
 from millpond.agent.spec import Spec, answer_clock, read_spec, renew
 from millpond.testing.waiting import wait_until
 
@@ -27,7 +30,8 @@ class Kept:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.script = Path(keeper.__file__)
+        self.program = directory.parent / KEEPER
+        self.program.write_bytes(archives()[KEEPER])
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(
@@ -55,8 +59,10 @@ class Kept:
                 epoch=epoch,
             )
             spec.write(self.directory)
-            renew(self.directory, keeper.boot_time())
-        process = subprocess.Popen([sys.executable, "-I", "-S", str(self.script), str(self.directory)], env={}, cwd="/")
+            renew(self.directory, boot_time())
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(self.program), str(self.directory)], env={}, cwd="/"
+        )
         self.started.append(process)
         return process
 
@@ -78,7 +84,7 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     (directory / "stop").touch()
     for process in found.started:
         process.wait(timeout=60)
-    assert keeper.marked(directory.name) == []
+    assert marked(directory.name) == []
 
 
 def test_of_two_keepers_one_leaves(kept: Kept) -> None:
@@ -89,11 +95,11 @@ def test_of_two_keepers_one_leaves(kept: Kept) -> None:
 
 def test_it_knows_its_command_by_more_than_a_number(kept: Kept) -> None:
     process = kept.start("sleep", "600")
-    running = wait_until(lambda: keeper.read_json(str(kept.directory / "keeper.json")))
+    running = wait_until(lambda: read_json(str(kept.directory / "keeper.json")))
     assert running["keeper"]["pid"] == process.pid
-    assert keeper.is_running(running["command"]) and keeper.is_running(running["keeper"])
-    assert not keeper.is_running({**running["command"], "start": running["command"]["start"] + 1})
-    assert not keeper.is_running({**running["command"], "boot": "another"})
+    assert is_running(running["command"]) and is_running(running["keeper"])
+    assert not is_running({**running["command"], "start": running["command"]["start"] + 1})
+    assert not is_running({**running["command"], "boot": "another"})
 
 
 def test_hangup_and_interrupt_do_not_reach_the_job(kept: Kept) -> None:
@@ -123,7 +129,7 @@ def test_a_command_that_runs_longer_than_it_may_is_ended(kept: Kept) -> None:
 def test_a_stopped_command_hears_of_its_end(kept: Kept) -> None:
     kept.start("sh", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.02; done")
     wait_until(lambda: kept.log() == b"ready\n")
-    running = wait_until(lambda: keeper.read_json(str(kept.directory / "keeper.json")))
+    running = wait_until(lambda: read_json(str(kept.directory / "keeper.json")))
     os.kill(running["command"]["pid"], signal.SIGSTOP)
     (kept.directory / "stop").touch()
     assert kept.exit()["exit_code"] == 3
@@ -134,10 +140,10 @@ def test_a_command_that_keeps_forking_is_ended(kept: Kept) -> None:
     kept.start(
         "sh", "-c", "trap '' TERM; while :; do (trap '' TERM; sleep 0.05; sleep 600) & sleep 0.05; done", grace=0.3
     )
-    wait_until(lambda: len(keeper.marked(kept.directory.name)) > 5)
+    wait_until(lambda: len(marked(kept.directory.name)) > 5)
     (kept.directory / "stop").touch()
     assert kept.exit()["signal"] == signal.SIGKILL
-    assert keeper.marked(kept.directory.name) == []
+    assert marked(kept.directory.name) == []
 
 
 def test_a_working_directory_that_is_not_there(kept: Kept) -> None:
@@ -195,7 +201,7 @@ def test_usage_adds_up_over_children_that_came_and_went(kept: Kept) -> None:
 
 def test_what_happens_is_dated_by_the_servers_clock(kept: Kept) -> None:
     ahead = 3600.0
-    kept.start("sleep", "600", epoch=(time.time() - keeper.boot_time() + ahead, keeper.boot_id()))
+    kept.start("sleep", "600", epoch=(time.time() - boot_time() + ahead, boot_id()))
     samples = kept.directory / "usage.jsonl"
     wait_until(lambda: samples.exists() and samples.read_text().endswith("\n"))
     (kept.directory / "stop").touch()
@@ -203,19 +209,30 @@ def test_what_happens_is_dated_by_the_servers_clock(kept: Kept) -> None:
     assert time.time() + ahead - 120 < ended["started_at"] < sample["at"] < ended["exited_at"] < time.time() + ahead + 1
 
 
-def on_another_machine(tmp_path: Path) -> Path:
+ELSEWHERE = """
+import sys
+
+sys.path.append({keeper!r})
+from keeper import clock
+
+here = clock.boot_time
+clock.boot_time = lambda: here() + 1e6
+clock.boot_id = lambda: "another"
+from keeper.keeping import main
+
+main()
+"""
+
+
+def on_another_machine(kept: Kept, tmp_path: Path) -> Path:
     """A keeper whose machine started at another time, and says so."""
-    text = Path(keeper.__file__).read_text()
-    changed = text.replace("clock_gettime(time.CLOCK_BOOTTIME)", "clock_gettime(time.CLOCK_BOOTTIME) + 1e6")
-    changed = changed.replace("return file.read().strip()", "return 'another'")
-    assert changed.count("1e6") == changed.count("'another'") == 1
-    script = tmp_path / "elsewhere.py"
-    script.write_text(changed)
-    return script
+    program = tmp_path / "elsewhere.py"
+    program.write_text(ELSEWHERE.format(keeper=str(kept.program)))
+    return program
 
 
 def test_on_another_machine_it_begins_when_validity_is_told_by_its_own_clock(kept: Kept, tmp_path: Path) -> None:
-    kept.script = on_another_machine(tmp_path)
+    kept.program = on_another_machine(kept, tmp_path)
     kept.start("sh", "-c", "echo begun; exec sleep 600")
     shown = wait_until(lambda: (kept.directory / "clock").exists() and (kept.directory / "clock").read_text())
     assert shown.endswith(" another")
@@ -225,21 +242,21 @@ def test_on_another_machine_it_begins_when_validity_is_told_by_its_own_clock(kep
     moment, boot = (kept.directory / "renewal").read_text().split()
     assert boot == "another"
     # Never later than the truth; earlier by what the clock's word took on its way.
-    assert 1e6 - 60 < float(moment) - keeper.boot_time() <= 1e6
+    assert 1e6 - 60 < float(moment) - boot_time() <= 1e6
 
 
 def test_on_another_machine_it_ends_when_validity_ends(kept: Kept, tmp_path: Path) -> None:
-    kept.script = on_another_machine(tmp_path)
+    kept.program = on_another_machine(kept, tmp_path)
     kept.start("sleep", "600")
     wait_until((kept.directory / "clock").exists)
     answer_clock(kept.directory)
     wait_until((kept.directory / "keeper.json").exists)
-    renew(kept.directory, keeper.boot_time() - 601)
+    renew(kept.directory, boot_time() - 601)
     assert kept.exit()["reason"] == "expired"
 
 
 def test_on_another_machine_one_that_nobody_answers_can_be_stopped(kept: Kept, tmp_path: Path) -> None:
-    kept.script = on_another_machine(tmp_path)
+    kept.program = on_another_machine(kept, tmp_path)
     kept.start("touch", "here")
     wait_until((kept.directory / "clock").exists)
     (kept.directory / "stop").touch()

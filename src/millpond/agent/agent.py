@@ -16,7 +16,7 @@ from millpond.agent.backoff import Backoff
 from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
 from millpond.agent.isolation import Isolation
-from millpond.agent.keeper import boot_id, boot_time
+from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.measuring import Measuring
 from millpond.agent.placement import World
 from millpond.agent.placements import Placements

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from millpond.agent import keeper
+from millpond.agent.keeper import processes
 
 if TYPE_CHECKING:
     from millpond.agent.stream import Stream
@@ -109,7 +109,7 @@ class Running:
         """As a terminal that is closed ends what runs on it, also what it left behind; then for sure."""
         for number in (signal.SIGHUP, signal.SIGKILL):
             deadline = time.monotonic() + LINGER_SECONDS
-            keeper.send_signal(await asyncio.to_thread(_session_of, self.process), number)
+            processes.send_signal(await asyncio.to_thread(_session_of, self.process), number)
             while await asyncio.to_thread(_session_of, self.process) and time.monotonic() < deadline:
                 await asyncio.sleep(LOOK_SECONDS)
         await self.process.wait()
@@ -117,10 +117,10 @@ class Running:
             channel.close()
 
 
-def _session_of(process: asyncio.subprocess.Process) -> list[keeper.Process]:
+def _session_of(process: asyncio.subprocess.Process) -> list[processes.Process]:
     """Whoever is alive of the session that it began. Its number may have been given to another one since it ended; that
     one leads a session of its own."""
-    found = [one for one in keeper.all_processes() if one.session == process.pid and one.is_alive]
+    found = [one for one in processes.all_processes() if one.session == process.pid and one.is_alive]
     is_another = process.returncode is not None and any(one.pid == process.pid for one in found)
     return [] if is_another else found
 

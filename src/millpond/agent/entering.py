@@ -2,7 +2,7 @@
 
 One file of standard-library Python, run in a session of its own as
 `python -I -S entering.py DIRECTORY tty|pipes COMMAND…` with the directory of the job's keeper: the placement's, or that
-of one rank of a distributed job. `confine.py` beside it does what `confinement.json` there asks for.
+of one rank of a distributed job. The package `keeper` is beside it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
     if tty:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     sys.path.insert(0, str(Path(__file__).parent))
-    import keeper  # type: ignore[import-not-found]  # noqa: PLC0415  (its neighbour: here is no package)
+    from keeper.command import environment_of  # type: ignore[import-not-found]  # noqa: PLC0415  (the package beside it)
 
     os.chdir(directory)
     rank = {}
     if spec.get("gang"):
-        import gang  # type: ignore[import-not-found]  # noqa: PLC0415  (a neighbour, too; few jobs need it)
+        from keeper import gang  # type: ignore[import-not-found]  # noqa: PLC0415  (few jobs need it)
 
         rank = gang.environment(spec["gang"]["rank"], gang.all_places(spec["gang"]["size"]), spec["placement"])
     environment = {
-        **keeper.environment_of(spec),
+        **environment_of(spec),
         **rank,
         **({"TERM": os.environ.get("TERM", "xterm-256color")} if tty else {}),
     }
     confinement = directory / "confinement.json"
     if confinement.exists():
-        import confine  # type: ignore[import-not-found]  # noqa: PLC0415
+        from keeper import confine  # noqa: PLC0415
 
         how = json.loads(confinement.read_bytes())
         confine.confine(how)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.agent.keeper import boot_id
+from millpond.agent.keeper.clock import boot_id
 from millpond.wire.agent import NodeFacts
 
 log = logging.getLogger(__name__)

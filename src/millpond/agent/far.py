@@ -1,6 +1,6 @@
 """The agent's far end: runs beside a job on another machine, or in its pod, for as long as one stream lasts.
 
-An archive of standard-library Python (`far_archive`), started by the driver with the engine's own means as
+An archive of standard-library Python (`archives`), started by the driver with the engine's own means as
 `python -I -S far.pyz DIRECTORY` with the directory of the job's keeper. Its input and output carry messages
 (`framing`): the first says what is wanted, the others are the stream's (docs/design/011-tunnels.md). When its input
 ends, so does it.
@@ -16,10 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import entering, keeper
+from millpond.agent import entering
 from millpond.agent.beside import run_beside
 from millpond.agent.drivers.process.reaching import listening_at
 from millpond.agent.framing import FramedStream
+from millpond.agent.keeper.files import read_json
+from millpond.agent.keeper.processes import descendants, is_running, marked
 from millpond.agent.serving import PIECE, serve_port, told
 
 
@@ -82,10 +84,10 @@ async def _port(directory: Path, wanted: dict[str, Any], stream: FramedStream) -
 
 def _processes(directory: Path) -> set[int]:
     """All of the placement on this machine, as far as this account can see; ranks that share it share its ports."""
-    spec, owner = (keeper.read_json(str(directory / name)) for name in ("spec.json", "claim"))
+    spec, owner = (read_json(str(directory / name)) for name in ("spec.json", "claim"))
     placement = spec["placement"] if spec else directory.name
-    below = keeper.descendants(owner["pid"]) if owner and keeper.is_running(owner) else []
-    return {process.pid for process in (*below, *keeper.marked(placement))}
+    below = descendants(owner["pid"]) if owner and is_running(owner) else []
+    return {process.pid for process in (*below, *marked(placement))}
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import partial
 
 from millpond.agent.backoff import Backoff, may_pass
-from millpond.agent.keeper import boot_time
+from millpond.agent.keeper.clock import boot_time
 from millpond.agent.threads import in_thread
 from millpond.agent.tidying import Tidying
 from millpond.agent.volumes import Volumes, sentence

@@ -21,7 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-PR_SET_NAME = 15
 MOST = 1 << 16
 
 
@@ -59,8 +58,8 @@ def become_keeper(keeper: ModuleType, directory: str, output: int) -> None:
         os.dup2(output, 1)
         os.dup2(output, 2)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        keeper.prctl(PR_SET_NAME, b"mill-keeper")
-        keeper.keep(directory)
+        keeper.kernel.prctl(keeper.kernel.PR_SET_NAME, b"mill-keeper")
+        keeper.keeping.keep(directory)
     except BaseException:  # noqa: BLE001 - whatever it is, this copy must end here
         sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
@@ -71,5 +70,6 @@ def become_keeper(keeper: ModuleType, directory: str, output: int) -> None:
 if __name__ == "__main__":
     # Alone (-I), a program does not see the files beside it.
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    importlib.import_module("confine")
+    importlib.import_module("keeper.confine")
+    importlib.import_module("keeper.keeping")
     serve(importlib.import_module("keeper"))

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.agent.keeper import boot_id, boot_time
+from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.model.job import RankPlace
 
 SPEC = "spec.json"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from millpond.agent.keeper import identity
+from millpond.agent.keeper.processes import identity
 from millpond.agent.spec import write_private
 from millpond.errors import SetupError
 

@@ -23,7 +23,7 @@ from millpond.agent.drivers.choose import DRIVERS, Machine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect, safely
-from millpond.agent.keeper import identity, is_running
+from millpond.agent.keeper.processes import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state

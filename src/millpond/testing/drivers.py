@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from millpond.agent.drivers import Driver, EngineAway, Exited, Lost, NotStarted, Reason, Running, Status
-from millpond.agent.keeper import all_processes, boot_time, marked, read_json
+from millpond.agent.keeper.clock import boot_time
+from millpond.agent.keeper.files import read_json
+from millpond.agent.keeper.processes import all_processes, marked
 from millpond.agent.spec import Spec, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.testing.beside import Beside

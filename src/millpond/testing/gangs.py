@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from millpond.agent.drivers import Driver, Exited, Lost, NotStarted, Reason
-from millpond.agent.keeper import boot_time, marked, read_json
+from millpond.agent.keeper.clock import boot_time
+from millpond.agent.keeper.files import read_json
+from millpond.agent.keeper.processes import marked
 from millpond.agent.spec import renew
 from millpond.model.job import RankPlace
 from millpond.testing import all_reduce

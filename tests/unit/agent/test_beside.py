@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from millpond.agent import beside, keeper
+from millpond.agent import beside
+from millpond.agent.keeper.processes import read_process
 
 MUCH = 300_000
 
@@ -61,5 +62,5 @@ def test_what_it_leaves_running_keeps_nobody_waiting_and_is_ended(
     assert b"".join(one[1:] for one in reader.said if isinstance(one, bytes)) == b"started\n"
     assert json.loads(str(reader.said[-1])) == {"exit": 3}
     assert sorted(os.listdir("/proc/self/fd")) == before, "no pipe stays open"
-    left = keeper.read_process(int(pid.read_text()))
+    left = read_process(int(pid.read_text()))
     assert left is None or not left.is_alive

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from millpond.agent.keeper import boot_id
+from millpond.agent.keeper.clock import boot_id
 from millpond.agent.prepare import environment, prepare
 from millpond.agent.spec import read_spec
 from millpond.testing.agents import a_fill, a_placement, an_input

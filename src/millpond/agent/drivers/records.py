@@ -14,14 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import keeper
 from millpond.agent.drivers import Exited, Reason
+from millpond.agent.keeper.files import claim
 from millpond.agent.spec import rank_directories
 from millpond.wire.agent import RankSeen
 
 CLAIM = "claim"
 STOP = "stop"
-KEEPER = Path(keeper.__file__)
 
 _EXIT = "exit.json"
 
@@ -115,7 +114,7 @@ def ask_to_stop(directory: Path) -> None:
 
 def give_up(directory: Path, problem: str | None = None) -> bool:
     """Claim it in place of a keeper, so that none will ever run it. False when a keeper has it, or it has ended."""
-    if not keeper.claim(str(directory / CLAIM)):
+    if not claim(str(directory / CLAIM)):
         return False
     record = {"exit_code": None, "signal": None, "reason": Reason.NOT_STARTED.value, "problem": problem}
     temporary = directory / f"{_EXIT}.new"

@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import confine
 from millpond.agent.isolation import cgroups
 from millpond.agent.isolation.accounts import Accounts
 from millpond.agent.isolation.cgroups import Cgroups, Limits
 from millpond.agent.isolation.outputs import take_back
 from millpond.agent.isolation.view import View, closed_above, programs, view_of
+from millpond.agent.keeper import confine
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
 from millpond.model.quantity import format_bytes

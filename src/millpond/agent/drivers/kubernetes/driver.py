@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections import defaultdict
@@ -15,8 +14,7 @@ from signal import SIGKILL
 from types import MappingProxyType
 from typing import Any
 
-from millpond.agent import far_archive
-from millpond.agent import gang as keeper_gang
+from millpond.agent import archives
 from millpond.agent.drivers import (
     Capabilities,
     Exited,
@@ -111,9 +109,7 @@ class KubernetesDriver:
 
     def _hand_over(self, watched: Watched) -> None:
         spec, directory = watched.spec, watched.directory
-        for program in (records.KEEPER, Path(keeper_gang.__file__)) if spec.ranks else (records.KEEPER,):
-            shutil.copyfile(program, directory / program.name)
-        (directory / far_archive.NAME).write_bytes(far_archive.far_archive())
+        archives.write_once(directory, archives.archives())
         if spec.ranks:
             self._make_names(spec)
             # Which GPUs a pod has is Kubernetes' to say.
@@ -188,7 +184,7 @@ class KubernetesDriver:
             whose = f"Rank {rank} of the job" if watched is not None and watched.spec.ranks else "The job"
             raise OSError(f"{whose} has no pod that runs.")
         place = keeper_directory(directory, rank)
-        python = [self._options.python, "-I", "-S", "-B", str(directory / far_archive.NAME), str(place)]
+        python = [self._options.python, "-I", "-S", "-B", str(directory / archives.FAR), str(place)]
         return await run_in_pod(self._api.access, path, python)
 
     def close(self) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from millpond.agent.archives import KEEPER
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, Source
 from millpond.agent.spec import RANKS, Mount, Spec
 
 PLACEMENT = "millpond.dev/placement"
 RANK = "millpond.dev/rank"
 MANAGED = {"app.kubernetes.io/managed-by": "millpond"}
-KEEPER = "keeper.py"
 # By which address the pod of a rank is reached; its keeper tells it to the others.
 _ADDRESS = {"name": "MILL_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 # What a Job leaves behind goes after this time, should its agent never come back.

@@ -38,13 +38,13 @@ def run(command: list[str], mark: str) -> int:
 
 def end(mark: str) -> None:
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    import keeper  # type: ignore[import-not-found]  # noqa: PLC0415  (a file, not a package: there is none here)
+    from keeper import processes  # type: ignore[import-not-found]  # noqa: PLC0415  (beside the drivers)
 
-    keeper.send_signal(keeper.with_variable(VARIABLE, mark), signal.SIGHUP)
+    processes.send_signal(processes.with_variable(VARIABLE, mark), signal.SIGHUP)
     deadline = time.monotonic() + LEAVE_SECONDS
-    while (left := keeper.with_variable(VARIABLE, mark)) and time.monotonic() < deadline:
+    while (left := processes.with_variable(VARIABLE, mark)) and time.monotonic() < deadline:
         time.sleep(0.05)  # they are nobody's children here: the kernel tells of no end
-    keeper.send_signal(left, signal.SIGKILL)
+    processes.send_signal(left, signal.SIGKILL)
 
 
 def leave(_number: int, _frame: FrameType | None) -> None:

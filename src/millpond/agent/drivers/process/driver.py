@@ -10,12 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import entering, keeper
+from millpond.agent import entering
 from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, gangs, records
 from millpond.agent.drivers.process.keepers import Keepers
 from millpond.agent.drivers.process.reaching import listening_at
-from millpond.agent.gang import LOOPBACK
 from millpond.agent.isolation import Isolation, cgroups, groups_of
+from millpond.agent.keeper import processes
+from millpond.agent.keeper.clock import boot_id
+from millpond.agent.keeper.gang import LOOPBACK
 from millpond.agent.spec import keeper_directory, rank_directories, read_spec
 from millpond.wire.agent import NodeFacts
 
@@ -77,7 +79,7 @@ class ProcessDriver:
             return NotStarted()
         self._owners[directory] = owner
         # Looked at before exit.json is: a keeper writes that file and only then leaves.
-        alive = keeper.is_running(owner)
+        alive = processes.is_running(owner)
         ended = records.exited(directory)
         if ended is not None:
             self._owners.pop(directory, None)
@@ -109,8 +111,8 @@ class ProcessDriver:
     def _processes(self, directory: Path) -> set[int]:
         """All of the placement, whatever they did to their environment or their parents."""
         owners = [owner for one in rank_directories(directory) or [directory] if (owner := records.owner(one))]
-        below = [one for owner in owners if keeper.is_running(owner) for one in keeper.descendants(owner["pid"])]
-        found = {process.pid for process in (*below, *keeper.marked(directory.name))}
+        below = [one for owner in owners if processes.is_running(owner) for one in processes.descendants(owner["pid"])]
+        found = {process.pid for process in (*below, *processes.marked(directory.name))}
         return found | cgroups.processes(groups_of(directory))
 
 
@@ -118,7 +120,7 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
     """How a distributed job stands, whose keepers all run here."""
     owners = [records.owner(one) for one in ranks]
     # Looked at before exit.json is, as of a plain one.
-    alive = [owner is not None and keeper.is_running(owner) for owner in owners]
+    alive = [owner is not None and processes.is_running(owner) for owner in owners]
     ended = records.exited(directory)
     if ended is not None:
         return ended
@@ -141,13 +143,13 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
 
 def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:
     """The keeper is gone without an exit record. The command died with it, but what that one started may live on."""
-    if owner["boot"] != keeper.boot_id():
+    if owner["boot"] != boot_id():
         return Lost("The machine restarted while the job ran.", started_at)
     groups = groups_of(directory)
-    left = {process.pid for process in keeper.marked(directory.name)} | cgroups.processes(groups)
+    left = {process.pid for process in processes.marked(directory.name)} | cgroups.processes(groups)
     if left:
         log.warning("keeper lost: placement=%s, ending %d processes it left", directory.name, len(left))
         cgroups.kill(groups)
-        keeper.send_signal(keeper.marked(directory.name), signal.SIGKILL)
+        processes.send_signal(processes.marked(directory.name), signal.SIGKILL)
         return Running(started_at)
     return Lost("The keeper of the job was killed.", started_at)

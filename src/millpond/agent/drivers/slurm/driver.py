@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import threading
 import time
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.agent import confine, far_archive, gang
+from millpond.agent import archives
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob, little_environment
@@ -214,20 +213,10 @@ def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:
     """Put what nodes need onto the shared file system. The folder's name is its content's: a newer Millpond changes
     nothing under a job that is about to begin."""
     lines = init_script(options)
-    contents = {path.name: path.read_bytes() for path in (records.KEEPER, Path(confine.__file__), Path(gang.__file__))}
-    contents[far_archive.NAME] = far_archive.far_archive()
-    contents |= {"init.sh": lines.encode()} if lines is not None else {}
+    contents = {**archives.archives(), **({"init.sh": lines.encode()} if lines is not None else {})}
     digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:12]
     folder = state_dir.absolute() / f"keeper-{digest}"
-    for name, content in contents.items():
-        _write(folder / name, content)
+    folder.mkdir(exist_ok=True)
+    archives.write_once(folder, contents)
     init = folder / "init.sh" if lines is not None else None
-    return Files(folder / records.KEEPER.name, folder / far_archive.NAME, init)
-
-
-def _write(path: Path, content: bytes) -> None:
-    if not path.exists():
-        path.parent.mkdir(exist_ok=True)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-        temporary.write_bytes(content)
-        temporary.replace(path)
+    return Files(folder / archives.KEEPER, folder / archives.FAR, init)

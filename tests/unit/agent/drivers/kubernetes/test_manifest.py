@@ -31,7 +31,7 @@ def a_pod(options: dict[str, Any] | None = None, node: str | None = None, **fiel
 def test_the_keeper_runs_in_the_placements_own_directory() -> None:
     pod = a_pod()
     (container,) = pod["containers"]
-    assert container["command"] == ["python3", "-I", "-S", "-B", f"{DIRECTORY}/keeper.py", str(DIRECTORY)]
+    assert container["command"] == ["python3", "-I", "-S", "-B", f"{DIRECTORY}/keeper.pyz", str(DIRECTORY)]
     assert pod["restartPolicy"] == "Never"
     assert pod["terminationGracePeriodSeconds"] > 10
     assert pod["automountServiceAccountToken"] is False
@@ -48,7 +48,7 @@ def test_a_rank_of_a_distributed_job_has_a_job_and_a_name_of_its_own() -> None:
     assert made["metadata"]["labels"]["millpond.dev/rank"] == "2"
     assert (pod["hostname"], pod["subdomain"]) == ("rank-2", "mill-p1")
     (container,) = pod["containers"]
-    assert container["command"][-2:] == [f"{DIRECTORY}/keeper.py", f"{DIRECTORY}/ranks/2"]
+    assert container["command"][-2:] == [f"{DIRECTORY}/keeper.pyz", f"{DIRECTORY}/ranks/2"]
     assert container["env"][0]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from millpond.agent import keeper
 from millpond.agent.drivers import NotStarted, Reason, Running, gangs, records
 from millpond.agent.drivers.process import ProcessDriver
+from millpond.agent.keeper import processes
+from millpond.agent.keeper.files import claim
 from millpond.agent.spec import Spec, rank_directories, renew
 from millpond.model.job import RankPlace
 
@@ -30,21 +31,21 @@ def placement(tmp_path: Path) -> Path:
 
 
 def come(directory: Path) -> None:
-    assert keeper.claim(str(directory / records.CLAIM))
+    assert claim(str(directory / records.CLAIM))
 
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
     """Has something happen between the look at who has come and what is concluded from it."""
-    look = keeper.is_running
+    look = processes.is_running
 
     def at_the_look(happen: Callable[[], None]) -> None:
         def is_running(owner: dict[str, Any]) -> bool:
-            monkeypatch.setattr(keeper, "is_running", look)
+            monkeypatch.setattr(processes, "is_running", look)
             happen()
             return look(owner)
 
-        monkeypatch.setattr(keeper, "is_running", is_running)
+        monkeypatch.setattr(processes, "is_running", is_running)
 
     return at_the_look
 
@@ -71,7 +72,7 @@ def test_ranks_that_begin_while_the_job_is_looked_at_are_not_stopped(
 
 
 def test_a_rank_that_is_gone_before_all_have_come_is_the_end_of_all(placement: Path) -> None:
-    gone = {**keeper.identity(os.getpid()), "start": 0}
+    gone = {**processes.identity(os.getpid()), "start": 0}
     (rank_directories(placement)[1] / records.CLAIM).write_text(json.dumps(gone))
     assert ProcessDriver().status(placement) == NotStarted()
     ended = records.exited(placement)

@@ -57,7 +57,7 @@ def test_each_task_of_a_distributed_job_gets_what_was_asked_for() -> None:
 
 
 def test_no_secret_is_in_the_script() -> None:
-    text = script(Path("/state/p1"), Files(Path("/state/keeper.py"), Path("/state/far.pyz")), "/usr/bin/python3")
+    text = script(Path("/state/p1"), Files(Path("/state/keeper.pyz"), Path("/state/far.pyz")), "/usr/bin/python3")
     assert "secret" not in text and "exec" in text
 
 

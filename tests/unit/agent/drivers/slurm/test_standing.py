@@ -11,7 +11,7 @@ import pytest
 from millpond.agent.drivers import Exited, Lost, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.slurm.commands import SlurmJob
 from millpond.agent.drivers.slurm.standing import MARGIN_SECONDS, Watched, standing
-from millpond.agent.keeper import claim
+from millpond.agent.keeper.files import claim
 from millpond.agent.spec import Spec
 
 BEGAN, SETTLE = 1000.0, 5.0

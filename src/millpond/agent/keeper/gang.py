@@ -1,11 +1,8 @@
-"""One rank of a distributed job, beside its keeper: where it is, whether all have come, what its command is told.
+"""One rank of a distributed job: where it is, whether all have come, what its command is told.
 
-One file of standard-library Python beside the keeper, which loads it for placements that have ranks. Every rank has a
-keeper in a directory of its own, `ranks/N` of the placement's (docs/design/012-distributed-jobs.md); names here are
-relative to that.
+Every rank has a keeper in a directory of its own, `ranks/N` of the placement's (docs/design/012-distributed-jobs.md);
+names here are relative to that.
 """
-
-# Importing pathlib would cost every rank a megabyte.
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import os
 import socket
 import zlib
 
-# Type checkers take this for typing.TYPE_CHECKING; importing typing would cost another.
+# Type checkers take this for typing.TYPE_CHECKING.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

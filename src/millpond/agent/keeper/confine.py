@@ -1,10 +1,9 @@
 """Confining a job's command, in the process that becomes it: its limits, the files it sees, the account it runs under.
 
-One file of standard-library Python beside the keeper, which loads it for placements that have a `confinement.json`
-(docs/design/010-isolation.md). As a program, `python -I -S confine.py UID` says what this machine allows.
+Done for placements that have a `confinement.json` (docs/design/010-isolation.md). As a program,
+`python -I -S confine.py UID` says what this machine allows.
 """
 
-# Importing pathlib would cost every job a megabyte.
 # ruff: noqa: PTH103, PTH110, PTH120
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import resource
 import stat
 import sys
 
-# Type checkers take this for typing.TYPE_CHECKING; importing typing would cost another.
+# Type checkers take this for typing.TYPE_CHECKING.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The agent's far end runs with a bare Python, wherever it is put."""
+"""What the agent brings to other machines runs with a bare Python, wherever it is put."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from millpond.agent.far_archive import far_archive
+from millpond.agent.archives import FAR, KEEPER, archives, write_once
 
 
 def frame(text: str) -> bytes:
     return struct.pack(">cI", b"t", len(text)) + text.encode()
 
 
-def test_it_needs_nothing_but_python(tmp_path: Path) -> None:
-    (tmp_path / "far.pyz").write_bytes(far_archive())
+def test_the_far_end_needs_nothing_but_python(tmp_path: Path) -> None:
+    write_once(tmp_path, archives())
     placement = tmp_path / "placement"
     placement.mkdir()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(tmp_path / "far.pyz"), str(placement)],
+        [sys.executable, "-I", "-S", str(tmp_path / FAR), str(placement)],
         input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60, check=True,
     )  # fmt: skip
     assert b"No process of the job listens at port 1." in done.stdout
@@ -35,14 +35,20 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def test_it_leaves_when_all_is_said(tmp_path: Path) -> None:
-    archive = tmp_path / "far.pyz"
-    archive.write_bytes(far_archive())
+def test_the_far_end_leaves_when_all_is_said(tmp_path: Path) -> None:
+    write_once(tmp_path, archives())
     placement = tmp_path / "placement"
     placement.mkdir()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", NO_WAY_OUT, str(archive), str(placement)],
+        [sys.executable, "-I", "-S", "-c", NO_WAY_OUT, str(tmp_path / FAR), str(placement)],
         input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60,
     )  # fmt: skip
     assert b"No process of the job listens at port 1." in done.stdout
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_a_keeper_may_be_reading_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / KEEPER).write_bytes(b"of another Millpond")
+    write_once(tmp_path, archives())
+    assert (tmp_path / KEEPER).read_bytes() == b"of another Millpond"
+    assert {path.name for path in tmp_path.iterdir()} == {KEEPER, FAR}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from millpond.agent import gang
 from millpond.agent.drivers import Exited, Reason, gangs, records
+from millpond.agent.keeper import gang
 from millpond.agent.spec import RANKS, Spec, rank_directories, read_spec, renew
 from millpond.model.job import RankPlace
 

@@ -1,0 +1,46 @@
+"""What the agent brings to other machines: keeper and far end, each one file that any Python from 3.9 on runs."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+KEEPER = "keeper.pyz"
+FAR = "far.pyz"
+
+_AGENT = Path(__file__).parent
+_FAR = ("beside.py", "entering.py", "far.py", "framing.py", "serving.py", "drivers/process/reaching.py")
+# The packages' own `__init__` import what is not there.
+_FAR_PACKAGES = ("millpond", "millpond/agent", "millpond/agent/drivers", "millpond/agent/drivers/process")
+
+
+@cache
+def archives() -> Mapping[str, bytes]:
+    """By the names of the files; the same bytes for the same Millpond."""
+    keeper = {f"keeper/{path.name}": path.read_bytes() for path in sorted((_AGENT / "keeper").glob("*.py"))}
+    far = {**keeper, **{name: (_AGENT / name).read_bytes() for name in _FAR}}
+    far = {f"millpond/agent/{name}": content for name, content in far.items()}
+    far |= {f"{package}/__init__.py": b"" for package in _FAR_PACKAGES}
+    return {KEEPER: _archive(keeper, "keeper.keeping"), FAR: _archive(far, "millpond.agent.far")}
+
+
+def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Each whole or not at all. A file that is there stays as it is: a keeper that just begins may be reading it."""
+    for name, content in contents.items():
+        if not (folder / name).exists():
+            temporary = folder / f"{name}.{os.getpid()}.new"
+            temporary.write_bytes(content)
+            temporary.replace(folder / name)
+
+
+def _archive(files: Mapping[str, bytes], main: str) -> bytes:
+    """Not compressed: a bare Python may lack what that needs."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in {**files, "__main__.py": f"from {main} import main\n\nmain()\n".encode()}.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return buffer.getvalue()
