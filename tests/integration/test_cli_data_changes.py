@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -79,6 +81,21 @@ def test_files_are_put_and_removed_without_a_working_copy(mill: Mill, folder: Pa
     assert mill("data", "put", "copy", f"{name}:x").code == 2
     assert mill("data", "put", "nowhere.txt", f"{name}:x").code == 3
     assert mill("data", "put", "empty", name).code == 2
+
+
+def test_what_comes_through_pipes_is_put(
+    mill: Mill, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, pipe = folder.name, tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with Popen(["sh", "-c", f"echo through a pipe > {pipe}"]):
+        mill.ok("data", "put", "pipe", f"{name}:")
+    assert mill.ok("data", "cat", f"{name}:pipe").out == "through a pipe\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"hello\n")))
+    mill.ok("data", "put", "-", f"{name}:d/said")
+    assert mill.ok("data", "cat", f"{name}:d/said").out == "hello\n"
+    assert "no name" in mill("data", "put", "-", f"{name}:d").err
+    assert "neither a file nor a pipe" in mill("data", "put", "/dev/zero", f"{name}:zero").err
 
 
 def test_merging_and_undoing(mill: Mill, folder: Path, tmp_path: Path) -> None:

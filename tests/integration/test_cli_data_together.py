@@ -85,6 +85,7 @@ def test_conflicts_are_named_and_change_nothing(mill: Mill, tmp_path: Path) -> N
     assert done.code == 5
     assert "'class-0/0.txt': you changed it, they changed it" in done.err
     assert "'class-1/1.txt': you changed it, they removed it" in done.err
+    assert "(mill data cat conflicts@main:PATH > PATH; remove here what they removed)" in done.err
     as_json = json.loads(mill("data", "sync", "--rebase", "--json", cwd=mine).err)["error"]
     assert as_json["code"] == "merge_conflict"
     assert as_json["details"]["paths"] == ["class-0/0.txt", "class-1/1.txt"]
@@ -174,6 +175,10 @@ def test_a_part_is_cloned_changed_and_synced_without_the_rest(mill: Mill, tmp_pa
     assert set(content(part)) == {"class-0/picture.png", *(f"class-1/{n}.txt" for n in range(1, 20, 3))}
     assert "0 added, 0 removed, 0 changed" in mill.ok("data", "status", cwd=part).err
     assert sync(mill, part) == first, "nothing has changed"
+    assert (
+        "warning: No file of parts@main matches *.jpg"
+        in mill.ok("data", "clone", "parts", "none", "--only", "*.jpg").err
+    )
     (part / "class-1/1.txt").write_text("changed in the part")
     (part / "class-0/picture.png").unlink()
     (part / "class-1/new.txt").write_text("new")

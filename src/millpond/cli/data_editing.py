@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -19,6 +20,8 @@ from millpond.model.path import to_text
 from millpond.model.quantity import format_tree
 from millpond.wire.data import Commit
 
+_STDIN = Path("-")
+
 Message = Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")]
 
 
@@ -29,7 +32,7 @@ def add_editing_commands(app: typer.Typer) -> None:
 
 def put(
     mill: Session,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Local files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Local files, or `-` for stdin.")],
     target: Annotated[
         str, typer.Argument(metavar="DATASET[@BRANCH]:PATH", help="Where they go: a path, or a directory ending in /.")
     ],
@@ -41,13 +44,16 @@ def put(
         if file.is_dir():
             raise BadRequest(f"{file} is a folder.", hint="Put files here; a whole folder goes with: mill data sync")
     into = len(files) > 1 or target.endswith(("/", ":")) or _is_directory(mill, where)
-    wanted: dict[str, Path] = {}
+    wanted: dict[str, Path | BinaryIO] = {}
     for file in files:
+        if file == _STDIN and into:
+            raise BadRequest("What comes from stdin has no name.", hint="Say what it becomes: DATASET[@BRANCH]:PATH.")
         path = _below(where.path, to_text(os.fsencode(file.name))) if into else where.path
         if path in wanted:
             raise BadRequest(f"Two of these files would be {path!r}.")
-        wanted[path] = file
-    with Meter(mill.out, f"Putting {len(files):,} files into {where.dataset}@{where.ref}") as meter, going_on():
+        wanted[path] = sys.stdin.buffer if file == _STDIN else file
+    count = "1 file" if len(files) == 1 else f"{len(files):,} files"
+    with Meter(mill.out, f"Putting {count} into {where.dataset}@{where.ref}") as meter, going_on():
         commit = put_files(
             mill.api, where.project, where.dataset, wanted, branch=where.ref, message=message, progress=tell(meter)
         )

@@ -76,7 +76,8 @@ def sync_folder(
     where = f"{copy.dataset}@{copy.branch}"
     size = format_tree(done.commit.files, done.commit.bytes)
     if done.received:
-        mill.out.note(f"Brought {done.received:,} changes of {where} here.")
+        changes = "1 change" if done.received == 1 else f"{done.received:,} changes"
+        mill.out.note(f"Brought {changes} of {where} here.")
     if done.changed:
         sent, took = format_bytes(done.sent), format_seconds(meter.seconds)
         mill.out.note(f"{where} is at {done.commit.id[:12]} now: {size}; sent {sent} in {took}.")
@@ -132,6 +133,8 @@ def clone(
     if only:
         moved = done.fetched.moved
         size = f"{moved.files:,} of {done.commit.files:,} files, {format_bytes(moved.bytes)}"
+        if not moved.files:
+            mill.out.warn(f"No file of {ref} matches {', '.join(only)}.")
     mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from millpond.client.branches import find_ref
 from millpond.client.datasets import COMMIT_SECONDS, dataset_path
 from millpond.client.http import Api
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiUploader
-from millpond.errors import NotFound
+from millpond.errors import BadRequest, NotFound
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.reading import read_chunks
@@ -33,23 +37,28 @@ def put_files(
     api: Api,
     project: str,
     dataset: str,
-    files: Mapping[str, Path],
+    files: Mapping[str, Path | BinaryIO],
     *,
     branch: str = DEFAULT_BRANCH,
     message: str = "",
     progress: Progress | None = None,
 ) -> Commit:
-    """Commit local files under these paths (text form), beside what the branch holds."""
+    """Commit local files under these paths (text form), beside what the branch holds.
 
-    def push_and_commit() -> Commit:
-        meter = Meter(progress)
-        with ApiUploader(api, project) as uploader, Packer(uploader, meter, PACK_TARGET) as packer:
-            puts = [_put(packer, meter, path, local) for path, local in files.items()]
-            packer.finish()
-            meter.finish()
-            return _commit(api, project, dataset, Edit(upload=uploader.id, branch=branch, message=message, puts=puts))
+    Streams and pipes are read to their end.
+    """
+    with _at_rest(files) as steady:
 
-    return until_complete(push_and_commit)
+        def push_and_commit() -> Commit:
+            meter = Meter(progress)
+            with ApiUploader(api, project) as uploader, Packer(uploader, meter, PACK_TARGET) as packer:
+                puts = [_put(packer, meter, path, local) for path, local in steady.items()]
+                packer.finish()
+                meter.finish()
+                edit = Edit(upload=uploader.id, branch=branch, message=message, puts=puts)
+                return _commit(api, project, dataset, edit)
+
+        return until_complete(push_and_commit)
 
 
 def remove_paths(
@@ -65,6 +74,39 @@ def remove_paths(
     """Commit without these paths (text form). Directories go with all they hold if `recursive`, else BadRequest."""
     edit = Edit(branch=branch, message=message, removes=list(paths), recursive=recursive)
     return _commit(api, project, dataset, edit)
+
+
+@contextmanager
+def _at_rest(files: Mapping[str, Path | BinaryIO]) -> Iterator[Mapping[str, Path]]:
+    """The same with streams in files of their own: a stream is read once, and it may have to be sent twice."""
+    with ExitStack() as stack:
+        yield {path: _steady(stack, local) for path, local in files.items()}
+
+
+def _steady(stack: ExitStack, local: Path | BinaryIO) -> Path:
+    if not isinstance(local, Path):
+        return _copied(stack, local)
+    if not _is_pipe(local):
+        return local
+    with local.open("rb") as pipe:
+        return _copied(stack, pipe)
+
+
+def _is_pipe(local: Path) -> bool:
+    try:
+        mode = local.stat().st_mode
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {str(local)!r}.") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        raise BadRequest(f"{str(local)!r} is neither a file nor a pipe.")
+    return stat.S_ISFIFO(mode)
+
+
+def _copied(stack: ExitStack, stream: BinaryIO) -> Path:
+    copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mill-put-")), "stream")
+    with copy.open("wb") as out:
+        shutil.copyfileobj(stream, out)
+    return copy
 
 
 def _put(packer: Packer, meter: Meter, path: str, local: Path) -> EditPut:

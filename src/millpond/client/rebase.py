@@ -116,6 +116,16 @@ def _commit(
         return create_commit(api, copy.project, copy.dataset, request), pushed.moved
 
 
+def _taking(where: str, conflicts: list[PathConflict]) -> str:
+    """How the paths in question become what they hold: what is gone there cannot be fetched."""
+    gone = [conflict.theirs.after is None for conflict in conflicts]
+    fetching = f"mill data cat {where}:PATH > PATH"
+    if not any(gone):
+        return fetching
+    removing = "remove them here" if all(gone) else "remove here what they removed"
+    return removing if all(gone) else f"{fetching}; {removing}"
+
+
 def _conflict(copy: WorkingCopy, conflicts: list[PathConflict]) -> MergeConflict:
     named = "; ".join(conflict.describe("you", "they") for conflict in conflicts[:_NAMED])
     more = f"; and {len(conflicts) - _NAMED:,} more" if len(conflicts) > _NAMED else ""
@@ -123,8 +133,8 @@ def _conflict(copy: WorkingCopy, conflicts: list[PathConflict]) -> MergeConflict
     return MergeConflict(
         f"This folder and {where} changed the same paths in different ways. {named}{more}. Nothing was changed.",
         hint=(
-            f"Keep both: mill data sync --branch NAME. Or take theirs for these paths "
-            f"(mill data cat {where}:PATH > PATH), sync --rebase, and make your change again."
+            f"Keep both: mill data sync --branch NAME. Or take theirs for these paths ({_taking(where, conflicts)}), "
+            "sync --rebase, and make your change again."
         ),
         paths=[to_text(conflict.path) for conflict in conflicts],
         conflicts=[conflict.describe("ours", "theirs") for conflict in conflicts],
