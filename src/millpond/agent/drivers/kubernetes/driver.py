@@ -7,25 +7,13 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from signal import SIGKILL
 from types import MappingProxyType
 from typing import Any
 
 from millpond.agent import archives
-from millpond.agent.drivers import (
-    Capabilities,
-    Exited,
-    Lost,
-    NotStarted,
-    Pending,
-    Reason,
-    Running,
-    Status,
-    records,
-)
+from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
@@ -33,19 +21,14 @@ from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, RANK,
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
 from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, pod_that_runs, run_in_pod
+from millpond.agent.drivers.kubernetes.standing import standing, why_unclaimed
 from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
 from millpond.agent.spec import Spec, keeper_directory, read_spec
 from millpond.agent.threads import in_thread
-from millpond.model.quantity import format_bytes
 from millpond.wire.agent import NodeFacts
 
 LOOK_SECONDS = 1.0
 NODES_SECONDS = 15.0
-# For how long a pod may be over before its keeper's last words are taken for missing: file servers show them late.
-WORDS_SECONDS = 5.0
-LAST_WORDS_SECONDS = 60.0
-# Beyond validity and grace, before a pod that nobody has seen end is taken to have ended.
-MARGIN_SECONDS = 60.0
 
 _SELECTOR = ",".join(f"{key}={value}" for key, value in MANAGED.items())
 
@@ -147,15 +130,7 @@ class KubernetesDriver:
         watched = self._watch(directory)
         if watched is None:
             return NotStarted()
-        # Read after the look: a keeper writes its last words before its pod is over.
-        ended = records.exited(directory)
-        if ended is not None:
-            return self._ended(watched, ended)
-        if records.owner(directory) is None or gang.is_withdrawn(directory):
-            return self._unclaimed(watched)
-        started_at = records.started_at(directory)
-        problem = self._lost(watched)
-        return Lost(problem, started_at) if problem else Running(started_at)
+        return standing(watched, gather_seconds=self._options.gather_seconds, now=time.monotonic())
 
     def stop(self, directory: Path) -> None:
         watched = self._watch(directory)
@@ -262,61 +237,8 @@ class KubernetesDriver:
             return
         one.gathering_since = one.gathering_since or now
         if now > one.gathering_since + self._options.gather_seconds and gang.withdraw(directory):
-            one.why_withdrawn = self._why_unclaimed(one)
+            one.why_withdrawn = why_unclaimed(one)
             self._delete(one.spec)
-
-    # What it means
-
-    def _unclaimed(self, one: Watched) -> Status:
-        if one.handed_at is None:
-            return NotStarted()
-        if gang.is_withdrawn(one.directory):
-            seconds = f"{self._options.gather_seconds:.0f} s"
-            return Pending(f"Not all of its processes got a place within {seconds}, so none keeps one; "
-                           f"they are tried again after {seconds}. {one.why_withdrawn}")  # fmt: skip
-        return Pending(self._why_unclaimed(one))
-
-    def _why_unclaimed(self, one: Watched) -> str:
-        found = one.found or Found(0.0)
-        why = explain.why_pending(unbegun(one, found.pods), found.events)
-        return gang.why_gathering(one.directory, why) if one.spec.ranks else why
-
-    def _ended(self, one: Watched, ended: Exited) -> Status:
-        """A command that was killed, nobody says by whom: its container may have run out of memory."""
-        full = ended.reason is Reason.OUT_OF_MEMORY
-        if ended.signal != SIGKILL or not (full or ended.reason is None):
-            return ended
-        pods = one.found.pods if one.found else ()
-        if not full and any(not explain.is_over(pod) for pod in pods) and self._silence(one) < WORDS_SECONDS:
-            return Running(ended.started_at)
-        if not full and not any(explain.how_it_ended(pod).reason == "OOMKilled" for pod in pods):
-            return ended
-        limit = f" of {format_bytes(one.spec.memory_bytes)}" if one.spec.memory_bytes else ""
-        return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
-
-    def _lost(self, one: Watched) -> str | None:
-        """What became of a keeper that claimed it and has not written how it ended; None while it may be at work."""
-        if one.found is None or any(not explain.is_over(pod) for pod in one.found.pods):
-            one.silent_since = None
-            return None
-        silence = self._silence(one)
-        lost = gang.lost_ranks(one.directory, one.found.pods)
-        pods = gang.of_ranks(one.found.pods, lost) if lost else one.found.pods
-        if pods:
-            # A keeper that left by itself has written its last words; one that was killed has not.
-            patience = LAST_WORDS_SECONDS if explain.how_it_ended(pods[-1]).exit_code == 0 else WORDS_SECONDS
-        else:
-            # Deleted by somebody, perhaps while its node is away: a keeper that still sees this directory ends the
-            # command now, and one that does not ends it when its validity is over.
-            records.ask_to_stop(one.directory)
-            patience = one.spec.valid_seconds + one.spec.grace_seconds + MARGIN_SECONDS
-        return explain.why_lost(pods) if silence > patience else None
-
-    def _silence(self, one: Watched) -> float:
-        now = time.monotonic()
-        if one.silent_since is None:
-            one.silent_since = now
-        return now - one.silent_since
 
     # Parts
 
