@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -29,7 +29,16 @@ Suite = TypeVar("Suite", bound=type[DriverContract])
 
 def keeper_in_the_long_run(suite: Suite) -> Suite:
     """Of a driver with a slow engine, tries only in the long run what is tried on processes every time."""
-    for name in BY_THE_KEEPER:
+    return _in_the_long_run(suite, BY_THE_KEEPER)
+
+
+def contract_in_the_long_run(suite: Suite) -> Suite:
+    """Tries every time only what the suite adds: the same driver is held to the contract elsewhere."""
+    return _in_the_long_run(suite, [name for name in dir(suite) if name.startswith("test_")])
+
+
+def _in_the_long_run(suite: Suite, inherited: Iterable[str]) -> Suite:
+    for name in inherited:
         if hasattr(suite, name) and name not in vars(suite):
             setattr(suite, name, pytest.mark.long(_the_same(getattr(suite, name))))
     return suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -12,7 +13,11 @@ from dataclasses import dataclass
 from millpond.agent.drivers import EngineAway
 from millpond.errors import SetupError
 
+_log = logging.getLogger(__name__)
+
 TIMEOUT_SECONDS = 60.0
+# The accounting adds to what is known, and nothing may wait for it.
+ACCOUNTING_SECONDS = 10.0
 _NEEDED = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
 # What scancel ends with, without a word, for a job that is ending or has ended: the last byte of ESLURM_ALREADY_DONE.
 _ALREADY_DONE = 2021 & 0xFF
@@ -26,8 +31,11 @@ _AWAY = re.compile(
     r"|munge|temporarily unable|could not establish a configuration source|communication connection failure",
     re.IGNORECASE,
 )
-# The account has as many jobs as it may have: one of them ends, and the next may come.
-_FULL = re.compile(r"MaxSubmit|job submit limit|MaxJobCount", re.IGNORECASE)
+# The account has as many jobs as it may have: one of them ends, and the next may come. Which limit it is newer versions
+# say in a line of its own; the sentence that names all of them at once counts only where that is missing.
+_FULL = re.compile(
+    r"(Max|Grp)Submit|MaxJobCount|\A(?!.*(Assoc|QOS)\w*Limit).*job submit limit", re.IGNORECASE | re.DOTALL
+)
 
 _WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"})
 _ENDED = frozenset(
@@ -101,21 +109,21 @@ class Commands:
         found = re.search(r"\bExitCode=(\d+):", printed)
         return SlurmJob(job.id, job.name, job.state, job.reason, job.nodes, int(found[1]) if found else None)
 
-    def recorded(self, job_id: str) -> SlurmJob | None:
-        """What the accounting remembers of a job that slurmctld has forgotten; None where there is none."""
+    def recorded(self, job_ids: Sequence[str]) -> dict[str, SlurmJob]:
+        """What the accounting knows of the end of jobs that slurmctld has forgotten, by their names.
+
+        Nothing where there is none or it does not answer, nor of a job whose end it has not heard of yet. Ids begin
+        again at one when slurmctld has lost its state, so that several jobs may have had the same.
+        """
+        fields = "JobID,JobName,State,NodeList,ExitCode"
+        which = ("-X", "-D", "-j", ",".join(job_ids))
         try:
-            fields = "JobID,JobName,State,NodeList,ExitCode"
-            printed = _run("sacct", "-n", "-P", "-X", "-j", job_id, "-o", fields)
-        except EngineAway:
-            raise
-        except OSError:
-            return None
-        lines = [line.split("|") for line in printed.splitlines() if line.count("|") == 4]
-        if not lines:
-            return None
-        found_id, name, state, nodes, code = lines[-1]
-        # "CANCELLED by 1000"
-        return SlurmJob(found_id, name, state.split()[0], "", _nodes(nodes), int(code.partition(":")[0]))
+            printed = _run("sacct", "-n", "-P", *which, "-o", fields, seconds=ACCOUNTING_SECONDS)
+        except OSError as error:
+            _log.debug("slurm_accounting_silent why=%s", error)
+            return {}
+        found = (_recorded(line) for line in printed.splitlines())
+        return {job.name: job for job in found if job is not None and job.has_ended}
 
     def cancel(self, job_id: str) -> None:
         """A job that has ended or is unknown is success."""
@@ -134,14 +142,16 @@ class Commands:
         return {key.strip(): value.strip() for key, found, value in pairs if found}
 
 
-def _run(*command: str, stdin: str = "", environment: dict[str, str] | None = None) -> str:
+def _run(
+    *command: str, stdin: str = "", environment: dict[str, str] | None = None, seconds: float = TIMEOUT_SECONDS
+) -> str:
     environment = _environment() if environment is None else environment
     try:
         done = subprocess.run(
-            command, input=stdin, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+            command, input=stdin, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        raise EngineAway(f"{command[0]} took longer than {TIMEOUT_SECONDS:.0f} s") from None
+        raise EngineAway(f"{command[0]} took longer than {seconds:.0f} s") from None
     if done.returncode == 0:
         return done.stdout
     message = _message(done.stderr) or f"{command[0]} ended with code {done.returncode}"
@@ -185,6 +195,15 @@ def _job(line: str) -> SlurmJob | None:
         return None  # a name with our separator in it is none of ours
     job_id, name, state, reason, nodes = fields
     return SlurmJob(job_id, name, state, "" if reason == "None" else reason, _nodes(nodes))
+
+
+def _recorded(line: str) -> SlurmJob | None:
+    fields = line.split("|")
+    if len(fields) != 5:
+        return None
+    job_id, name, state, nodes, code = fields
+    # "CANCELLED by 1000"
+    return SlurmJob(job_id, name, state.partition(" ")[0], "", _nodes(nodes), int(code.partition(":")[0]))
 
 
 def _nodes(written: str) -> str:

@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +98,7 @@ class SlurmDriver:
         found = {job.name: job for job in self._commands.jobs()}
         with self._lock:
             watched = dict(self._watched)
+        found |= self._forgotten({name: one for name, one in watched.items() if name not in found})
         for name, one in watched.items():
             one.take(self._complete(one, found.get(name)), began)
             if one.is_overdue(time.monotonic()):
@@ -200,13 +201,18 @@ class SlurmDriver:
                 self._watched[name] = Watched(record["job"], since=time.monotonic())
             return self._watched[name]
 
+    def _forgotten(self, watched: Mapping[str, Watched]) -> dict[str, SlurmJob]:
+        """What the accounting tells of jobs that slurmctld no longer knows, asked until it knows their ends."""
+        ids = [one.job_id for one in watched.values() if one.job_id and (one.job is None or not one.job.has_ended)]
+        return self._commands.recorded(ids) if ids else {}
+
     def _complete(self, watched: Watched, job: SlurmJob | None) -> SlurmJob | None:
         """What more can be known of a job that has ended, asked once."""
         if watched.job is not None and watched.job.has_ended:
             return watched.job
-        if job is None:
-            return self._commands.recorded(watched.job_id) if watched.job_id else None
-        return self._commands.details(job) if job.has_ended else job
+        if job is None or not job.has_ended or job.exit_code is not None:
+            return job
+        return self._commands.details(job)
 
 
 def _lay_out(state_dir: Path, options: SlurmOptions) -> Files:

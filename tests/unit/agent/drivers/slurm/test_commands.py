@@ -11,6 +11,7 @@ from millpond.agent.drivers import EngineAway
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob
 from millpond.errors import SetupError
 
+POLICY = "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, size and/or time limits)"
 Program = Callable[[str, str], None]
 
 
@@ -44,7 +45,9 @@ def test_a_job_gets_nothing_of_the_agents_environment(program: Program, monkeypa
         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
         "slurm_load_jobs error: Zero Bytes were transmitted or received",
         "sbatch: error: If munged is up, restart with --num-threads=10",
-        "sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates policy",
+        f"sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: AssocGrpSubmitJobsLimit\nsbatch: error: {POLICY}",
+        f"sbatch: error: {POLICY}",
     ],
 )
 def test_what_may_pass(program: Program, said: str) -> None:
@@ -63,6 +66,13 @@ def test_what_is_refused_in_slurms_words(program: Program) -> None:
     assert not isinstance(refused.value, EngineAway)
 
 
+def test_a_limit_that_the_job_itself_is_beyond(program: Program) -> None:
+    program("sbatch", f"printf 'sbatch: error: QOSMaxWallDurationPerJobLimit\\nsbatch: error: {POLICY}' >&2; exit 1")
+    with pytest.raises(OSError, match="QOSMaxWallDurationPerJobLimit") as refused:
+        Commands().submit("", [])
+    assert not isinstance(refused.value, EngineAway)
+
+
 def test_jobs_of_which_a_name_is_strange(program: Program) -> None:
     program("squeue", "echo '7|mill-p1|PENDING|Priority|'; echo '8|a|b|RUNNING|None|n1'")
     assert Commands().jobs() == [SlurmJob("7", "mill-p1", "PENDING", "Priority", "")]
@@ -70,9 +80,16 @@ def test_jobs_of_which_a_name_is_strange(program: Program) -> None:
 
 def test_with_and_without_accounting(program: Program) -> None:
     program("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
-    assert Commands().recorded("7") is None
-    program("sacct", "echo '7|mill-p1|CANCELLED by 1000|None assigned|0:0'")
-    assert Commands().recorded("7") == SlurmJob("7", "mill-p1", "CANCELLED", "", "", 0)
+    assert Commands().recorded(["7"]) == {}
+    program("sacct", "echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1")
+    assert Commands().recorded(["7"]) == {}
+    program("sacct", "echo '7|mill-p1|CANCELLED by 1000|None assigned|0:0'; echo '8|mill-p2|RUNNING|n1|0:0'")
+    assert Commands().recorded(["7", "8"]) == {"mill-p1": SlurmJob("7", "mill-p1", "CANCELLED", "", "", 0)}
+
+
+def test_an_id_that_several_jobs_have_had(program: Program) -> None:
+    program("sacct", "echo '7|mill-p1|FAILED|n1|1:0'; echo '7|other|COMPLETED|n2|0:0'")
+    assert Commands().recorded(["7"])["mill-p1"] == SlurmJob("7", "mill-p1", "FAILED", "", "n1", 1)
 
 
 def test_cancelling_what_is_gone_is_success(program: Program) -> None:
