@@ -20,7 +20,7 @@ from benchmarks.millpond_server import Mill, running_mill
 from millpond.client.http import Api
 from millpond.client.jobs import get_job, list_jobs, stop_job, submit_job
 from millpond.client.logs import LogQuery, list_logs, search_log
-from millpond.wire.work import Job, JobCreate
+from millpond.wire.jobs import Job, JobCreate
 
 PROJECT = "default"
 DEADLINE_SECONDS = 600.0

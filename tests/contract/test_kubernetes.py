@@ -26,7 +26,7 @@ from millpond.testing.gangs import RANKS, GangContract
 from millpond.testing.kube import IMAGE, Kube
 from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.waiting import wait_until
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 # The first test starts the cluster.
 pytestmark = pytest.mark.timeout(600)

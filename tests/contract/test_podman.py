@@ -24,7 +24,7 @@ from millpond.testing.drivers import DriverContract, Place, looking
 from millpond.testing.podman import WITH_PYTHON, WITHOUT_PYTHON, TestPodman, a_podman, why_no_podman
 from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.waiting import wait_until
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 pytestmark = pytest.mark.xdist_group("podman")
 

@@ -11,7 +11,7 @@ from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.errors import SetupError
 from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 from tests.contract.slurm_contract import SlurmContract
 
 pytestmark = pytest.mark.xdist_group("slurm")

@@ -23,7 +23,7 @@ from millpond.lake.push import push_directory
 from millpond.lake.transfer import Downloader
 from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
-from millpond.wire.agent import DesiredFill, DesiredPlacement, DesiredVolume
+from millpond.wire.desired import DesiredFill, DesiredPlacement, DesiredVolume
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
 pytestmark = pytest.mark.xdist_group("keepers")

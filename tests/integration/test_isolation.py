@@ -29,7 +29,7 @@ from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.testing.agents import a_placement
 from millpond.testing.drivers import finished
 from millpond.testing.waiting import wait_until
-from millpond.wire.agent import DesiredInput
+from millpond.wire.desired import DesiredInput
 
 pytestmark = [
     pytest.mark.xdist_group("keepers"),

@@ -17,7 +17,8 @@ from millpond.loops.runner import LoopRunner
 from millpond.model.people import Role
 from millpond.testing.builders_work import GB, add_agent, add_volume, observed
 from millpond.testing.server import RunningServer, running_server
-from millpond.wire.agent import Desired, NodeFacts, PlacementSeen
+from millpond.wire.desired import Desired
+from millpond.wire.observed import NodeFacts, PlacementSeen
 
 
 @dataclass

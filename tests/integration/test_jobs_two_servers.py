@@ -24,8 +24,8 @@ from millpond.testing.builders_work import add_agent, add_commit, add_volume, ob
 from millpond.testing.clock import FakeClock
 from millpond.testing.postgres import Postgres
 from millpond.testing.server import making_deps
-from millpond.wire.agent import PlacementSeen
-from millpond.wire.work import JobCreate
+from millpond.wire.jobs import JobCreate
+from millpond.wire.observed import PlacementSeen
 
 JOBS = 24
 CPUS = 4

@@ -30,7 +30,8 @@ from millpond.agent.tunnels import Connect, Tunnels, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import Capabilities, Desired, DesiredFill, Observed, VolumeSeen
+from millpond.wire.desired import Desired, DesiredFill
+from millpond.wire.observed import Capabilities, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.agent.keeper.clock import boot_id
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,8 @@ from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
-from millpond.wire.agent import DesiredFill, DesiredVolume, FillSeen, Verified
+from millpond.wire.desired import DesiredFill, DesiredVolume
+from millpond.wire.observed import FillSeen, Verified
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from millpond.errors import NotFound
 from millpond.lake.push import PushOptions, push_directory
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.path import to_text
-from millpond.wire.agent import DesiredFill
 from millpond.wire.data import Commit, CommitCreate
+from millpond.wire.desired import DesiredFill
 
 log = logging.getLogger(__name__)
 

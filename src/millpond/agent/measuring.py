@@ -12,7 +12,8 @@ from millpond.agent.volumes import Volumes
 from millpond.cache.measure import Share, measure
 from millpond.cache.volume import CommitPlace
 from millpond.errors import MillError
-from millpond.wire.agent import DesiredMeasure, DesiredVolume, ProjectShares, ShareSeen
+from millpond.wire.desired import DesiredMeasure, DesiredVolume
+from millpond.wire.observed import ProjectShares, ShareSeen
 
 log = logging.getLogger(__name__)
 

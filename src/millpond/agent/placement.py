@@ -36,7 +36,8 @@ from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.cache.volume import CommitPlace
 from millpond.errors import MillError
-from millpond.wire.agent import DesiredInput, DesiredPlacement, PlacementSeen
+from millpond.wire.desired import DesiredInput, DesiredPlacement
+from millpond.wire.observed import PlacementSeen
 
 log = logging.getLogger(__name__)
 

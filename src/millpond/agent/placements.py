@@ -12,7 +12,8 @@ from millpond.agent.drivers import EngineAway
 from millpond.agent.placement import Placement, World
 from millpond.agent.spec import SPEC
 from millpond.agent.threads import in_thread
-from millpond.wire.agent import DesiredPlacement, PlacementSeen
+from millpond.wire.desired import DesiredPlacement
+from millpond.wire.observed import PlacementSeen
 
 log = logging.getLogger(__name__)
 

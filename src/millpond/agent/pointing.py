@@ -12,7 +12,7 @@ from millpond.agent.volumes import Volumes
 from millpond.cache.pointers import Pointer, point
 from millpond.cache.volume import CommitPlace
 from millpond.errors import MillError
-from millpond.wire.agent import DesiredPointer, DesiredVolume
+from millpond.wire.desired import DesiredPointer, DesiredVolume
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
-from millpond.wire.agent import DesiredPlacement
+from millpond.wire.desired import DesiredPlacement
 
 WORK = "work"
 OUTPUT = "output"

@@ -16,7 +16,9 @@ from millpond.client.http import API, Response, problem_of
 from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
 from millpond.trust import tls_context
-from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, Desired, LogAnswer, Observed, UsageBatch
+from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, LogAnswer, UsageBatch
+from millpond.wire.desired import Desired
+from millpond.wire.observed import Observed
 
 # Added to the time a request may wait at the server before its silence counts as an error.
 ANSWER_SECONDS = 15.0

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from millpond.client.http import API
 from millpond.model.address import is_local_host
 from millpond.trust import tls_context
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 OPEN_SECONDS = 10.0
 

@@ -16,7 +16,7 @@ from millpond.agent.framing import ByteStream, FramedStream
 from millpond.agent.serving import serve_port, told
 from millpond.agent.stream import Stream
 from millpond.agent.threads import in_thread
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 log = logging.getLogger(__name__)
 

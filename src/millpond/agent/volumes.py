@@ -16,7 +16,8 @@ from millpond.cache.pointers import path_name
 from millpond.cache.probe import probe
 from millpond.cache.volume import CacheVolume, adopt, check, recognise
 from millpond.errors import DiskFull, MillError
-from millpond.wire.agent import CommitSeen, DesiredVolume, VolumeFeatures, VolumeSeen
+from millpond.wire.desired import DesiredVolume
+from millpond.wire.observed import CommitSeen, VolumeFeatures, VolumeSeen
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,8 @@ from typing import Any
 from millpond.cache.fill import FillCancelled
 from millpond.cache.volume import CommitPlace
 from millpond.lake.transfer import Moved
-from millpond.wire.agent import DesiredFill, FillSeen
+from millpond.wire.desired import DesiredFill
+from millpond.wire.observed import FillSeen
 
 PROGRESS_SECONDS = 0.5
 _UNDER_WAY = {"present": "filling", "absent": "filling", "found": "filling", "verified": "verifying"}

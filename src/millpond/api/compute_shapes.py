@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from millpond.model.compute import ComputeTest, JoinToken
 from millpond.services.computes.computes import ComputeView, NodeUse
-from millpond.wire import computes, work
+from millpond.wire import computes
 from millpond.wire.trust import Trust
 
 _CLUSTERS = frozenset({"kubernetes", "slurm", "ray"})
 
 
-def compute(view: ComputeView, let_in: Sequence[str]) -> work.Compute:
+def compute(view: ComputeView, let_in: Sequence[str]) -> computes.Compute:
     """`let_in` are the names of projects that may use it, as far as they may be told."""
     agent, nodes = view.agent, [node(use) for use in view.nodes]
-    return work.Compute(
+    return computes.Compute(
         id=agent.id,
         name=agent.name,
         kind="cluster" if agent.driver in _CLUSTERS else "machine",
         site=agent.site,
         driver=agent.driver,
-        capabilities=work.Capabilities.model_validate(agent.capabilities) if agent.capabilities else None,
+        capabilities=computes.Capabilities.model_validate(agent.capabilities) if agent.capabilities else None,
         version=agent.version,
         health=view.health.value,
         connected=view.connected,
@@ -44,8 +44,8 @@ def compute(view: ComputeView, let_in: Sequence[str]) -> work.Compute:
     )
 
 
-def node(use: NodeUse) -> work.Node:
-    return work.Node(
+def node(use: NodeUse) -> computes.Node:
+    return computes.Node(
         name=use.node.name,
         cpus=use.node.cpus,
         memory_bytes=use.node.memory_bytes,

@@ -8,12 +8,12 @@ from millpond.model.job import Dependency, Job, UsageSample
 from millpond.services.jobs.jobs import AttemptView, JobView
 from millpond.services.runs.runs import RunView
 from millpond.services.runs.series import Series
-from millpond.wire import work as wire
+from millpond.wire import jobs, runs
 
 
-def job(view: JobView) -> wire.Job:
+def job(view: JobView) -> jobs.Job:
     value = view.job
-    return wire.Job(
+    return jobs.Job(
         id=value.id,
         project=value.project,
         name=value.name,
@@ -33,7 +33,7 @@ def job(view: JobView) -> wire.Job:
         image=value.image,
         code_commit=value.code_commit,
         inputs=[
-            wire.JobInput(dataset=f"{i.project}/{i.dataset}", ref=i.ref, commit_id=i.commit_id, env=i.env)
+            jobs.JobInput(dataset=f"{i.project}/{i.dataset}", ref=i.ref, commit_id=i.commit_id, env=i.env)
             for i in value.inputs
         ],
         output_commit=value.output_commit,
@@ -51,7 +51,7 @@ def job(view: JobView) -> wire.Job:
         ending=value.ending,
         failed_rank=value.failed_rank,
         problem=value.problem,
-        ledger=wire.Ledger.model_validate(view.ledger),
+        ledger=jobs.Ledger.model_validate(view.ledger),
         wanted_compute=value.wanted_compute,
         priority=value.priority,
         timeout_seconds=value.timeout_seconds,
@@ -74,8 +74,8 @@ def job(view: JobView) -> wire.Job:
     )
 
 
-def _after(dependency: Dependency, other: Job | None) -> wire.After:
-    return wire.After(
+def _after(dependency: Dependency, other: Job | None) -> jobs.After:
+    return jobs.After(
         job=dependency.job_id,
         name=other.name if other else dependency.job_id,
         when="any" if dependency.when == "any" else "success",
@@ -83,9 +83,9 @@ def _after(dependency: Dependency, other: Job | None) -> wire.After:
     )
 
 
-def attempt(view: AttemptView) -> wire.Attempt:
+def attempt(view: AttemptView) -> jobs.Attempt:
     value = view.placement
-    return wire.Attempt(
+    return jobs.Attempt(
         id=value.id,
         number=value.number,
         compute=view.compute,
@@ -99,13 +99,13 @@ def attempt(view: AttemptView) -> wire.Attempt:
         signal=value.signal,
         ending=value.ending,
         problem=value.problem,
-        ranks=[wire.Rank.model_validate(asdict(one) | {"state": one.state.value}) for one in value.ranks],
+        ranks=[jobs.Rank.model_validate(asdict(one) | {"state": one.state.value}) for one in value.ranks],
     )
 
 
-def run(view: RunView) -> wire.Run:
+def run(view: RunView) -> runs.Run:
     value = view.run
-    return wire.Run(
+    return runs.Run(
         id=value.id,
         project=value.project,
         experiment=value.experiment,
@@ -123,8 +123,8 @@ def run(view: RunView) -> wire.Run:
     )
 
 
-def series(value: Series) -> wire.Series:
-    return wire.Series(
+def series(value: Series) -> runs.Series:
+    return runs.Series(
         key=value.key,
         steps=[point.step for point in value.points],
         values=[point.value for point in value.points],
@@ -133,5 +133,5 @@ def series(value: Series) -> wire.Series:
     )
 
 
-def usage(value: UsageSample) -> wire.Usage:
-    return wire.Usage.model_validate(value)
+def usage(value: UsageSample) -> jobs.Usage:
+    return jobs.Usage.model_validate(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millpond.errors import by_code
-from millpond.wire.work import Job, JobChanged
+from millpond.wire.jobs import Job, JobChanged
 
 
 @dataclass(frozen=True, slots=True)

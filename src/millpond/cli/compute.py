@@ -16,8 +16,7 @@ from millpond.cli.session import Session
 from millpond.client import computes
 from millpond.errors import MillError, NotReady
 from millpond.model.quantity import format_bytes, format_gpus, parse_seconds
-from millpond.wire.computes import Check
-from millpond.wire.work import Capabilities, Compute, Node
+from millpond.wire.computes import Capabilities, Check, Compute, Node
 
 app = typer.Typer()
 add_token_commands(app)

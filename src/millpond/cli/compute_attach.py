@@ -13,7 +13,7 @@ from millpond.cli.compute_attach_kubernetes import attach_kubernetes
 from millpond.cli.output import Bytes
 from millpond.cli.session import Session
 from millpond.errors import SetupError
-from millpond.wire.work import Compute
+from millpond.wire.computes import Compute
 
 
 def add_attach_commands(app: typer.Typer) -> None:

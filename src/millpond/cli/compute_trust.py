@@ -10,8 +10,8 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.client import computes
+from millpond.wire.computes import Compute
 from millpond.wire.trust import Trust
-from millpond.wire.work import Compute
 
 Name = Annotated[str, typer.Argument(help="The compute's name.")]
 # One project may also be named as everywhere, by --project.

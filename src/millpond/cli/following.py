@@ -11,7 +11,7 @@ from millpond.client.jobs import POLL_SECONDS, get_job
 from millpond.client.logs import read_all, read_log
 from millpond.model.job import JobState
 from millpond.model.quantity import format_seconds
-from millpond.wire.work import Job
+from millpond.wire.jobs import Job
 
 FAILED = 100
 NOT_FINISHED = 101

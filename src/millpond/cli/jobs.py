@@ -24,7 +24,7 @@ from millpond.client.jobs import (
 )
 from millpond.model.job import Ending, JobKind, JobState
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
-from millpond.wire.work import Attempt, Job, Rank
+from millpond.wire.jobs import Attempt, Job, Rank
 
 app = typer.Typer()
 

@@ -15,8 +15,8 @@ from millpond.client.jobs import get_job, wait_for_job
 from millpond.client.logs import LogPiece, LogQuery, follow_log, read_all, read_log, search_log
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes
+from millpond.wire.jobs import Job
 from millpond.wire.logs import LogHit
-from millpond.wire.work import Job
 
 app = typer.Typer()
 

@@ -12,7 +12,7 @@ from millpond.cli.session import Session
 from millpond.client.credentials import spool_dir
 from millpond.client.runs import get_metrics, get_run, list_artifacts, list_runs
 from millpond.client.sending import send_abandoned
-from millpond.wire.work import Series
+from millpond.wire.runs import Series
 
 app = typer.Typer()
 

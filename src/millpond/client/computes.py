@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from millpond.client.http import Api, segment
 from millpond.errors import Unavailable
-from millpond.wire.computes import ComputeTest, Drain, JoinToken, JoinTokenCreate, NewJoinToken
+from millpond.wire.computes import Compute, ComputeTest, Drain, JoinToken, JoinTokenCreate, NewJoinToken
 from millpond.wire.trust import TrustChange
-from millpond.wire.work import Compute
 
 POLL_SECONDS = 0.3
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import (
+from millpond.wire.jobs import (
     Attempt,
     AttemptList,
     Job,

@@ -214,6 +214,6 @@ class Reporter:
 
 
 def _point(point: Point) -> dict[str, Any]:
-    """As in `wire.work.MetricPoint`."""
+    """As in `wire.runs.MetricPoint`."""
     key, value, step, at = point
     return {"key": key, "value": value, "step": step, "at": datetime.fromtimestamp(at, UTC).isoformat()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from millpond.client.http import Api, segment
-from millpond.wire.work import Artifact, Run, RunCreate, SeriesList
+from millpond.wire.runs import Artifact, Run, RunCreate, SeriesList
 
 
 def list_runs(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.wire.work import RunCreate
+from millpond.wire.runs import RunCreate
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from millpond.client.logs import follow_log, read_all
 from millpond.model.job import JobState
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.work import Job, JobCreate
+from millpond.wire.jobs import Job, JobCreate
 
 
 def submit(

@@ -30,7 +30,7 @@ from millpond.errors import MillError
 from millpond.model.ids import new_id, new_job_id
 from millpond.model.job import RunState
 from millpond.model.names import DEFAULT_PROJECT
-from millpond.wire.work import RunCreate
+from millpond.wire.runs import RunCreate
 
 EXIT_SECONDS = 5.0
 MAX_ARTIFACT_BYTES = 64 << 20

@@ -13,20 +13,9 @@ import httpx
 
 from millpond.agent.server import Server
 from millpond.errors import MillError
-from millpond.wire.agent import (
-    Desired,
-    DesiredFill,
-    DesiredInput,
-    DesiredPlacement,
-    DesiredVolume,
-    FillSeen,
-    LogAnswer,
-    Observed,
-    PlacementSeen,
-    UsageBatch,
-    UsageSample,
-    VolumeSeen,
-)
+from millpond.wire.agent import LogAnswer, UsageBatch, UsageSample
+from millpond.wire.desired import Desired, DesiredFill, DesiredInput, DesiredPlacement, DesiredVolume
+from millpond.wire.observed import FillSeen, Observed, PlacementSeen, VolumeSeen
 
 T = TypeVar("T")
 

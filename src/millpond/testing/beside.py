@@ -13,7 +13,7 @@ from typing import Any
 from millpond.agent.drivers import Driver
 from millpond.agent.stream import Stream
 from millpond.agent.tunnels import Tunnels
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 _WITHIN = 120.0
 

@@ -32,9 +32,10 @@ from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import ADMIN, add_user
-from millpond.wire.agent import CommitSeen, DesiredFill, FillSeen, VolumeSeen
 from millpond.wire.cache import VolumeCreate
 from millpond.wire.data import CommitCreate, PackWritten
+from millpond.wire.desired import DesiredFill
+from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
 
 GB = 10**9
 MB = 10**6

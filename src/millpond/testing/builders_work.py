@@ -22,7 +22,7 @@ from millpond.model.people import Actor, ActorKind, Project, TokenKind
 from millpond.model.volume import DAY, Site, Volume
 from millpond.services.people import tokens
 from millpond.testing.clock import NOON
-from millpond.wire.agent import NodeFacts, Observed
+from millpond.wire.observed import NodeFacts, Observed
 
 GB = 10**9
 

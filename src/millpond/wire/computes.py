@@ -1,4 +1,4 @@
-"""Join tokens, what is done to computes, and tests of them."""
+"""Computes, how they join, what is done to them, and tests of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,70 @@ from pydantic import Field
 
 from millpond.wire.agent import PROTOCOL
 from millpond.wire.base import Request, Response, Time
+from millpond.wire.trust import Trust
+
+
+class Node(Response):
+    name: str
+    cpus: int
+    memory_bytes: int
+    gpus: int
+    gpu_model: str
+    declared: bool
+    running: int
+    cpu_used: int
+    memory_used_bytes: int
+    gpu_used_hundredths: int
+    labels: dict[str, str] = {}
+
+
+class Capabilities(Response):
+    """What the compute's driver can honour."""
+
+    # A job may name its image; jobs that name none run in `default_image`, if there is one.
+    containers: bool
+    default_image: str | None = None
+    limits_enforced: bool
+    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
+    gangs: bool = False
+    ports: bool = False
+    exec: bool = False
+    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
+    job_options: dict[str, str] = {}
+    # Jobs of all projects share one operating-system account.
+    shared_trust: bool
+
+
+class Compute(Response):
+    """An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured."""
+
+    id: str
+    name: str
+    kind: Literal["machine", "cluster"]
+    site: str
+    driver: str
+    # None until its agent has told.
+    capabilities: Capabilities | None
+    version: str
+    health: Literal["ok", "draining", "cordoned", "away", "new", "revoked"]
+    connected: bool
+    seen_at: Time | None
+    created_at: Time
+    cordoned: bool
+    cordoned_by: str | None
+    cordoned_at: Time | None
+    revoked_at: Time | None
+    trust: Trust = Trust()
+    declared: bool
+    cpus: int
+    cpu_used: int
+    memory_bytes: int
+    memory_used_bytes: int
+    gpus: int
+    gpu_used_hundredths: int
+    # Jobs that are placed there and have not ended.
+    running: int
+    nodes: list[Node]
 
 
 class JoinTokenCreate(Request):

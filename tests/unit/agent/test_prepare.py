@@ -15,7 +15,7 @@ from millpond.agent.keeper.clock import boot_id
 from millpond.agent.prepare import environment, prepare
 from millpond.agent.spec import read_spec
 from millpond.testing.agents import a_fill, a_placement, an_input
-from millpond.wire.agent import DesiredPlacement
+from millpond.wire.desired import DesiredPlacement
 
 
 def env_of(desired: DesiredPlacement, **environ: str) -> dict[str, str]:

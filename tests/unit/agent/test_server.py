@@ -8,7 +8,8 @@ import httpx
 from millpond.agent.log_file import Taken
 from millpond.agent.server import SHIPPING_AT_ONCE, Server
 from millpond.testing.builders_work import observed
-from millpond.wire.agent import Desired, LogAnswer
+from millpond.wire.agent import LogAnswer
+from millpond.wire.desired import Desired
 
 
 class SlowForLogs(httpx.AsyncBaseTransport):

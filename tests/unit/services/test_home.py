@@ -11,7 +11,7 @@ from millpond.services.computes import agents, computes
 from millpond.services.people import projects
 from millpond.testing.builders_work import GB, add_agent, add_commit, add_job, observed
 from millpond.testing.clock import NOON
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 from tests.unit.services.world import World
 
 

@@ -18,8 +18,9 @@ from millpond.testing.builders_work import AddedAgent, observed
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import add_user
-from millpond.wire.agent import Desired, DesiredPlacement, FillSeen, PlacementSeen, VolumeSeen
-from millpond.wire.work import JobCreate
+from millpond.wire.desired import Desired, DesiredPlacement
+from millpond.wire.jobs import JobCreate
+from millpond.wire.observed import FillSeen, PlacementSeen, VolumeSeen
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from millpond.agent.framing import ByteStream
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 
 class Reason(Enum):

@@ -10,7 +10,7 @@ from millpond.agent.drivers import Driver
 from millpond.agent.drivers.options import Given
 from millpond.agent.isolation import Isolation
 from millpond.errors import BadRequest
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 # Each of these packages has `open_driver(machine, options)`.
 DRIVERS = {

@@ -17,7 +17,7 @@ from typing import Any
 from millpond.agent.drivers import Exited, Reason
 from millpond.agent.keeper.files import claim
 from millpond.agent.spec import rank_directories
-from millpond.wire.agent import RankSeen
+from millpond.wire.observed import RankSeen
 
 CLAIM = "claim"
 STOP = "stop"

@@ -9,8 +9,10 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
 from millpond.services.computes import agents, compute_tests, joining, presence
-from millpond.wire.agent import PROTOCOL_HEADER, Desired, Observed, TrialUrls
+from millpond.wire.agent import PROTOCOL_HEADER, TrialUrls
 from millpond.wire.computes import Checks, Join, Joined
+from millpond.wire.desired import Desired
+from millpond.wire.observed import Observed
 
 router = APIRouter(prefix="/agents", tags=["agents"])
 

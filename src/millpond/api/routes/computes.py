@@ -12,9 +12,8 @@ from millpond.services.computes import compute_care, compute_tests, computes, tr
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
 from millpond.wire.base import Page
-from millpond.wire.computes import ComputeTest, Drain
+from millpond.wire.computes import Compute, ComputeTest, Drain
 from millpond.wire.trust import TrustChange
-from millpond.wire.work import Compute
 
 router = APIRouter(prefix="/computes", tags=["computes"])
 

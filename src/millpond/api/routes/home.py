@@ -7,15 +7,15 @@ from fastapi import APIRouter
 from millpond.api import shapes
 from millpond.api.access import DepsOf, SignedIn
 from millpond.services import home
-from millpond.wire import work as wire
+from millpond.wire.home import Home
 
 router = APIRouter(tags=["home"])
 
 
 @router.get("/home")
-def get_home(actor: SignedIn, deps: DepsOf) -> wire.Home:
+def get_home(actor: SignedIn, deps: DepsOf) -> Home:
     found = home.home(deps, actor)
-    return wire.Home(
+    return Home(
         gpus_total=found.gpus_total,
         gpu_used_hundredths=found.gpu_used_hundredths,
         jobs_running=found.jobs_running,

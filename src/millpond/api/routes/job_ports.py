@@ -12,7 +12,7 @@ from millpond.api.ports.app import OPEN, label
 from millpond.errors import NotReady
 from millpond.services.jobs import job_ports, jobs
 from millpond.services.jobs.job_ports import Opened
-from millpond.wire.work import PortAddress
+from millpond.wire.jobs import PortAddress
 
 router = APIRouter(prefix="/projects/{project}/jobs/{job}/ports", tags=["jobs"])
 

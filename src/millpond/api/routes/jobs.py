@@ -14,7 +14,7 @@ from millpond.model.job import JobKind, JobState
 from millpond.services.deps import Deps
 from millpond.services.jobs import bulk, jobs, submit
 from millpond.services.jobs.bulk import BulkChange
-from millpond.wire import work as wire
+from millpond.wire import jobs as wire
 from millpond.wire.base import Page
 
 router = APIRouter(tags=["jobs"])

@@ -16,7 +16,7 @@ from millpond.services.runs import log_search, logs, series
 from millpond.services.runs.log_search import Ended, Hit
 from millpond.services.runs.logs import LogPart
 from millpond.wire import logs as wire
-from millpond.wire.work import UsageSeries
+from millpond.wire.jobs import UsageSeries
 
 router = APIRouter(tags=["logs"])
 

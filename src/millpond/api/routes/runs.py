@@ -12,7 +12,7 @@ from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, View
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Role
 from millpond.services.runs import artifacts, runs, series
-from millpond.wire import work as wire
+from millpond.wire import runs as wire
 from millpond.wire.base import Page
 
 router = APIRouter(tags=["runs"])

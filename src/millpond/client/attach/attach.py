@@ -16,7 +16,7 @@ from millpond.client.computes import create_join_token, get_compute, list_join_t
 from millpond.client.http import Api
 from millpond.errors import MillError, SetupError
 from millpond.trust import CA_FILE
-from millpond.wire.work import Compute
+from millpond.wire.computes import Compute
 
 TOKEN_SECONDS = 600
 REPORT_SECONDS = 60.0

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, shares
 from millpond.model.volume import CachedCommit, CachedState
-from millpond.wire.agent import FillSeen, Verified
+from millpond.wire.observed import FillSeen, Verified
 
 # A verification in one of these states is still to be carried out.
 _TO_DO = ("asked", "running")

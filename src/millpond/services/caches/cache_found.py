@@ -17,7 +17,7 @@ from millpond.db.caches import CachedView, CommitSize
 from millpond.model.ids import new_id
 from millpond.model.people import SYSTEM
 from millpond.model.volume import CachedCommit, CachedState, Volume
-from millpond.wire.agent import CommitSeen
+from millpond.wire.observed import CommitSeen
 
 logger = getLogger(__name__)
 

@@ -24,7 +24,7 @@ from millpond.services.caches.fillers import appoint
 from millpond.services.caches.measuring import take_shares
 from millpond.services.caches.stock import stock_of
 from millpond.services.deps import Deps
-from millpond.wire.agent import CommitSeen, FillSeen, VolumeSeen
+from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
 
 # A report may be this much older than the row it is held against.
 _REPORT_AGE = timedelta(seconds=30)

@@ -16,7 +16,7 @@ from millpond.decide.bandwidth import expected_seconds, updated
 from millpond.model.job import Job
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
 from millpond.model.volume import CachedCommit, CachedState
-from millpond.wire.agent import FillSeen
+from millpond.wire.observed import FillSeen
 
 
 def count_hit(tx: Connection, row: CachedCommit, now: datetime) -> None:

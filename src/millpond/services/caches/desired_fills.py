@@ -20,7 +20,7 @@ from millpond.services.caches.measuring import to_measure
 from millpond.services.caches.stock import space_of
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.wire.agent import Base, DesiredFill, DesiredPointer, DesiredVolume
+from millpond.wire.desired import Base, DesiredFill, DesiredPointer, DesiredVolume
 
 # Published commits that a fill may take files from: comparing with each takes a little time.
 _BASES_MOST = 3

@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from millpond.db import caches, shares
 from millpond.db.caches import CachedView
 from millpond.model.volume import CachedCommit, CachedState, Share, Volume
-from millpond.wire.agent import DesiredMeasure, ProjectShares
+from millpond.wire.desired import DesiredMeasure
+from millpond.wire.observed import ProjectShares
 
 
 def to_measure(tx: Connection, volume_id: str, found: Sequence[CachedView]) -> list[DesiredMeasure]:

@@ -32,7 +32,8 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, tunnel_calls
 from millpond.services.people.tokens import NEW_CREDENTIAL
 from millpond.services.runs import logs
-from millpond.wire.agent import Desired, NodeFacts, Observed, PlacementSeen
+from millpond.wire.desired import Desired
+from millpond.wire.observed import NodeFacts, Observed, PlacementSeen
 
 logger = getLogger(__name__)
 

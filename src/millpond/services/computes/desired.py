@@ -14,7 +14,7 @@ from millpond.model.volume import CachedState
 from millpond.sealing import Seal
 from millpond.services.jobs.placements import GRACE_SECONDS, secret_of
 from millpond.services.people import secrets
-from millpond.wire.agent import DesiredInput, DesiredPlacement, DesiredRank
+from millpond.wire.desired import DesiredInput, DesiredPlacement, DesiredRank
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"

@@ -21,7 +21,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, submit
 from millpond.services.jobs.snapshot import World
 from millpond.services.runs import logs
-from millpond.wire.work import JobCreate
+from millpond.wire.jobs import JobCreate
 
 logger = getLogger(__name__)
 

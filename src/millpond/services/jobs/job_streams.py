@@ -13,7 +13,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import idle, jobs
 from millpond.services.jobs.tunnels import exec_wanted, port_wanted
 from millpond.services.people import access, audit
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 _LAST_PORT = 65_535
 

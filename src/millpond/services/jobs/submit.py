@@ -27,7 +27,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.jobs import find
 from millpond.services.people import access, audit, secrets
-from millpond.wire.work import JobCreate
+from millpond.wire.jobs import JobCreate
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = "MILL_"

@@ -10,7 +10,7 @@ from millpond.db import tunnels
 from millpond.model.job import Agent
 from millpond.services.deps import Deps
 from millpond.services.jobs.tunnels import COME_SECONDS, Tunnel
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 
 def call(deps: Deps, tunnel: Tunnel) -> None:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from millpond.errors import NotReady
 from millpond.model.ids import new_id
-from millpond.wire.agent import DesiredTunnel
+from millpond.wire.desired import DesiredTunnel
 
 # An agent hears of it at once; opening a connection through a slow proxy takes longer.
 COME_SECONDS = 15.0

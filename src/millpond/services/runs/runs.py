@@ -23,8 +23,8 @@ from millpond.services.jobs import job_changes
 from millpond.services.listing import Listing, page_of
 from millpond.services.moments import moment_of, written_moment
 from millpond.services.people import access, audit
-from millpond.wire import work as wire
-from millpond.wire.work import RunBatch, RunCreate
+from millpond.wire import runs as wire
+from millpond.wire.runs import RunBatch, RunCreate
 
 # A script that says nothing for so long is taken for dead; its next batch revives it.
 SILENCE = timedelta(minutes=5)

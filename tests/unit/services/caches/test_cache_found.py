@@ -17,7 +17,7 @@ from millpond.testing.builders_data import (
     the_volume,
     told,
 )
-from millpond.wire.agent import CommitSeen, VolumeSeen
+from millpond.wire.observed import CommitSeen, VolumeSeen
 
 
 def seen(deps: Deps, commit: Commit, **changes: str) -> CommitSeen:

@@ -37,8 +37,9 @@ from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import making_deps
-from millpond.wire.agent import DesiredFill, FillSeen
 from millpond.wire.cache import CacheAdd
+from millpond.wire.desired import DesiredFill
+from millpond.wire.observed import FillSeen
 
 SIZES = (30, 40, 50, 60)
 CAPACITY, RESERVE = 100 * GB, 10 * GB

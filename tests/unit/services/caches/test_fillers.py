@@ -27,8 +27,9 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.agent import DesiredFill, DesiredVolume, ProjectShares, ShareSeen, Verified
 from millpond.wire.cache import CacheAdd, CacheVerification, VolumeCreate
+from millpond.wire.desired import DesiredFill, DesiredVolume
+from millpond.wire.observed import ProjectShares, ShareSeen, Verified
 
 
 def ask(deps: Deps, commit: Commit) -> str:

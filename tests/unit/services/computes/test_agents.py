@@ -12,7 +12,7 @@ from millpond.services.computes import agents
 from millpond.services.jobs import jobs
 from millpond.services.people import tokens
 from millpond.testing.builders_work import add_agent, add_commit, observed
-from millpond.wire.agent import NodeFacts, PlacementSeen
+from millpond.wire.observed import NodeFacts, PlacementSeen
 from tests.unit.services.world import World
 
 

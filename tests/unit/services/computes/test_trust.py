@@ -12,7 +12,7 @@ from millpond.model.people import SYSTEM
 from millpond.services.caches.admission import begin_fill
 from millpond.services.computes import computes, trust
 from millpond.testing.builders_work import add_agent, add_commit
-from millpond.wire.agent import Capabilities
+from millpond.wire.observed import Capabilities
 from tests.unit.services.world import World
 
 SHARED = Capabilities(shared_trust=True)

@@ -8,7 +8,8 @@ from millpond.errors import Invalid, NotFound
 from millpond.model.job import Ending, Job, JobState
 from millpond.services.jobs import jobs
 from millpond.testing.builders_work import add_agent
-from millpond.wire.agent import DesiredPlacement, PlacementSeen
+from millpond.wire.desired import DesiredPlacement
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 

@@ -9,8 +9,8 @@ from millpond.services.jobs import bin
 from millpond.services.jobs import jobs as job_service
 from millpond.services.runs import artifacts, logs, runs
 from millpond.testing.builders_work import add_commit
-from millpond.wire.agent import PlacementSeen
-from millpond.wire.work import RunCreate
+from millpond.wire.observed import PlacementSeen
+from millpond.wire.runs import RunCreate
 from tests.unit.services.world import World
 
 DAY = 86_400

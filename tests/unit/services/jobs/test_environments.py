@@ -6,7 +6,7 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.job import Job, JobKind, JobState
 from millpond.services.jobs import jobs
 from millpond.testing.builders_work import add_commit
-from millpond.wire.agent import PlacementSeen
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 

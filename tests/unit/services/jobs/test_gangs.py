@@ -10,7 +10,8 @@ from millpond.errors import DoesNotFit, NotFound
 from millpond.model.job import Ending, Job, JobState
 from millpond.services.jobs import jobs
 from millpond.services.runs import log_search, logs
-from millpond.wire.agent import Capabilities, DesiredPlacement, NodeFacts, PlacementSeen, RankSeen
+from millpond.wire.desired import DesiredPlacement
+from millpond.wire.observed import Capabilities, NodeFacts, PlacementSeen, RankSeen
 from tests.unit.services.world import World
 
 ABLE = {"capabilities": Capabilities(gangs=True, shared_trust=False)}

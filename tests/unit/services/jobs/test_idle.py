@@ -7,7 +7,7 @@ import pytest
 from millpond.errors import Invalid
 from millpond.model.job import Job, JobKind
 from millpond.services.jobs import idle
-from millpond.wire.agent import Capabilities, PlacementSeen
+from millpond.wire.observed import Capabilities, PlacementSeen
 from tests.unit.services.world import World
 
 MINUTE = 60

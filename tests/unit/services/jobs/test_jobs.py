@@ -10,7 +10,7 @@ from millpond.services.jobs import jobs
 from millpond.services.jobs.jobs import JobView
 from millpond.services.people import audit, projects
 from millpond.testing.builders_work import add_job
-from millpond.wire.agent import PlacementSeen
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 

@@ -11,7 +11,8 @@ from millpond.services.computes import agents as agent_service
 from millpond.services.jobs import job_data
 from millpond.services.places import links
 from millpond.testing.builders_work import GB, AddedAgent, add_agent, add_commit, observed
-from millpond.wire.agent import Desired, NodeFacts, VolumeSeen
+from millpond.wire.desired import Desired
+from millpond.wire.observed import NodeFacts, VolumeSeen
 from millpond.wire.topology import LinkPut
 from tests.unit.services.world import World
 

@@ -18,7 +18,7 @@ from millpond.services.jobs.placements import runs_out_after, secret_of
 from millpond.services.people import projects, tokens
 from millpond.services.unchanged import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
-from millpond.wire.agent import Capabilities, FillSeen, NodeFacts, PlacementSeen
+from millpond.wire.observed import Capabilities, FillSeen, NodeFacts, PlacementSeen
 from tests.unit.services.world import World
 
 RUNS_OUT = runs_out_after(600)

@@ -14,7 +14,7 @@ from millpond.model.volume import CachedState
 from millpond.services.jobs import jobs, submit
 from millpond.services.people import projects
 from millpond.testing.builders_work import GB, add_commit
-from millpond.wire.work import JobCreate
+from millpond.wire.jobs import JobCreate
 from tests.unit.services.world import World
 
 

@@ -23,8 +23,8 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.agent import VolumeSeen
 from millpond.wire.cache import CacheAdd, CacheAdded
+from millpond.wire.observed import VolumeSeen
 from millpond.wire.topology import LinkPut
 
 GBIT = 10**9

@@ -14,7 +14,7 @@ from millpond.model.log import LeftOut
 from millpond.services.deps import Deps
 from millpond.services.runs import log_search, logs
 from millpond.services.runs.log_search import Ended, Hit, Query
-from millpond.wire.agent import PlacementSeen
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 

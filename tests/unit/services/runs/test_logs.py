@@ -5,7 +5,8 @@ import pytest
 from millpond.errors import BadRequest, NotFound, StalePlacement
 from millpond.services.runs import logs, series
 from millpond.testing.builders_work import add_agent
-from millpond.wire.agent import PlacementSeen, UsageBatch, UsageSample
+from millpond.wire.agent import UsageBatch, UsageSample
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 

@@ -11,7 +11,7 @@ from millpond.model.people import SYSTEM, Actor
 from millpond.services.people import projects, tokens
 from millpond.services.runs import artifacts, runs, series
 from millpond.services.runs.runs import RunView
-from millpond.wire.work import MetricPoint, RunBatch, RunCreate
+from millpond.wire.runs import MetricPoint, RunBatch, RunCreate
 from tests.unit.services.world import World
 
 

@@ -25,7 +25,7 @@ from millpond.agent.drivers.kubernetes.standing import standing, why_unclaimed
 from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
 from millpond.agent.spec import Spec, keeper_directory, read_spec
 from millpond.agent.threads import in_thread
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 LOOK_SECONDS = 1.0
 NODES_SECONDS = 15.0

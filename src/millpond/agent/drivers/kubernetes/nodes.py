@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 _QUANTITY = re.compile(r"^([0-9.]+(?:[eE][0-9+-]+)?)(m|[kMGTPE]|[KMGTPE]i)?$")
 _SUFFIXES = {

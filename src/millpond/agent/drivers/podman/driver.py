@@ -34,7 +34,7 @@ from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.model.quantity import format_bytes
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 log = logging.getLogger(__name__)
 

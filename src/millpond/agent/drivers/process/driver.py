@@ -19,7 +19,7 @@ from millpond.agent.keeper import processes
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.keeper.gang import LOOPBACK
 from millpond.agent.spec import keeper_directory, rank_directories, read_spec
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 log = logging.getLogger(__name__)
 

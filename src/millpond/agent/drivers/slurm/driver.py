@@ -34,7 +34,7 @@ from millpond.agent.drivers.slurm.standing import Watched, standing
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
 from millpond.agent.spec import Spec, keeper_directory, rank_directories, read_spec, write_private
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 # The id of its job; what else there is to know of a placement is found by the job's name.
 RECORD = "slurm.json"

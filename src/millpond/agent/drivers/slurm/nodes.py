@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from millpond.wire.agent import NodeFacts
+from millpond.wire.observed import NodeFacts
 
 # Nodes on which nothing can begin now. `idle~` sleeps and is woken for a job; `idle*` does not answer.
 _UNUSABLE = ("down", "drain", "fail", "maint", "unk", "inval", "no_resp", "power", "reboot", "block", "future")

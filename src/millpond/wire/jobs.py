@@ -1,4 +1,4 @@
-"""Jobs, runs, metrics, usage, computes."""
+"""Jobs, their attempts, why they wait and what they use."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from millpond.model.job import Ending, JobKind, JobState, RunState
+from millpond.model.job import Ending, JobKind, JobState
 from millpond.wire.base import Request, Response, Time
-from millpond.wire.trust import Trust
 
 MAX_RETRIES = 100
 MAX_PROCESSES = 1024
@@ -239,168 +238,8 @@ class UsageSeries(Response):
     items: list[Usage]
 
 
-class Run(Response):
-    id: str
-    project: str
-    experiment: str
-    name: str
-    job: str | None  # id
-    state: RunState
-    # Of its job, which may still wait or be prepared; None for scripts.
-    job_state: JobState | None = None
-    params: dict[str, object]
-    tags: dict[str, str]
-    # The newest value of every metric.
-    metrics: dict[str, float]
-    created_by: str
-    started_at: Time
-    ended_at: Time | None
-    deleted_at: Time | None = None
-
-
-class RunCreate(Request):
-    """`id` may be made by the client, so that a run recorded offline keeps its id; creating it twice is one run."""
-
-    id: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
-    name: str | None = None
-    experiment: str = "default"
-    params: dict[str, object] = {}
-    tags: dict[str, str] = {}
-    started_at: Time | None = None
-
-
-class MetricPoint(Request):
-    key: str = Field(min_length=1, max_length=250)
-    # None stands for NaN and infinities, which JSON cannot say; they are kept and shown as gaps.
-    value: float | None
-    step: int = 0
-    at: Time
-
-
-class RunBatch(Request):
-    """What a client reports at once. `sequence` grows by one per batch of a run: a batch sent twice counts once."""
-
-    sequence: int = Field(ge=0)
-    # Made by the client at start: batches of two clients reporting to one run do not shadow each other.
-    writer: str = Field(min_length=1, max_length=64)
-    params: dict[str, object] = {}
-    tags: dict[str, str] = {}
-    metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
-    # How far a job is, from 0 to 1.
-    progress: float | None = Field(default=None, ge=0, le=1)
-    ended: RunState | None = None
-    ended_at: Time | None = None
-
-
-class Series(Response):
-    """One metric of one run; thinned to at most `limit` points when longer (least and greatest are kept)."""
-
-    key: str
-    steps: list[int]
-    values: list[float | None]  # None stands for NaN and infinities, which JSON cannot say
-    times: list[Time]
-    total: int
-
-
-class SeriesList(Response):
-    items: list[Series]
-
-
-class Artifact(Response):
-    path: str
-    size: int
-    created_at: Time
-
-
-class Node(Response):
-    name: str
-    cpus: int
-    memory_bytes: int
-    gpus: int
-    gpu_model: str
-    declared: bool
-    running: int
-    cpu_used: int
-    memory_used_bytes: int
-    gpu_used_hundredths: int
-    labels: dict[str, str] = {}
-
-
-class Capabilities(Response):
-    """What the compute's driver can honour."""
-
-    # A job may name its image; jobs that name none run in `default_image`, if there is one.
-    containers: bool
-    default_image: str | None = None
-    limits_enforced: bool
-    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
-    gangs: bool = False
-    ports: bool = False
-    exec: bool = False
-    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
-    job_options: dict[str, str] = {}
-    # Jobs of all projects share one operating-system account.
-    shared_trust: bool
-
-
-class Compute(Response):
-    """An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured."""
-
-    id: str
-    name: str
-    kind: Literal["machine", "cluster"]
-    site: str
-    driver: str
-    # None until its agent has told.
-    capabilities: Capabilities | None
-    version: str
-    health: Literal["ok", "draining", "cordoned", "away", "new", "revoked"]
-    connected: bool
-    seen_at: Time | None
-    created_at: Time
-    cordoned: bool
-    cordoned_by: str | None
-    cordoned_at: Time | None
-    revoked_at: Time | None
-    trust: Trust = Trust()
-    declared: bool
-    cpus: int
-    cpu_used: int
-    memory_bytes: int
-    memory_used_bytes: int
-    gpus: int
-    gpu_used_hundredths: int
-    # Jobs that are placed there and have not ended.
-    running: int
-    nodes: list[Node]
-
-
 class PortAddress(Response):
     """Where a browser opens a port of a job: `url` works once, for a minute. `origin` is this port's own."""
 
     origin: str
     url: str
-
-
-class Home(Response):
-    """The numbers of the first page."""
-
-    gpus_total: int
-    gpu_used_hundredths: int
-    jobs_running: int
-    jobs_waiting: int
-    cached_bytes: int
-    volume_bytes: int
-    datasets: int
-    dataset_bytes: int = 0
-    volumes_connected: int = 0
-    # What the cache has saved since the beginning, of projects one may see; null while nothing was asked for.
-    hit_rate: float | None = None
-    saved_bytes: int = 0
-    saved_seconds: float = 0.0
-    fills_running: int = 0
-    computes_connected: int
-    recent_jobs: list[Job]
-    # GPUs held by jobs that have computed nothing on them for more than five minutes, and those jobs one may see.
-    gpu_idle_hundredths: int = 0
-    idle_jobs: list[Job] = []

@@ -1,0 +1,181 @@
+"""What the server wants of an agent, told every time (docs/design/003-agent-protocol.md)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from millpond.wire.base import Response, Time
+
+
+class DesiredMeasure(Response):
+    """Measure these commits of a project: all of its published ones, so that what they share is known."""
+
+    project_id: str
+    # Pairs of a dataset's and a commit's id.
+    commits: list[tuple[str, str]]
+
+
+class DesiredPointer(Response):
+    """`branches/<project>/<dataset>/<branch>` leads to this commit, which is published."""
+
+    project: str
+    dataset: str
+    branch: str
+    project_id: str
+    dataset_id: str
+    commit_id: str
+
+
+class DesiredVolume(Response):
+    """`new`: no agent has seen it well yet, so an empty directory may become it; otherwise its mount is missing."""
+
+    id: str
+    path: str
+    new: bool = True
+    lake: str = ""
+    # The other volumes that the server knows, told with `new`: a directory that was one of a database that is gone, of
+    # the same lake, becomes this one with all that is cached there. None: it does not.
+    others: list[str] | None = None
+    # This agent, and no other, fills, evicts and tidies up there.
+    tended: bool = False
+    # It belongs to another site: look whether it is mounted here, and write nothing.
+    visited: bool = False
+    # The numbers of the projects that have something there, by their ids; told to the agent that tends the volume.
+    accounts: dict[str, int] = {}
+    # What the server lacks the shares of; told to the agent that tends the volume.
+    measure: list[DesiredMeasure] = []
+    # Where the names of branches lead that people use on the volume.
+    pointers: list[DesiredPointer] = []
+
+
+class Base(Response):
+    """A commit of the same project that is published on the same volume: unchanged files may be taken from it."""
+
+    dataset: str
+    dataset_id: str
+    commit_id: str
+    tree: str
+
+
+class DesiredFill(Response):
+    """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
+
+    Be `verified`: read every byte, and put right what is wrong. Be `found`: it was published before the server knew of
+    it; hold it against its tree by sizes, permissions and times, and put right what is wrong. `ready` then, or
+    `evicted` if it is not there.
+    """
+
+    cached_id: str
+    volume_id: str
+    project: str
+    project_id: str
+    dataset: str
+    dataset_id: str
+    commit_id: str
+    tree: str
+    files: int
+    bytes: int
+    attempt: int
+    want: Literal["present", "absent", "verified", "found"]
+    # What the file system will allocate for it, and what shall stay free beside it: looked for before the first byte.
+    needed_bytes: int = 0
+    needed_inodes: int = 0
+    reserve_bytes: int = 0
+    reserve_inodes: int = 0
+    # The best first. Any of them may be gone by now: then everything is fetched.
+    bases: list[Base] = []
+    # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or
+    # wrong there comes from the lake.
+    source: str | None = None
+
+
+class DesiredInput(Response):
+    env: str
+    project_id: str
+    dataset: str
+    dataset_id: str
+    commit_id: str
+    volume_id: str
+    ready: bool
+    # The number of the project that it belongs to, as in `DesiredPlacement`.
+    account: int = 0
+
+
+class DesiredRank(Response):
+    """Where one process of a distributed job is to run, and the GPUs that it is given there."""
+
+    node: str
+    gpu_indices: list[int] = []
+
+
+class DesiredPlacement(Response):
+    """A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it."""
+
+    id: str
+    job_id: str
+    job_name: str
+    project: str
+    run_id: str
+    # The number of its project, the same at every agent: its jobs run under an account that is made of it. 0: unknown.
+    account: int = 0
+    token: str
+    node: str
+    # The container image it named; None: as the driver does without.
+    image: str | None = None
+    # What it asks of the driver.
+    options: dict[str, str] = {}
+    command: list[str]
+    env: dict[str, str]
+    cpu: int
+    memory_bytes: int
+    gpu_hundredths: int
+    gpu_indices: list[int] = []
+    # Of a distributed job: one for each process, which all start or none. CPUs, memory and GPUs are then each one's.
+    ranks: list[DesiredRank] = []
+    inputs: list[DesiredInput]
+    code: DesiredInput | None
+    # A tree of Python packages for the front of PYTHONPATH, with their programs in `bin`.
+    environment: DesiredInput | None = None
+    valid_seconds: int
+    grace_seconds: int
+    # How long the command may run; 0 for no limit.
+    timeout_seconds: int = 0
+    # How much of its log is kept, in all: what lies between its beginning and its end may go. 0: everything.
+    log_bytes: int = 0
+    # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.
+    secrets: dict[str, str | None] = {}
+    want: Literal["run", "stop"]
+
+
+class DesiredTunnel(Response):
+    """Somebody waits for a stream to a job (docs/design/011-tunnels.md): open its WebSocket, once."""
+
+    id: str
+    placement_id: str
+    kind: Literal["exec", "port"]
+    # Of a distributed job: beside which of its processes.
+    rank: int = 0
+    port: int = 0
+    command: list[str] = []
+    tty: bool = False
+    columns: int = 80
+    rows: int = 24
+    # Where the stream is waited for; None: at the server that tells of it.
+    server: str | None = None
+
+
+class Desired(Response):
+    """Everything the server wants of this agent, every time. A placement that is not listed any more is forgotten."""
+
+    revision: str
+    agent_id: str
+    site: str
+    volumes: list[DesiredVolume]
+    fills: list[DesiredFill]
+    placements: list[DesiredPlacement]
+    # For how long from when it asked an agent may begin something on a volume; later another may be at work there.
+    word_seconds: float = 30.0
+    # Tests of this compute that somebody asked for, by their ids: each is made once, and what was found is told.
+    trials: list[str] = []
+    tunnels: list[DesiredTunnel] = []
+    server_time: Time

@@ -1,0 +1,194 @@
+"""What an agent sees, told to the server every time (docs/design/003-agent-protocol.md)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from millpond.wire.agent import PROTOCOL
+from millpond.wire.base import Request, Time
+
+
+class NodeFacts(Request):
+    name: str
+    cpus: int
+    memory_bytes: int
+    gpus: int = 0
+    gpu_model: str = ""
+    # Of each of them; 0 where nobody says.
+    gpu_memory_bytes: int = 0
+    declared: bool = False
+    labels: dict[str, str] = {}
+
+
+class Capabilities(Request):
+    """What an agent's driver can honour; asked of it, never guessed from its name (`agent/drivers`)."""
+
+    containers: bool = False
+    default_image: str | None = None
+    limits_enforced: bool = False
+    gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
+    gangs: bool = False
+    ports: bool = False
+    exec: bool = False
+    # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
+    job_options: dict[str, str] = {}
+    # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
+    shared_trust: bool = True
+
+
+class VolumeFeatures(Request):
+    """What the file system of a volume can do, tried out by its agent."""
+
+    # A second name for a file: unchanged files of another commit cost nothing. Otherwise they are copied.
+    link: bool = True
+    # Copies that share their blocks.
+    reflink: bool = False
+    symlink: bool = True
+    # Permissions and times can be set. Without, a cached file may look writable, or not executable.
+    chmod: bool = True
+    times: bool = True
+    # `A` and `a` are two names. Without, a commit that has both cannot be cached there.
+    case_sensitive: bool = True
+    # The longest name of a file, in bytes.
+    name_bytes: int = 255
+    # The agent writes there as another user than it is: root is nobody on many file servers.
+    squashed: bool = False
+    # Directories can be given to the group of a project, so that only its jobs enter them.
+    groups: bool = False
+    # What it takes for one byte of content, and for an inode; 0: unknown, and nothing.
+    block_bytes: int = Field(default=0, ge=0)
+    inode_bytes: int = Field(default=0, ge=0)
+
+
+class ShareSeen(Request):
+    """What the file system allocates for the files that exactly these commits have in common, by inode."""
+
+    commits: list[str]
+    bytes: int
+    inodes: int
+
+
+class ProjectShares(Request):
+    """A project's trees on a volume, measured file by file. `commits` are all that were measured."""
+
+    project_id: str
+    commits: list[str]
+    shares: list[ShareSeen]
+
+
+class CommitSeen(Request):
+    dataset_id: str
+    commit_id: str
+    # Agents that do not tell it are not asked to look at what nobody knew of.
+    project_id: str = ""
+
+
+class VolumeSeen(Request):
+    """What the agent found at a volume's path; `problem` is a sentence for people, None when all is well."""
+
+    id: str
+    problem: str | None = None
+    disk_total_bytes: int | None = None
+    disk_free_bytes: int | None = None
+    # None where the file system has no limit on them.
+    inodes_total: int | None = None
+    inodes_free: int | None = None
+    features: VolumeFeatures | None = None
+    # Published commits found there; None while there is a problem.
+    commits: list[CommitSeen] | None = None
+    # Of the projects that the server asks to have measured, as soon as they are.
+    shares: list[ProjectShares] = []
+
+
+class Verified(Request):
+    """What reading every byte of a cached commit has found, and what became of it.
+
+    Files that are damaged, missing or have other permissions than they should, and names that do not belong there;
+    `healed_files` of them are as they should be now, in every commit that shares them.
+    """
+
+    checked_files: int = 0
+    checked_bytes: int = 0
+    damaged_files: int = 0
+    missing_files: int = 0
+    extra_files: int = 0
+    healed_files: int = 0
+    fetched_bytes: int = 0
+    # A few of the paths, for people.
+    examples: list[str] = []
+
+
+class FillSeen(Request):
+    """Progress or end of a fill, eviction or verification, told until the desired state no longer asks for it."""
+
+    cached_id: str
+    attempt: int
+    state: Literal["filling", "ready", "evicted", "verifying", "verified", "failed"]
+    done_bytes: int = 0
+    done_files: int = 0
+    # What came from the lake over the network, what was taken from other commits on the volume, and how long it took:
+    # final with `ready`.
+    sent_bytes: int = 0
+    linked_files: int = 0
+    linked_bytes: int = 0
+    seconds: float = 0.0
+    # The volume of another site that files were copied from, and how much came from there.
+    source: str | None = None
+    copied_files: int = 0
+    copied_bytes: int = 0
+    verified: Verified | None = None
+    problem: str | None = None
+    # A problem that may go by itself (store away, disk full): the agent goes on trying.
+    transient: bool = False
+
+
+class RankSeen(Request):
+    """One process of a distributed job."""
+
+    rank: int
+    state: Literal["waiting", "running", "ended"]
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class PlacementSeen(Request):
+    id: str
+    state: Literal["preparing", "running", "saving", "finished"]
+    started_at: Time | None = None
+    exited_at: Time | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    # Why it ended, when the command did not end by itself; `lost`: nobody knows how.
+    reason: Literal["stopped", "expired", "terminated", "not_started", "out_of_memory", "timeout", "lost"] | None = None
+    problem: str | None = None
+    # What the engine says of a placement that it has and has not begun, for people.
+    waiting: str | None = None
+    output_commit: str | None = None
+    log_bytes: int = 0
+    # Of a distributed job: its processes, and the one whose failure ended all others.
+    ranks: list[RankSeen] = []
+    failed_rank: int | None = None
+
+
+class Observed(Request):
+    """Everything the agent sees, every time."""
+
+    protocol: int = PROTOCOL
+    version: str
+    # New at every start of the agent process; two instances with one credential are told apart by it.
+    instance: str
+    # Grows with every report of this instance: one that was overtaken on the way is older than what is known.
+    sequence: int = 0
+    boot_id: str
+    driver: str = "process"
+    capabilities: Capabilities | None = None
+    nodes: list[NodeFacts]
+    volumes: list[VolumeSeen] = []
+    fills: list[FillSeen] = []
+    placements: list[PlacementSeen] = []
+    # The revision of the desired state this agent has; the server answers at once when it has a newer one.
+    seen_revision: str = ""
+    wait_seconds: float = Field(default=20, ge=0, le=60)
