@@ -11,12 +11,14 @@ import pytest
 
 from millpond.client import rebase as rebase_module
 from millpond.client.branches import revert
+from millpond.client.checkout import checkout
 from millpond.client.clone import clone
 from millpond.client.datasets import branch_head, create_commit
 from millpond.client.edits import put_files
 from millpond.client.looking import look
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.errors import Conflict
 from millpond.lake import update
 from millpond.model.tree import TreeChange
 from tests.integration.data_server import DataServer, data_server
@@ -138,3 +140,36 @@ def test_many_change_one_branch_at_once_and_all_come_through(server: DataServer,
     assert len(list((mine.root / "put").iterdir())) == 10
     assert (mine.root / "sub/0").read_text() == "0", "as it was before what is undone"
     assert (mine.root / "mine").read_text() == "mine"
+
+
+def half_moved(copy: WorkingCopy, ref: str, server: DataServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout that ends, like its process, when it has removed files and not yet put others in their place."""
+
+    def dying(*arguments: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(update, "_put", dying)
+        checkout(server.api, copy, ref)
+
+
+def test_what_a_cut_off_checkout_left_is_not_taken_for_changes(
+    server: DataServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, theirs = two_copies(server, tmp_path, "half-way")
+    first, second = mine.head, again(theirs).head
+    assert first is not None and second is not None
+    copy = clone(server.api, "default", "half-way", "main", tmp_path / "copy").copy
+    (copy.root / "own").write_text("not committed")
+    half_moved(copy, first, server, monkeypatch)
+    assert not (copy.root / "new-0").exists()
+    with pytest.raises(Conflict, match="half way"):
+        sync(server.api, again(copy))
+    checkout(server.api, again(copy), "main")
+    assert (copy.root / "new-0").read_text() == "theirs", "it was not the user who removed it"
+    assert (copy.root / "own").read_text() == "not committed"
+    half_moved(again(copy), first, server, monkeypatch)
+    done = sync(server.api, again(copy), onto_newest=True)
+    assert done.commit.parents == [second]
+    assert agrees(server, copy)
+    assert {path.name for path in copy.root.iterdir()} >= {"own", "new-0"}

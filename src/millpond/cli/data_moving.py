@@ -209,6 +209,11 @@ def _compare(mill: Session, copy: WorkingCopy, rehash: bool) -> Status:
 def _show_status(mill: Session, copy: WorkingCopy, found: Status) -> None:
     head = found.head.id if found.head else ""
     _show_diff(mill, _summary(head, found.tree, found.changes))
+    if copy.moving_to:
+        mill.out.warn(
+            f"Bringing {copy.dataset}@{copy.moving_to[:12]} here was interrupted: "
+            f"let it arrive with mill data checkout {copy.moving_to[:12]}."
+        )
     if not found.changes:
         mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
     if copy.head and found.head and found.head.id != copy.head:

@@ -49,6 +49,8 @@ def checkout(
     changed. With `force` the folder holds exactly the commit afterwards, and local changes are lost.
     """
     target = get_commit(api, copy.project, copy.dataset, ref)
+    if copy.moving_to not in (None, target.id) and not force:
+        copy = finish_moving(api, copy, progress=progress, warn=warn)
     base = get_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
     moment = moment_in(copy.root)
     seen = look(copy, progress=progress, warn=warn)
@@ -67,20 +69,29 @@ def checkout(
         with preparing_update(
             copy.root, lake, target.tree, changes, seen=moment, overwrite=force, progress=progress
         ) as update:
-            # Before the files are there: whatever lies here after a crash is then understood.
             copy.note_fetched(update.external)
+            copy.moving(target.id)
             update.apply()
-    moved = copy.at(target.id, branch_of(api, copy.project, copy.dataset, ref))
-    moved.save()
+    moved = copy.arrived(target.id, branch_of(api, copy.project, copy.dataset, ref))
     return CheckedOut(target, moved, changes)
+
+
+def finish_moving(
+    api: Api, copy: WorkingCopy, *, progress: Progress | None = None, warn: Warn = lambda path, why: None
+) -> WorkingCopy:
+    """The folder at the commit that was being brought to it when that was interrupted.
+
+    Until then nobody can tell what the user changed from what had come. Errors as of `checkout`.
+    """
+    if copy.moving_to is None:
+        return copy
+    return checkout(api, copy, copy.moving_to, progress=progress, warn=warn).copy
 
 
 def _would_be_lost(ref: str, conflicts: Sequence[PathConflict]) -> Conflict:
     """The folder is the side called theirs here: the other commit's changes were to be applied to it."""
-    lost = [conflict.theirs.path for conflict in conflicts]
-    named = ", ".join(
-        f"{to_text(conflict.theirs.path)!r} ({conflict.theirs.change})" for conflict in conflicts[:_NAMED]
-    )
+    lost = {conflict.theirs.path: conflict.theirs.change for conflict in conflicts}
+    named = ", ".join(f"{to_text(path)!r} ({change})" for path, change in list(lost.items())[:_NAMED])
     more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
     return Conflict(
         f"Changes in this folder would be lost, because {ref} has something else there: {named}{more}. "

@@ -90,10 +90,10 @@ def _rebase(
                 commit, sent = until_complete(
                     lambda: _commit(api, copy, pages, theirs, ours_on_theirs, message, progress)
                 )
-            # Before the files are there: whatever lies here after a crash is then understood.
             copy.note_fetched(update.external)
+            copy.moving(commit.id)
             update.apply()
-    copy.at(commit.id).save()
+    copy.arrived(commit.id)
     return Rebased(commit, sent, len(arriving))
 
 

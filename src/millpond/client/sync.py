@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millpond.client.checkout import finish_moving
 from millpond.client.datasets import branch_head, create_commit
 from millpond.client.http import Api
 from millpond.client.looking import SeenAndLake, completed, look, options_of
@@ -11,7 +12,7 @@ from millpond.client.rebase import rebase
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import RefMoved
+from millpond.errors import Conflict, RefMoved
 from millpond.lake.diff import diff_trees
 from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.lake.reader import TreeReader
@@ -56,8 +57,13 @@ def sync(
     """Make the branch hold what the folder holds. Running it again after any interruption simply goes on.
 
     RefMoved when somebody else committed since this folder last agreed with the branch; with `onto_newest` the two
-    are brought together instead, or a MergeConflict says why they cannot be.
+    are brought together instead, or a MergeConflict says why they cannot be. A checkout or rebase that was interrupted
+    here is finished first, or Conflict asks for that: half of it must not become a commit.
     """
+    if copy.moving_to is not None:
+        if not onto_newest:
+            raise _between_commits(copy, copy.moving_to)
+        copy = finish_moving(api, copy, progress=progress, warn=warn)
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
 
     def together(theirs: Commit) -> Synced:
@@ -124,6 +130,13 @@ def compare(
     with ApiDownloader(api, copy.project, copy.dataset, head.id) as lake:
         seen = completed(seen, copy, head.tree, lake)
         return Status(head, seen.root, list(diff_trees(SeenAndLake(seen, lake), head.tree, seen.root)))
+
+
+def _between_commits(copy: WorkingCopy, moving_to: str) -> Conflict:
+    return Conflict(
+        f"This folder is half way to {copy.dataset}@{moving_to[:12]}: bringing that here was interrupted.",
+        hint=f"Let it arrive first: mill data checkout {moving_to[:12]}",
+    )
 
 
 def _moved(copy: WorkingCopy, head: Commit | None) -> RefMoved:

@@ -21,6 +21,7 @@ _STAND_INS = "stand-ins"
 class WorkingCopy:
     """`head` is the commit this folder last agreed with: what `sync` expects the branch to be at still.
 
+    `moving_to` is the commit that was being brought here when that was interrupted: what lies here is a mixture.
     `only` are patterns when the folder holds but a part of it; the rest stays as it is in the lake.
     """
 
@@ -32,6 +33,7 @@ class WorkingCopy:
     branch: str = DEFAULT_BRANCH
     head: str | None = None
     only: tuple[str, ...] = ()
+    moving_to: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -43,6 +45,18 @@ class WorkingCopy:
 
     def at(self, head: str | None, branch: str | None = None) -> WorkingCopy:
         return replace(self, head=head, branch=branch or self.branch)
+
+    def moving(self, to: str) -> WorkingCopy:
+        """Noted before the first file changes: whatever lies here after a crash is then understood."""
+        moving = replace(self, moving_to=to)
+        moving.save()
+        return moving
+
+    def arrived(self, head: str, branch: str | None = None) -> WorkingCopy:
+        """Noted when the last file has changed."""
+        arrived = replace(self.at(head, branch), moving_to=None)
+        arrived.save()
+        return arrived
 
     @property
     def stand_ins(self) -> StandIns:
@@ -74,6 +88,7 @@ def load_working_copy(root: Path) -> WorkingCopy | None:
             branch=document.get("branch", DEFAULT_BRANCH),
             head=document.get("head"),
             only=tuple(document.get("only", ())),
+            moving_to=document.get("moving_to"),
         )
     except (FileNotFoundError, NotADirectoryError):
         return None

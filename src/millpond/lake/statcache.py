@@ -61,6 +61,7 @@ class StatCache:
     def __enter__(self) -> StatCache:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_left_behind(self._path)
             self._out = open(self._aside, "wb")
             self._out.write(_MAGIC)
             # The clock of the file system that also stamps the files: it may be another machine's.
@@ -137,6 +138,24 @@ def is_settled(status: os.stat_result, moment: int) -> bool:
 def numbers_of(status: os.stat_result) -> bytes:
     """What changes when a file does."""
     return _NUMBERS.pack(status.st_ino & 0xFFFFFFFFFFFFFFFF, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """What scans wrote that were killed. One that still runs on another machine loses its notes: that costs time only."""
+    for aside in path.parent.glob(f"{path.name}.*"):
+        writer = aside.name.rpartition(".")[2]
+        if writer.isdecimal() and not _is_running(int(writer)):
+            aside.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _encode(records: list[_Record]) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,14 @@ def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
     recorded(path, b"b")
     assert path.read_bytes() == old
     assert [name.name for name in path.parent.iterdir()] == ["stat-cache"]
+
+
+def test_what_a_killed_scan_left_behind_goes_with_the_next(path: Path) -> None:
+    recorded(path, b"a")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left, running = (path.with_name(f"{path.name}.{process}") for process in (ended.pid, os.getppid()))
+    left.touch()
+    running.touch()
+    recorded(path, b"a")
+    assert (left.exists(), running.exists()) == (False, True)
