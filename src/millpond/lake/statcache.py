@@ -141,7 +141,7 @@ def numbers_of(status: os.stat_result) -> bytes:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """What scans wrote that were killed. One that still runs on another machine loses its notes: that costs time only."""
+    """What killed scans wrote. One that still runs on another machine loses its notes, too: that costs time only."""
     for aside in path.parent.glob(f"{path.name}.*"):
         writer = aside.name.rpartition(".")[2]
         if writer.isdecimal() and not _is_running(int(writer)):
