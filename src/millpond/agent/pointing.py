@@ -16,18 +16,21 @@ from millpond.wire.desired import DesiredPointer, DesiredVolume
 
 log = logging.getLogger(__name__)
 
+# Where names shall lead, and the commits that are there: with one that goes, the names that lead to it go.
+_State = tuple[tuple[Pointer, ...], frozenset[str]]
+
 
 class Pointing:
     def __init__(self, volumes: Volumes) -> None:
         self._volumes = volumes
-        self._wanted: dict[str, tuple[Pointer, ...]] = {}
-        self._done: dict[str, tuple[Pointer, ...]] = {}
+        self._wanted: dict[str, _State] = {}
+        self._done: dict[str, _State] = {}
         self._task: asyncio.Task[None] | None = None
 
     def reconcile(self, desired: Sequence[DesiredVolume]) -> None:
         """Volumes that this agent no longer tends are forgotten: whoever does so now knows where names lead."""
-        self._wanted = {one.id: tuple(map(_pointer, one.pointers)) for one in desired if one.tended}
-        self._done = {key: pointers for key, pointers in self._done.items() if key in self._wanted}
+        self._wanted = {one.id: self._state(one) for one in desired if one.tended}
+        self._done = {key: state for key, state in self._done.items() if key in self._wanted}
         if (self._task is None or self._task.done()) and self._next() is not None:
             self._task = asyncio.create_task(self._point(), name="branches")
 
@@ -41,15 +44,18 @@ class Pointing:
             if volume is None:
                 return  # asked again when it is well
             try:
-                await in_thread(partial(point, volume, wanted))
+                await in_thread(partial(point, volume, wanted[0]))
             except MillError as error:
                 # Names for people: nothing else depends on them. Tried again when they change.
                 log.warning("names of branches not set: volume=%s %s", volume_id, error.message)
             self._done[volume_id] = wanted
 
     def _next(self) -> str | None:
-        wanted = self._wanted.items()
-        return next((key for key, pointers in wanted if self._done.get(key) != pointers), None)
+        return next((key for key, state in self._wanted.items() if self._done.get(key) != state), None)
+
+    def _state(self, desired: DesiredVolume) -> _State:
+        there = frozenset(seen.commit_id for seen in self._volumes.published(desired.id))
+        return tuple(map(_pointer, desired.pointers)), there
 
 
 def _pointer(desired: DesiredPointer) -> Pointer:

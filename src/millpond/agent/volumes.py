@@ -73,6 +73,11 @@ class Volumes:
         watch = self._watches.get(volume_id)
         return watch.volume if watch and watch.seen and watch.seen.problem is None else None
 
+    def published(self, volume_id: str) -> Sequence[CommitSeen]:
+        """What was found there last."""
+        watch = self._watches.get(volume_id)
+        return watch.seen.commits or () if watch and watch.seen else ()
+
     async def look(self, volume_id: str) -> None:
         """Look at the volume now. What is reported afterwards includes everything done before the call."""
         watch = self._watches.get(volume_id)

@@ -44,6 +44,9 @@ class LocalFiles:
     def __init__(self, source: KeptPages, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
+        # Closed last: threads may be writing there when whoever fetches has met an error and closed its own.
+        self._into = self._stack.enter_context(ExitStack())
+        self._target: Target | None = None
         self._processes = processes_for(TreeReader(source, root).root_ref().entries)
         self._linkers: Linkers | None = None
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
@@ -72,6 +75,7 @@ class LocalFiles:
 
         Returns the entries that it has not, and what waits for the others: those of them that could not be made.
         """
+        into = self._own(into)
         plan = _Plan(rows, [(base, base.paths_of(rows)) for base in self._bases], self._older)
         linked, others, missing = plan.split()
         linkers = self._linkers_into(into)
@@ -93,6 +97,12 @@ class LocalFiles:
             self.copied_files += len(copied)
             self.copied_bytes += sum(copied)
         return left
+
+    def _own(self, into: Target) -> Target:
+        if self._target is None:
+            own = Target.shared(into.root, read_only=into.read_only, exact_modes=into.exact_modes)
+            self._target = self._into.enter_context(own)
+        return self._target
 
     def _linkers_into(self, into: Target) -> Linkers | None:
         """Started with the first entries, if there are so many that it pays and a base to link from."""

@@ -8,18 +8,21 @@ LEAST_BYTES = 1_000_000
 LEAST_FILES = 100
 # A fill of at least this much counts fully.
 FULL_BYTES = 64_000_000
-# Of a fill that counts fully, in the mean.
+# Of a fill that counts fully, in the mean; the first few count as much as each other.
 WEIGHT = 0.3
 
 
-def updated(before: float | None, fetched_bytes: int, seconds: float) -> float | None:
-    """The mean in bytes per second after one more fill; `before` itself if the fill is too small to tell."""
+def updated(before: float | None, fetched_bytes: int, seconds: float, *, fills: int) -> float | None:
+    """The mean in bytes per second after one more fill; `before` itself if the fill is too small to tell.
+
+    `fills` are those in it so far: the first may have been one of tiny files, and must not stay the measure for long.
+    """
     if fetched_bytes < LEAST_BYTES or seconds <= 0:
         return before
     seen = fetched_bytes / seconds
     if before is None:
         return seen
-    weight = WEIGHT * min(1.0, fetched_bytes / FULL_BYTES)
+    weight = max(WEIGHT, 1 / (fills + 1)) * min(1.0, fetched_bytes / FULL_BYTES)
     return before + weight * (seen - before)
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import errno
 import os
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from millpond.cache import local
+from millpond.cache import local, taking
 from millpond.cache.attempt import begin_attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.fill import FillCancelled, Filled, fill
+from millpond.cache.kept_pages import KeptSource
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Forbidden, StoreUnavailable
+from millpond.lake.pages import Row
 from millpond.lake.push import push_directory
+from millpond.lake.reader import TreeReader, room_for_pages
+from millpond.lake.target import Target
 from millpond.lake.transfer import Moved
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 
@@ -253,3 +258,29 @@ def test_thousands_of_identical_files(world: World, tmp_path: Path) -> None:
     assert (filled.linked_files, filled.sent_bytes, world.lake.ranges) == (3000, 0, [])
     assert len(set(world.inodes(places[0], things).values())) == 3000
     assert world.inodes(places[0], things) == world.inodes(places[1], things)
+
+
+def test_threads_that_still_link_after_an_error_have_a_directory_of_their_own(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name below a directory that was closed meanwhile would be made wherever the agent happens to be."""
+    is_closed = threading.Event()
+    below: list[int | None] = []
+
+    def is_taken(candidate: taking.Candidate, row: Row, into: Target) -> bool:
+        assert is_closed.wait(30)
+        below.append(into.descriptor)
+        return taking.is_taken(candidate, row, into)
+
+    monkeypatch.setattr(local, "is_taken", is_taken)
+    pages = KeptSource(world.lake, room_for_pages())
+    base = BaseTree(world.volume.commit(V1), world.trees[0], world.lake)
+    rows = TreeReader(pages, world.trees[0]).leaf(world.trees[0]).rows()
+    with local.LocalFiles(pages, world.trees[0], [base], []) as files:
+        with Target(tmp_path / "tree", read_only=True) as into:
+            (tmp_path / "tree/same").mkdir()
+            _, waiting = files([row for row in rows if row[0].startswith(b"same/")], into)
+        is_closed.set()
+        assert waiting() == []
+    assert len(below) == 50 and None not in below
+    assert len(os.listdir(tmp_path / "tree/same")) == 50

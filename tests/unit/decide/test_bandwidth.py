@@ -10,26 +10,33 @@ from millpond.decide.bandwidth import FULL_BYTES, LEAST_BYTES, WEIGHT, expected_
 
 
 def test_the_first_fill_is_the_measure() -> None:
-    assert updated(None, 200_000_000, 2.0) == 100e6
+    assert updated(None, 200_000_000, 2.0, fills=0) == 100e6
 
 
 def test_tiny_fills_tell_nothing() -> None:
-    assert updated(None, LEAST_BYTES - 1, 0.001) is None
-    assert updated(5e6, LEAST_BYTES - 1, 10) == 5e6
-    assert updated(5e6, 10**9, 0) == 5e6
+    assert updated(None, LEAST_BYTES - 1, 0.001, fills=0) is None
+    assert updated(5e6, LEAST_BYTES - 1, 10, fills=1) == 5e6
+    assert updated(5e6, 10**9, 0, fills=1) == 5e6
 
 
 def test_large_fills_move_the_mean_and_small_ones_a_little() -> None:
-    assert updated(100e6, FULL_BYTES, FULL_BYTES / 200e6) == approx(100e6 + WEIGHT * 100e6)
-    small = updated(100e6, LEAST_BYTES, LEAST_BYTES / 200e6)
+    assert updated(100e6, FULL_BYTES, FULL_BYTES / 200e6, fills=9) == approx(100e6 + WEIGHT * 100e6)
+    small = updated(100e6, LEAST_BYTES, LEAST_BYTES / 200e6, fills=9)
     assert small is not None and 100e6 < small < 101e6
+
+
+def test_a_first_fill_of_tiny_files_does_not_stay_the_measure() -> None:
+    mean = updated(None, 2_000_000, 20.0, fills=0)
+    for number in (1, 2, 3):
+        mean = updated(mean, 10**9, 10.0, fills=number)
+    assert mean is not None and mean > 75e6, "three such fills later, within a quarter of what they show"
 
 
 @given(st.lists(st.tuples(st.integers(LEAST_BYTES, 10**12), st.floats(0.001, 10**5)), min_size=1))
 def test_the_mean_stays_between_the_slowest_and_the_fastest_fill(fills: list[tuple[int, float]]) -> None:
     mean: float | None = None
-    for size, seconds in fills:
-        mean = updated(mean, size, seconds)
+    for number, (size, seconds) in enumerate(fills):
+        mean = updated(mean, size, seconds, fills=number)
     speeds = [size / seconds for size, seconds in fills]
     assert mean is not None
     assert min(speeds) * 0.999999 <= mean <= max(speeds) * 1.000001

@@ -60,11 +60,10 @@ def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime
     rate = note_progress(tx, row, seen)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
-    after = updated(before.bytes_per_second if before else None, rate.fetched_bytes, rate.seconds)
-    if after is None or (before is not None and after == before.bytes_per_second):
-        return
-    fills = before.fills + 1 if before else 1
-    links.put_bandwidth(tx, Bandwidth(row.volume_id, rate.source_id, after, fills, now))
+    known, fills = (before.bytes_per_second, before.fills) if before else (None, 0)
+    after = updated(known, rate.fetched_bytes, rate.seconds, fills=fills)
+    if after is not None and after != known:
+        links.put_bandwidth(tx, Bandwidth(row.volume_id, rate.source_id, after, fills + 1, now))
 
 
 def _add(tx: Connection, row: CachedCommit, now: datetime, value: CacheUses) -> None:
