@@ -128,9 +128,9 @@ def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None =
 
     The directory must be there: one that is made here could lie on the wrong disk, below a mount that is missing or a
     name that was mistyped. May be called for a volume that has never been seen well, and only then: an empty mount
-    point looks exactly like a new volume. A directory with foreign files, or with commits of another volume, is
-    refused; unless that one is of the same lake and none of the `others` that the server knows: then its database is
-    gone, and what is cached there is this volume's.
+    point looks exactly like a new volume. A directory with foreign files, or of another volume, is refused, also while
+    that one is empty: another server may be about to fill it. Unless it is of the same lake and none of the `others`
+    that the server knows: then it was removed, or its database is gone, and what is cached there is this volume's.
     """
     with explained(volume):
         if not volume.root.is_dir():
@@ -142,7 +142,7 @@ def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None =
         if found is not None and found.volume == volume.id:
             return
         is_left_over = found is not None and others is not None and found.volume not in others and found.lake == lake_id
-        if found is not None and not is_left_over and volume.published():
+        if found is not None and not is_left_over:
             raise _other_volume(volume, found, lake_id)
         if found is None and (foreign := _foreign(volume.root)):
             raise VolumeProblem(
@@ -283,10 +283,14 @@ def _probe(volume: CacheVolume) -> None:
 
 
 def _other_volume(volume: CacheVolume, found: _Identity, lake_id: str | None = None) -> VolumeProblem:
-    of = "" if lake_id in (None, found.lake) else " of another lake"
+    is_elsewhere = lake_id not in (None, found.lake)
+    hint = "Mount the right file system there, or add the volume with another directory."
+    if is_elsewhere:
+        hint += " If the lake that it belongs to is gone for good, empty the directory first."
     return VolumeProblem(
-        f"{volume.root} is another volume{of} ({found.volume}), not this one ({volume.id}).",
-        hint="Mount the right file system there, or add the volume with another directory.",
+        f"{volume.root} is another volume{' of another lake' if is_elsewhere else ''} ({found.volume}), "
+        f"not this one ({volume.id}).",
+        hint=hint,
     )
 
 

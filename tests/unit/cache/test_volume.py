@@ -89,16 +89,25 @@ def test_another_volume_at_the_same_path(tmp_path: Path) -> None:
         check(a_volume(tmp_path, "v2"))
 
 
-def test_a_volume_that_holds_commits_is_not_taken_over(tmp_path: Path) -> None:
-    an_adopted_volume(tmp_path).commit(PLACE).mkdir(parents=True)
-    with pytest.raises(VolumeProblem, match="another volume"):
-        adopt(a_volume(tmp_path, "v2"), "lake")
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_a_volume_that_somebody_has_is_not_taken_over(tmp_path: Path, is_empty: bool) -> None:
+    """Neither by another server nor by the same one, which sees it at another path; filled, or about to be."""
+    first = an_adopted_volume(tmp_path)
+    if not is_empty:
+        first.commit(PLACE).mkdir(parents=True)
+    second = a_volume(tmp_path, "v2")
+    with pytest.raises(VolumeProblem, match=r"another volume \(v1\)"):
+        adopt(second, "lake", others=["v1"])
+    with pytest.raises(VolumeProblem, match="another volume of another lake") as refused:
+        adopt(second, "other lake", others=[])
+    assert "empty the directory" in (refused.value.hint or "")
+    check(first)
 
 
 def test_the_directory_of_a_removed_and_empty_volume_may_be_used_again(tmp_path: Path) -> None:
     left = an_adopted_volume(tmp_path).commit(PLACE)
     left.parent.mkdir(parents=True)  # what evictions leave: directories of projects and datasets
-    adopt(a_volume(tmp_path, "v2"), "lake")
+    adopt(a_volume(tmp_path, "v2"), "lake", others=[])
     check(a_volume(tmp_path, "v2"))
 
 
@@ -152,10 +161,6 @@ def test_root_is_not_told_to_give_the_directory_to_root(tmp_path: Path, monkeypa
 def test_a_volume_of_a_database_that_is_gone_is_taken_over_with_its_commits(tmp_path: Path) -> None:
     an_adopted_volume(tmp_path).commit(PLACE).mkdir(parents=True)
     new = a_volume(tmp_path, "v2")
-    with pytest.raises(VolumeProblem, match=r"another volume \(v1\)"):
-        adopt(new, "lake", others=["v1"])
-    with pytest.raises(VolumeProblem, match="another volume of another lake"):
-        adopt(new, "other lake", others=[])
     adopt(new, "lake", others=["v3"])
     check(new)
     assert new.published() == [PLACE]
