@@ -40,14 +40,14 @@ class Mill:
     @property
     def agent(self) -> psutil.Process:
         """The agent that the server has started."""
-        [found] = [child for child in self.server.children(recursive=True) if "agent" in child.cmdline()]
+        [found] = [child for child in self.server.children() if "agent" in child.cmdline()]
         return found
 
     @property
     def agent_cpu_seconds(self) -> float:
-        """Processor time of the agent so far, and of those of its processes that have ended."""
-        used = self.agent.cpu_times()
-        return float(used.user + used.system + used.children_user + used.children_system)
+        """Processor time of the agent so far, of its nursery, and of those of their processes that have ended."""
+        family = [self.agent, *self.agent.children()]
+        return float(sum(sum(process.cpu_times()[:4]) for process in family))
 
     @property
     def server_cpu_seconds(self) -> float:

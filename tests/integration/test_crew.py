@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from millpond.errors import Corrupt, MillError, VolumeProblem
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Moved
+from millpond.testing.waiting import wait_until
 from millpond.wire.data import Commit
 from tests.integration.data_server import DataServer, data_server
+from tests.workers import workers
 
 CREW = FetchOptions(processes=2)
 
@@ -42,18 +45,6 @@ def commit(data: DataServer, tmp_path_factory: pytest.TempPathFactory) -> Commit
     (folder / "empty").mkdir()
     (folder / "large").write_bytes(os.urandom(1 << 20) * 20)
     return data.commit(folder, "tree")
-
-
-def crew_members() -> list[psutil.Process]:
-    """Those of our children that write for a fetch; others belong to other tests."""
-    return [child for child in psutil.Process().children() if _is_member(child)]
-
-
-def _is_member(process: psutil.Process) -> bool:
-    try:
-        return "millpond.lake.writer_process" in process.cmdline()
-    except psutil.ZombieProcess:
-        return False
 
 
 def source_of(data: DataServer, commit: Commit) -> ApiDownloader:
@@ -80,7 +71,7 @@ def test_the_same_tree(data: DataServer, commit: Commit, tmp_path: Path, read_on
     assert described(tmp_path / "alone") == described(tmp_path / "crew")
     if read_only:
         assert all(path.lstat().st_mtime_ns == CACHED_MTIME_NS for path in (tmp_path / "crew").rglob("*"))
-    assert not crew_members(), "no process is left behind"
+    assert not workers(), "no process is left behind"
 
 
 def test_urls_that_have_expired_are_renewed(data: DataServer, commit: Commit, tmp_path: Path) -> None:
@@ -125,15 +116,21 @@ def test_a_file_in_the_way(data: DataServer, commit: Commit, tmp_path: Path) -> 
 
 
 def test_a_process_that_is_killed(data: DataServer, commit: Commit, tmp_path: Path) -> None:
+    lock, killed = threading.Lock(), []
+
     class Killer(ApiDownloader):
         def pack_url(self, pack_id: str) -> str:
-            for member in crew_members():
-                member.kill()
+            with lock:
+                if not killed:
+                    wait_until(lambda: len(workers()) == 2)
+                    killed.extend(workers())
+                    for member in killed:
+                        member.kill()
             return super().pack_url(pack_id)
 
     with Killer(data.api, "default", "tree", commit.id) as source, pytest.raises(VolumeProblem, match="ended before"):
         fetch_tree(source, commit.tree, tmp_path / "target", options=CREW)
-    assert not crew_members()
+    assert not workers()
 
 
 # A program without threads, so that the members of its crew are copies of it.

@@ -25,6 +25,8 @@ from millpond.cache.room import Needed, NoRoomYet, check_room
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import DiskFull, MillError, VolumeProblem
+from millpond.lake.crew import processes_for
+from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
 from millpond.wire.desired import DesiredFill, DesiredVolume
@@ -48,6 +50,7 @@ class Fills:
         self._works: dict[str, Work] = {}
         # Commits are often filled beside the one that was filled before them.
         self._pages = room_for_pages()
+        self._nursery = Nursery()
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
@@ -82,6 +85,7 @@ class Fills:
         for work in self._works.values():
             work.cancel()
         self._tidying.end()
+        self._nursery.close()
 
     # One work
 
@@ -138,6 +142,8 @@ class Fills:
         wanted = work.desired
         async with self._slots:
             started = time.monotonic()
+            if processes_for(wanted.files):
+                self._nursery.warm()
             attempt = await self._begin_attempt(work, volume)
             await self._check_room(attempt, wanted)
             progress = work.progress(asyncio.get_running_loop())
@@ -145,7 +151,7 @@ class Fills:
                 source = stack.enter_context(self._source_of(wanted))
                 bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
-                make = partial(fill, bases=bases, progress=progress, kept=self._pages)
+                make = partial(fill, bases=bases, progress=progress, kept=self._pages, nursery=self._nursery)
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)

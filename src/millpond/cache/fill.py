@@ -18,6 +18,7 @@ from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, Vo
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.kept import Kept
+from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
@@ -46,12 +47,13 @@ def fill(
     bases: Sequence[BaseTree] = (),
     progress: Progress | None = None,
     kept: Kept[str, Page] | None = None,
+    nursery: Nursery | None = None,
 ) -> Filled:
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
     are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it.
-    `kept` are pages that were read before, for this commit or another.
+    `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
     is left, unless only the lake was away: then the next one goes on from there.
@@ -60,7 +62,7 @@ def fill(
         check(attempt.volume)
         with explained(attempt.volume):
             known = KeptSource(source, room_for_pages() if kept is None else kept)
-            filled = _make(attempt, tree, known, bases, progress)
+            filled = _make(attempt, tree, known, bases, progress, nursery)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -114,13 +116,15 @@ def _make(
     source: KeptSource,
     bases: Sequence[BaseTree],
     progress: Progress | None,
+    nursery: Nursery | None,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
     try:
-        with LocalFiles(source, tree, bases, attempt.older) as local:
+        with LocalFiles(source, tree, bases, attempt.older, nursery) as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
-            options = FetchOptions(read_only=True, local=None if local.is_empty else local, processes=processes)
+            taken = None if local.is_empty else local
+            options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error

@@ -1,4 +1,4 @@
-"""A process that gives files another name, thousands at a time. It knows the standard library alone, to start quickly.
+"""A process that gives files another name, thousands at a time.
 
 Directories come as open descriptors, so it works where the one who started it does, whatever they are called by then.
 It ends with its input. What it does not link, for whatever reason, is left to the one who asked.
@@ -6,15 +6,11 @@ It ends with its input. What it does not link, for whatever reason, is left to t
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import signal
-import sys
-
-TYPE_CHECKING = False  # typing takes longer to load than all the rest
-if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
+from typing import Any, BinaryIO
 
 # Files below an open directory, in columns: their paths, the paths of their new names, and what each must be: its size,
 # and type with permissions.
@@ -23,8 +19,8 @@ Links = tuple[int, list[bytes], list[bytes], list[int], list[int]]
 _LENGTH_BYTES = 4
 
 
-def send(pipe: BinaryIO, message: Links | list[int]) -> None:
-    """Both ends are the same interpreter, so its own format will do: reading it needs no module."""
+def send(pipe: BinaryIO, message: tuple[Any, ...] | list[int]) -> None:
+    """Both ends are the same interpreter, so its own format will do, and is the quickest."""
     data = marshal.dumps(message)
     pipe.write(len(data).to_bytes(_LENGTH_BYTES, "little") + data)
     pipe.flush()
@@ -36,8 +32,24 @@ def receive(pipe: BinaryIO) -> Any:
     return marshal.loads(data)
 
 
+def serve(orders: BinaryIO, answers: BinaryIO, target: int, *directories: int) -> None:
+    """Link files of the open `directories` below the open directory `target`, until there are no more orders.
+
+    They are `Links` that name a directory by its number among those given.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
+    try:
+        compared, mtime = receive(orders)
+        while True:
+            number, *columns = receive(orders)
+            send(answers, link_all((directories[number], *columns), target, compared, mtime))
+    except EOFError:
+        return
+
+
 def link_all(links: Links, target: int, compared: int, mtime: int) -> list[int]:
-    """Give each file its new name below the open directory `target`; the numbers of those that it could not.
+    """Give each file of an open directory its new name below `target`; the numbers of those that it could not.
 
     Whatever was written to has another time than `mtime`.
     """
@@ -54,18 +66,3 @@ def link_all(links: Links, target: int, compared: int, mtime: int) -> list[int]:
             pass  # whoever asked meets it again, and knows what to say
         left.append(number)
     return left
-
-
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    target, compared, mtime = map(int, sys.argv[1:])
-    while True:
-        try:
-            links = receive(sys.stdin.buffer)
-        except EOFError:
-            return
-        send(sys.stdout.buffer, link_all(links, target, compared, mtime))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import queue
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import BinaryIO, cast
 
 from millpond.cache import link_process
 from millpond.cache.link_process import Links, receive, send
 from millpond.errors import VolumeProblem
+from millpond.lake.nursery import Nursery
+from millpond.lake.worker import Worker
 
 
 class Linkers:
     """Links files of the open `directories` below the open directory `target`. Close it to end its processes."""
 
-    def __init__(self, directories: Sequence[int], target: int, count: int, *, compared: int, mtime: int) -> None:
+    def __init__(
+        self, nursery: Nursery, directories: Sequence[int], target: int, count: int, *, compared: int, mtime: int
+    ) -> None:
         """`compared` are the bits of a mode that must be those that a link names; `mtime` is that of every file."""
-        self._processes = [
-            subprocess.Popen(
-                # Nothing of the environment or of installed packages: the program needs neither.
-                [sys.executable, "-I", "-S", link_process.__file__, *map(str, (target, compared, mtime))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                pass_fds=[target, *directories],
-            )
-            for _ in range(count)
-        ]
-        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
+        self._processes = [nursery.start(link_process.__name__, [target, *directories]) for _ in range(count)]
+        self._numbers = {directory: number for number, directory in enumerate(directories)}
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for process in self._processes:
+            with suppress(BrokenPipeError):  # it has ended already, which is told to the first one who asks
+                send(process.orders, (compared, mtime))
             self._idle.put(process)
 
     def link(self, links: Links) -> list[int]:
@@ -38,11 +33,11 @@ class Linkers:
 
         VolumeProblem if the process ended before it answered: what it has linked by then is not known.
         """
+        directory, *columns = links
         process = self._idle.get()
-        asked, answers = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
         try:
-            send(asked, links)
-            left: list[int] = receive(answers)
+            send(process.orders, (self._numbers[directory], *columns))
+            left: list[int] = receive(process.answers)
         except (OSError, EOFError) as error:
             raise VolumeProblem(
                 "A process that was linking files ended before its work was done.",
@@ -55,7 +50,9 @@ class Linkers:
     def close(self) -> None:
         for process in self._processes:
             process.kill()
-            process.wait()
+        for process in self._processes:
             with suppress(BrokenPipeError):
-                cast(BinaryIO, process.stdin).close()
-            cast(BinaryIO, process.stdout).close()
+                process.orders.close()
+            while process.answers.read(1 << 16):
+                pass  # until it has ended
+            process.answers.close()

@@ -10,7 +10,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from millpond.cache.link_process import Links
 from millpond.cache.linking import Linkers
 from millpond.cache.taking import COMPARED, MODES, Candidate, is_taken
 from millpond.lake.crew import processes_for
+from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, TreeReader
 from millpond.lake.target import CACHED_MTIME_NS, Target
@@ -41,13 +42,22 @@ class LocalFiles:
     To be called with the entries of the tree in the order of their paths. Leave the block to close what is open.
     """
 
-    def __init__(self, source: KeptPages, root: str, bases: Sequence[BaseTree], older: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        source: KeptPages,
+        root: str,
+        bases: Sequence[BaseTree],
+        older: Sequence[Path],
+        nursery: Nursery | None = None,
+    ) -> None:
+        """Processes that link come from the `nursery`: one of their own, unless it is given."""
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
         # Closed last: threads may be writing there when whoever fetches has met an error and closed its own.
         self._into = self._stack.enter_context(ExitStack())
         self._target: Target | None = None
         self._processes = processes_for(TreeReader(source, root).root_ref().entries)
+        self._nursery = nursery or self._stack.enter_context(closing(Nursery()))
         self._linkers: Linkers | None = None
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
@@ -106,10 +116,11 @@ class LocalFiles:
 
     def _linkers_into(self, into: Target) -> Linkers | None:
         """Started with the first entries, if there are so many that it pays and a base to link from."""
-        directories = [base.directory for base in self._bases if not base.is_elsewhere]
-        if self._linkers is None and self._processes and directories and into.descriptor is not None:
+        directories = [base.directory for base in self._bases]
+        is_near = any(not base.is_elsewhere for base in self._bases)
+        if self._linkers is None and self._processes and is_near and into.descriptor is not None:
             self._linkers = Linkers(
-                directories, into.descriptor, self._processes, compared=COMPARED, mtime=CACHED_MTIME_NS
+                self._nursery, directories, into.descriptor, self._processes, compared=COMPARED, mtime=CACHED_MTIME_NS
             )
             self._stack.callback(self._linkers.close)
         return self._linkers

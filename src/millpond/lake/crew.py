@@ -10,13 +10,15 @@ import queue
 import sys
 import threading
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from millpond.errors import VolumeProblem, by_code
+from millpond.lake.nursery import Nursery
 from millpond.lake.target import Target
+from millpond.lake.worker import Worker
 from millpond.lake.writer_process import receive, send
-from millpond.lake.writer_start import start
+from millpond.lake.writer_start import start_writer
 from millpond.lake.writing import Order
 
 _LEAST_FILES = 5000
@@ -26,10 +28,15 @@ _AT_ONCE = 3
 
 
 class Crew:
-    """Carries orders out below `target`, which stays open meanwhile. Leaving the block ends every process."""
+    """Carries orders out below `target`, which stays open meanwhile. Leaving the block ends every process.
 
-    def __init__(self, target: Target, count: int) -> None:
-        self._members = [_Member() for _ in range(count)]
+    Members are copies of this process, or if it has threads of the `nursery`'s: one of their own, unless it is given.
+    """
+
+    def __init__(self, target: Target, count: int, nursery: Nursery | None = None) -> None:
+        self._stack = ExitStack()
+        home = nursery or self._stack.enter_context(closing(Nursery()))
+        self._members = [_Member(start_writer(home)) for _ in range(count)]
         # Only now: while members are made, this process should have no threads but those it came with.
         for member in self._members:
             member.begin(target)
@@ -56,15 +63,16 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         for member in self._members:
             member.end()
+        self._stack.close()
 
 
 class _Member:
-    def __init__(self) -> None:
+    def __init__(self, process: Worker) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[int]] = {}
         self._asked = 0
         self._is_gone = False
-        self._process = start()
+        self._process = process
         self._listener = threading.Thread(target=self._listen, name="crew-listen", daemon=True)
 
     def begin(self, target: Target) -> None:
@@ -84,10 +92,11 @@ class _Member:
 
     def end(self) -> None:
         """Whatever it is doing. What it has written stays."""
-        self._process.end()
-        self._listener.join()
-        with suppress(BrokenPipeError):  # an order that was on its way
+        self._process.kill()
+        with self._lock, suppress(BrokenPipeError):  # an order that was on its way
+            self._is_gone = True
             self._process.orders.close()
+        self._listener.join()
         self._process.answers.close()
 
     def _tell(self, message: object) -> None:

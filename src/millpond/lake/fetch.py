@@ -23,6 +23,7 @@ from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
 from millpond.lake.http import proxy_for
 from millpond.lake.large_files import BeginLarge, LargeFiles
+from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
@@ -52,7 +53,8 @@ class FetchOptions:
     directories are there, and begins. It returns those it does not have, and what waits until it is done with the
     others and says which it could not make.
     `begin` may make a large file of parts that are there already: which of its chunks are, or None if it has not.
-    `processes` write beside this one; by default as many as a tree of its size is worth.
+    `processes` write beside this one; by default as many as a tree of its size is worth. They come from the `nursery`
+    where this process cannot be copied.
     """
 
     read_only: bool = False
@@ -61,6 +63,7 @@ class FetchOptions:
     local: Callable[[Sequence[Row], Target], tuple[Sequence[Row], _Waiting]] | None = None
     begin: BeginLarge | None = None
     processes: int | None = None
+    nursery: Nursery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class _Fetch:
         for pool in (self._pool, self._readers):
             stack.callback(pool.shutdown, cancel_futures=True)
         # A crew is ended before the pools are: their threads wait for its answers.
-        self._carrier = stack.enter_context(Crew(into, count)) if count else Carrier(into)
+        self._carrier = stack.enter_context(Crew(into, count, options.nursery)) if count else Carrier(into)
         self._most = workers + _WORKERS
 
     def begin(self, leaves: list[str]) -> _Wanted:

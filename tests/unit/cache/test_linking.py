@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
 
 from millpond.cache.linking import Linkers
 from millpond.errors import VolumeProblem
+from millpond.lake.nursery import Nursery
 from millpond.lake.target import CACHED_MTIME_NS
+from tests.workers import workers
 
 READ_ONLY = stat.S_IFREG | 0o444
 COMPARED = stat.S_IFMT(0xFFFF) | 0o555
@@ -43,9 +45,10 @@ def open_directories(base: Path, tmp_path: Path) -> Iterator[tuple[int, int]]:
 @pytest.fixture
 def linkers(open_directories: tuple[int, int]) -> Iterator[Linkers]:
     directory, target = open_directories
-    made = Linkers([directory], target, 1, compared=COMPARED, mtime=CACHED_MTIME_NS)
-    yield made
-    made.close()
+    with closing(Nursery()) as nursery:
+        made = Linkers(nursery, [directory], target, 1, compared=COMPARED, mtime=CACHED_MTIME_NS)
+        yield made
+        made.close()
 
 
 def test_what_looks_right_is_linked(
@@ -64,10 +67,9 @@ def test_what_looks_right_is_linked(
 
 
 def test_a_process_that_ends_is_told(linkers: Linkers, open_directories: tuple[int, int]) -> None:
-    # Not by command lines alone: children of other tests that have ended have none.
-    living = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
-    [process] = [child for child in living if any("link_process" in word for word in child.cmdline())]
+    links = (open_directories[0], [b"right"], [b"new"], [7], [READ_ONLY])
+    assert linkers.link(links) == []
+    [process] = workers()
     process.kill()
-    process.wait(30)
     with pytest.raises(VolumeProblem, match="ended before its work was done"):
-        linkers.link((open_directories[0], [b"right"], [b"new"], [7], [READ_ONLY]))
+        linkers.link(links)
