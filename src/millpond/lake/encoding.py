@@ -38,15 +38,13 @@ _COMPRESSED = (
     b"ID3",  # MP3
     b"\x1aE\xdf\xa3",  # Matroska, WebM
 )
+# What begins otherwise, as most does, need not be compared with each of them.
+_FIRST_BYTES = frozenset({*(head[:1] for head in _COMPRESSED), b"R"})
 
 
 def encode_blob(raw: Buffer) -> tuple[int, Buffer]:
     """The encoding and the bytes to store. Never longer than `raw`."""
-    return (RAW, raw) if _is_hopeless(raw) else _tried(raw)
-
-
-def _is_hopeless(raw: Buffer) -> bool:
-    return len(raw) < _LEAST or is_compressed(raw)
+    return (RAW, raw) if len(raw) < _LEAST or is_compressed(raw) else _tried(raw)
 
 
 def _tried(raw: Buffer) -> tuple[int, Buffer]:
@@ -69,7 +67,7 @@ class BlobEncoder:
         self._in_vain = 0
 
     def encode(self, raw: Buffer) -> tuple[int, Buffer]:
-        if _is_hopeless(raw):
+        if len(raw) < _LEAST or is_compressed(raw):
             return RAW, raw
         if self._in_vain >= _IN_VAIN_MOST and self._in_vain % _TRY_EVERY:
             self._in_vain += 1
@@ -92,9 +90,9 @@ def decode_blob(digest: bytes, encoding: int, stored: Buffer, raw_length: int) -
 
 def is_compressed(raw: Buffer) -> bool:
     head = bytes(raw[:16])
-    if head.startswith(_COMPRESSED):
+    if head[:1] in _FIRST_BYTES and (head.startswith(_COMPRESSED) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")):
         return True
-    return head[4:8] == b"ftyp" or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+    return head[4:8] == b"ftyp"
 
 
 def _opened(encoding: int, stored: Buffer, raw_length: int) -> bytes:

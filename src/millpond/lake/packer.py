@@ -5,9 +5,10 @@ The server is told of written packs beside the sending of the next ones: what it
 
 from __future__ import annotations
 
+import mmap
 from base64 import b64encode
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, repeat
 from zlib import crc32
@@ -37,7 +38,7 @@ class Packer:
         self._meter = meter
         self._targets = chain((min(target, first) for first in _FIRST_TARGETS), repeat(target))
         self._target = next(self._targets)
-        self._buffers: list[bytearray] = []
+        self._buffers: list[mmap.mmap] = []
         self._writer = PackWriter(self._target)
         self._senders = ThreadPoolExecutor(_SENDERS, "push-send")
         self._teller = ThreadPoolExecutor(1, "push-tell")
@@ -61,11 +62,17 @@ class Packer:
 
     def add(self, digest: bytes, data: Buffer) -> None:
         """Send the blob unless it is there. `data` is copied if it is not `bytes`."""
-        if digest in self._asked:
-            return
-        self._asked.add(digest)
-        self._waiting.append((digest, data if isinstance(data, bytes) else bytes(data)))
-        self._waiting_bytes += len(data)
+        if digest not in self._asked:
+            self.add_all(((digest, data if isinstance(data, bytes) else bytes(data)),))
+
+    def add_all(self, blobs: Iterable[tuple[bytes, bytes]]) -> None:
+        """Send those of these blobs that are not there: some megabytes together at most."""
+        for blob in blobs:
+            digest, data = blob
+            if digest not in self._asked:
+                self._asked.add(digest)
+                self._waiting.append(blob)
+                self._waiting_bytes += len(data)
         if len(self._waiting) >= _ASK_DIGESTS or self._waiting_bytes >= min(_ASK_BYTES, self._target):
             self._pack_missing()
 

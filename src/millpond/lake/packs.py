@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 
 from millpond.blobs.store import Buffer
@@ -31,9 +33,9 @@ class PackWriter:
     `buffer` is the memory of an earlier pack, to be used again.
     """
 
-    def __init__(self, target: int = PACK_TARGET, buffer: bytearray | None = None) -> None:
+    def __init__(self, target: int = PACK_TARGET, buffer: mmap.mmap | None = None) -> None:
         self._target = target
-        self._buffer = bytearray() if buffer is None else buffer
+        self._buffer = _memory() if buffer is None else buffer
         self._view = memoryview(self._buffer)
         self._length = 0
         # Bytes of the pack if it were finished now.
@@ -60,14 +62,16 @@ class PackWriter:
             return
         encoding, stored = self._encoder.encode(raw)
         length = len(stored)
-        if self.size + _ROW + length > PACK_MOST or len(raw) > RAW_MOST:
+        size = self.size + _ROW + length
+        if size > PACK_MOST or len(raw) > RAW_MOST:
             raise BadFormat(f"A blob of {len(raw)} bytes does not fit into a pack.")
         self._digests[digest] = None
         self._stored.append(length)
         self._raw.append(len(raw))
         self._encodings.append(encoding)
-        self._append(stored)
-        self.size += _ROW + length
+        self._view[self._length : self._length + length] = stored
+        self._length += length
+        self.size = size
 
     def finish(self) -> memoryview:
         """The whole pack, which lies in the writer's buffer: valid until that is released. The writer is spent."""
@@ -83,23 +87,24 @@ class PackWriter:
                 bytes(self._encodings),
             )
         )
-        self._append(index)
-        self._append(_TRAILER.pack(count, len(index), digest_of(index), _MAGIC))
-        return self._view[: self._length]
+        end = index + _TRAILER.pack(count, len(index), digest_of(index), _MAGIC)
+        self._view[self._length : self.size] = end
+        return self._view[: self.size]
 
-    def release(self) -> bytearray:
+    def release(self) -> mmap.mmap:
         """The buffer, for another pack. Nothing here looks at it any more, however long somebody holds this writer."""
         self._view.release()
         return self._buffer
 
-    def _append(self, data: Buffer) -> None:
-        end = self._length + len(data)
-        if end > len(self._buffer):
-            self._view.release()  # a buffer that is looked at cannot grow
-            self._buffer.extend(bytes(max(end, min(2 * end, self._target)) - len(self._buffer)))
-            self._view = memoryview(self._buffer)
-        self._view[self._length : end] = data
-        self._length = end
+
+def _memory() -> mmap.mmap:
+    """For the largest pack there can be: the system gives memory only where something is written, if it can in large
+    pages, which takes half as long."""
+    memory = mmap.mmap(-1, PACK_MOST)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 def read_index(pack_id: str, size: int, read: Callable[[int, int], bytes]) -> list[BlobPlace]:

@@ -146,20 +146,23 @@ def entry_of(row: Row) -> Entry:
     return Entry(path, _KINDS[kind], size, _CONTENTS[content], digest)
 
 
+def row_of(entry: Entry) -> Row:
+    return entry.path, entry.kind, entry.content, entry.size, entry.digest
+
+
 def encode_leaf(entries: Sequence[Entry]) -> bytes:
     """The canonical bytes of a leaf; BadFormat if these entries cannot stand together in a tree."""
-    page = LeafPage(
-        kinds=bytes(entry.kind for entry in entries),
-        contents=bytes(entry.content for entry in entries),
-        sizes=[entry.size for entry in entries],
-        digests=b"".join(entry.digest for entry in entries),
-        paths=[entry.path for entry in entries],
-    )
+    return encode_rows([row_of(entry) for entry in entries])
+
+
+def encode_rows(rows: Sequence[Row]) -> bytes:
+    """The same of rows."""
+    paths, kinds, contents, sizes, digests = zip(*rows, strict=True) if rows else [()] * 5
+    page = LeafPage(bytes(kinds), bytes(contents), sizes, b"".join(digests), paths)
     _check_leaf(page)
-    count = len(page)
-    head = _HEAD.pack(_MAGIC, 0, count)
-    sizes = struct.pack(f"<{count}Q", *page.sizes)
-    return b"".join((head, page.kinds, page.contents, sizes, page.digests, *_encode_paths(page.paths)))
+    head = _HEAD.pack(_MAGIC, 0, len(page))
+    sizes_packed = struct.pack(f"<{len(page)}Q", *page.sizes)
+    return b"".join((head, page.kinds, page.contents, sizes_packed, page.digests, *_encode_paths(page.paths)))
 
 
 def encode_index(level: int, children: Sequence[PageRef]) -> bytes:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millpond.errors import Conflict
+from millpond.lake.batch import Batch, batches
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.pages import LeafPage, decode_page, pack_page, unpack_page
-from millpond.lake.read_ahead import BATCH_FILES, THREADS, Batch, ReadAhead, batches
+from millpond.lake.pages import LeafPage, decode_page, entry_of, pack_page, row_of, unpack_page
+from millpond.lake.read_ahead import THREADS, ReadAhead
 from millpond.lake.reading import Reading, read_chunks
-from millpond.lake.scan import Found, Warn, scan
+from millpond.lake.scan import Found, Warn, scan_runs
 from millpond.lake.stand_ins import StandIns, stands_for
 from millpond.lake.statcache import StatCache
 from millpond.lake.transfer import Meter, Moved, Progress, Slot, Uploader
@@ -31,7 +32,6 @@ from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 
 _ASK_PAGES = 500
-_TELL_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class PushOptions:
             return None
         return self.stat_cache.with_name(f"{self.stat_cache.name}-walk")
 
-    def scan(self, root: Path, warn: Warn = lambda path, why: None) -> Iterator[Found]:
-        return scan(root, ignore_files=self.ignore_files, ignore=self.ignore, warn=warn)
+    def scan(self, root: Path, warn: Warn = lambda path, why: None) -> Iterator[list[Found]]:
+        return scan_runs(root, ignore_files=self.ignore_files, ignore=self.ignore, warn=warn)
 
     stand_ins: StandIns = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ def push_directory(
         push = _Push(root, packer, meter, readers, cache or None, options.stand_ins)
         stop = stack.enter_context(_counting(root, options, meter))
         walk = Walk(cache.moment if cache else 0)
-        tree = push.build(walk.noting(options.scan(root, warn)))
+        tree = push.build(walk.noting(batches(options.scan(root, warn))))
         stop.set()
         if options.walk:
             walk.save(options.walk, tree.root)
@@ -105,7 +105,8 @@ def seen_before(root: Path, options: PushOptions, warn: Warn = lambda path, why:
     if options.walk is None or options.rehash:
         return None
     warnings: list[tuple[bytes, str]] = []
-    tree = unchanged_tree(options.walk, options.scan(root, lambda path, why: warnings.append((path, why))))
+    runs = options.scan(root, lambda path, why: warnings.append((path, why)))
+    tree = unchanged_tree(options.walk, batches(runs))
     for path, why in warnings if tree else ():
         warn(path, why)
     return tree
@@ -121,9 +122,9 @@ def _counting(root: Path, options: PushOptions, meter: Meter) -> Iterator[thread
         if stop.wait(meter.first_look):
             return
         files = size = 0
-        for found in options.scan(root):
-            files += found.kind != Kind.DIRECTORY
-            size += found.size
+        for run in options.scan(root):
+            files += sum(found.kind != Kind.DIRECTORY for found in run)
+            size += sum(found.size for found in run)
             if stop.is_set():
                 return
         meter.expect(files, size, counted=True)
@@ -151,25 +152,23 @@ class _Push:
     files_total: int = 0
     bytes_total: int = 0
     pages: dict[str, bytes] = field(default_factory=dict)
-    # Leaves that name content which was not read now, because it has not changed.
+    # Leaves that may name content which was not read now, because it has not changed.
     unread: set[str] = field(default_factory=set)
     has_unread: bool = False
 
-    def build(self, found: Iterator[Found]) -> Tree:
+    def build(self, found: Iterator[Batch]) -> Tree:
         """Read what must be read, send its blobs, and build the pages, all in the order of paths."""
         builder = TreeBuilder(self._keep_page)
-        files = size = 0
         ahead = ReadAhead(os.fsencode(self.root), self.readers)
-        for item, result in ahead.results(self._expected(batches(self._known(found)))):
-            entry = self._take(item, result)
-            if entry is not None:
-                builder.add(entry)
-                files += entry.kind != Kind.DIRECTORY
-                size += entry.size
-                if files >= BATCH_FILES or size >= _TELL_BYTES:
-                    self.meter.add(files=files, bytes=size)
-                    files = size = 0
-        self.meter.add(files=files, bytes=size)
+        for batch in ahead.results(self._known(found)):
+            self._take(batch)
+            rows = [row for row in batch.rows if row is not None]
+            pages = len(self.pages)
+            self.has_unread |= batch.has_known
+            builder.extend(rows)
+            if len(self.pages) > pages:  # what is left for the next leaf is of this batch alone
+                self.has_unread = batch.has_known
+            self.meter.add(files=sum(row[1] != Kind.DIRECTORY for row in rows), bytes=sum(row[3] for row in rows))
         self.meter.expect(self.files_total, self.bytes_total, counted=True)
         return builder.finish()
 
@@ -185,11 +184,10 @@ class _Push:
         return self.packer.put_all(slots, self.pages)
 
     def _keep_page(self, page_id: str, data: bytes) -> None:
-        """A leaf comes right behind the last entry in it."""
+        """A leaf comes with the batch that the last entry in it is of."""
         self.pages[page_id] = pack_page(data)
         if self.has_unread:
             self.unread.add(page_id)
-            self.has_unread = False
 
     def _page_slots(self) -> list[Slot]:
         """Slots for the missing pages. The root is asked for first: where it is, all the others are."""
@@ -201,40 +199,42 @@ class _Push:
                 return []
         return slots
 
-    def _known(self, found: Iterator[Found]) -> Iterator[tuple[Found, Entry | None]]:
-        """Beside each thing found its entry, where that is known without reading."""
-        for item in found:
-            self.files_total += item.kind != Kind.DIRECTORY
-            self.bytes_total += item.size
-            if item.kind == Kind.DIRECTORY:
-                yield item, Entry(item.path, Kind.DIRECTORY)
-            else:
-                yield item, self.cache.lookup(item) if self.cache else None
-
-    def _expected(self, items: Iterator[Batch]) -> Iterator[Batch]:
-        """The same batches; whoever watches hears how much is known of by now."""
-        for batch in items:
+    def _known(self, found: Iterator[Batch]) -> Iterator[Batch]:
+        """The same batches, with what is known without reading; whoever watches hears how much there is by now."""
+        for batch in found:
+            self.files_total += sum(map(bool, batch.numbers))
+            self.bytes_total += sum(item.size for item in batch.found)
             self.meter.expect(self.files_total, self.bytes_total)
+            if self.cache:
+                self.cache.lookup(batch)
             yield batch
 
-    def _take(self, item: Found, result: Entry | Reading | None) -> Entry | None:
-        """The entry of one thing, its blobs handed to the packer; None for what has vanished."""
-        if isinstance(result, Entry):
-            self.has_unread |= result.kind != Kind.DIRECTORY
-            if self.cache and item.status:
-                self.cache.record(result, item.status)
-            return result
-        try:
-            reading = result or self._read_large(item.path)
-        except FileNotFoundError:
-            return None
-        entry = stands_for(self.stand_ins, reading.entry)
-        if reading.data and entry.content != Content.EXTERNAL:
-            self.packer.add(reading.entry.digest, reading.data)
+    def _take(self, batch: Batch) -> None:
+        """Fill in what is large, and hand all blobs to the packer. What has vanished stays unknown."""
+        for number in batch.unread:
+            if batch.rows[number] is None:
+                try:
+                    reading = self._read_large(batch.found[number].path)
+                except FileNotFoundError:
+                    continue
+                batch.take(number, reading)
+        self.files_read += sum(batch.rows[number] is not None for number in batch.unread)
+        if self.stand_ins:
+            self._stand_in(batch)
+        self.packer.add_all(batch.blobs)
         if self.cache:
-            self.cache.record(entry, reading.status)
-        self.files_read += 1
-        return entry
+            self.cache.record(batch)
+
+    def _stand_in(self, batch: Batch) -> None:
+        """External entries for files that were read and stand for such; what they hold is not sent."""
+        plain: set[bytes] = set()
+        for number in batch.unread:
+            if row := batch.rows[number]:
+                entry = stands_for(self.stand_ins, entry_of(row))
+                batch.rows[number] = row_of(entry)
+                if entry.content != Content.EXTERNAL:
+                    plain.add(entry.digest)
+        batch.blobs = [blob for blob in batch.blobs if blob[0] in plain]
 
     def _read_large(self, path: bytes) -> Reading:
         """Its blobs go to the packer, unless it stands for an external entry still."""

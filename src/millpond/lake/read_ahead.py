@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from millpond.lake.batch import Batch
 from millpond.lake.chunks import WHOLE_MOST
-from millpond.lake.reading import Reading, read_whole
-from millpond.lake.scan import Found
-from millpond.model.tree import Entry
+from millpond.lake.digests import digest_of
+from millpond.lake.reading import is_settled, read_seen, read_whole
+from millpond.model.tree import NO_DIGEST, Content, Kind
 
 try:
     import resource
@@ -26,8 +27,6 @@ else:
     _OF_THREAD = getattr(resource, "RUSAGE_THREAD", None)
 
 THREADS = min(4, (os.cpu_count() or 1) + 1)
-BATCH_FILES = 128
-_BATCH_BYTES = 4 << 20
 _AHEAD = 2 * THREADS
 # Files of this size on average are hashed by several threads at once: they hold no lock meanwhile.
 _LARGE = 256 << 10
@@ -35,35 +34,6 @@ _LARGE = 256 << 10
 _SLOW = 0.002
 # Batches that are read by several threads before the caller tries again whether it is quicker.
 _TRY_EVERY = 64
-
-# None stands for what is to be read in chunks, or has vanished.
-Results = list[tuple[Found, Entry | Reading | None]]
-
-
-@dataclass(slots=True)
-class Batch:
-    """What was found, and its entry where that is known without reading; how many are to be read, and their bytes."""
-
-    items: list[tuple[Found, Entry | None]] = field(default_factory=list)
-    unknown: int = 0
-    bytes: int = 0
-
-
-def batches(items: Iterator[tuple[Found, Entry | None]]) -> Iterator[Batch]:
-    """Batches that take some milliseconds to read, and little memory."""
-    batch = Batch()
-    for pair in items:
-        batch.items.append(pair)
-        if pair[1] is None:
-            batch.unknown += 1
-            size = pair[0].size
-            if size <= WHOLE_MOST:
-                batch.bytes += size
-        if len(batch.items) >= BATCH_FILES or batch.bytes >= _BATCH_BYTES:
-            yield batch
-            batch = Batch()
-    if batch.items:
-        yield batch
 
 
 @dataclass
@@ -74,47 +44,68 @@ class ReadAhead:
     pool: ThreadPoolExecutor
     _by_pool: int = field(default=0, init=False)
 
-    def results(self, items: Iterator[Batch]) -> Iterator[tuple[Found, Entry | Reading | None]]:
-        """Each thing with its entry or reading, in order, while threads work on a bounded number of batches to come."""
-        ahead: deque[Future[Results]] = deque()
-        for batch in items:
-            if self._is_for_several(batch):
+    def results(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches in order, with what is small filled in, while threads work on a bounded number of them.
+
+        What is still unknown then is to be read in chunks, or has vanished.
+        """
+        ahead: deque[Future[Batch]] = deque()
+        for batch in batches:
+            batch.unread = [number for number, row in enumerate(batch.rows) if row is None]
+            size = sum(size for number in batch.unread if (size := batch.found[number].size) <= WHOLE_MOST)
+            if self._is_for_several(batch, size):
                 ahead.append(self.pool.submit(_read, self.root, batch))
             else:
-                ahead.append(_done(self._read_here(batch)))
+                ahead.append(_done(self._read_here(batch, size)))
             while len(ahead) >= _AHEAD or (ahead and ahead[0].done()):
-                yield from ahead.popleft().result()
+                yield ahead.popleft().result()
         while ahead:
-            yield from ahead.popleft().result()
+            yield ahead.popleft().result()
 
-    def _is_for_several(self, batch: Batch) -> bool:
-        if not batch.unknown:
+    def _is_for_several(self, batch: Batch, size: int) -> bool:
+        if not batch.unread:
             return False
         self._by_pool -= 1
-        return self._by_pool >= 0 or batch.bytes >= _LARGE * batch.unknown
+        return self._by_pool >= 0 or size >= _LARGE * len(batch.unread)
 
-    def _read_here(self, batch: Batch) -> Results:
+    def _read_here(self, batch: Batch, size: int) -> Batch:
         """In this thread; what it finds out about the storage decides about the batches to come."""
         began, fetched = time.perf_counter(), _bytes_fetched()
-        results = _read(self.root, batch)
-        was_slow = time.perf_counter() - began > _SLOW * len(batch.items)
-        if was_slow or 2 * (_bytes_fetched() - fetched) > batch.bytes:
+        _read(self.root, batch)
+        was_slow = time.perf_counter() - began > _SLOW * len(batch.found)
+        if was_slow or 2 * (_bytes_fetched() - fetched) > size:
             self._by_pool = _TRY_EVERY
-        return results
+        return batch
 
 
-def _read(root: bytes, batch: Batch) -> Results:
+def _read(root: bytes, batch: Batch) -> Batch:
     """Read what is small."""
-    results: Results = []
-    for item, entry in batch.items:
-        result: Entry | Reading | None = entry
-        if entry is None and item.size <= WHOLE_MOST:
-            try:
-                result = read_whole(root, item.path, item.status)
-            except FileNotFoundError:
-                result = None
-        results.append((item, result))
-    return results
+    are_settled = batch.newest <= time.time_ns() and is_settled(batch.newest)
+    for number in batch.unread:
+        path, kind, status = batch.found[number]
+        if status is None or status.st_size > WHOLE_MOST:
+            continue
+        data = None
+        if kind != Kind.SYMLINK and (are_settled or is_settled(max(status.st_mtime_ns, status.st_ctime_ns))):
+            data = read_seen(b"%b/%b" % (root, path), status)
+        if data is None:
+            _read_with_care(root, batch, number)
+        elif data:
+            digest = digest_of(data)
+            batch.rows[number] = (path, kind, Content.BLOB, len(data), digest)
+            batch.blobs.append((digest, data))
+        else:
+            batch.rows[number] = (path, kind, Content.NOTHING, 0, NO_DIGEST)
+    return batch
+
+
+def _read_with_care(root: bytes, batch: Batch, number: int) -> None:
+    try:
+        reading = read_whole(root, batch.found[number].path)
+    except FileNotFoundError:
+        return
+    if reading is not None:
+        batch.take(number, reading)
 
 
 def _bytes_fetched() -> int:
@@ -122,7 +113,7 @@ def _bytes_fetched() -> int:
     return 0 if _OF_THREAD is None else resource.getrusage(_OF_THREAD).ru_inblock * 512
 
 
-def _done(results: Results) -> Future[Results]:
-    done: Future[Results] = Future()
-    done.set_result(results)
+def _done(batch: Batch) -> Future[Batch]:
+    done: Future[Batch] = Future()
+    done.set_result(batch)
     return done

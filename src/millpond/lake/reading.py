@@ -50,13 +50,39 @@ class Reading(NamedTuple):
     data: bytes | None = None
 
 
-def read_whole(root: bytes, path: bytes, seen: os.stat_result | None = None) -> Reading | None:
+def is_settled(changed: int) -> bool:
+    """Whether a change from now on will show in a file whose last one was then.
+
+    Only what is near the present is not: a server's clock may be ahead of ours by far.
+    """
+    return abs(time.time_ns() - changed) >= _TICK_NANOSECONDS
+
+
+def read_seen(full: bytes, seen: os.stat_result) -> bytes | None:
+    """What a regular file holds that was settled and of one blob when it was seen, a moment ago: saves a question.
+
+    None unless it still is the file that was seen when all of it is read: it must be read with care, by `read_whole`.
+    """
+    size = seen.st_size
+    try:
+        descriptor = os.open(full, _FLAGS)
+    except OSError:
+        return None
+    try:
+        data = os.read(descriptor, size + 1)
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if len(data) == size and _same(seen, after) and after.st_ino == seen.st_ino and after.st_mode == seen.st_mode:
+        return data
+    return None
+
+
+def read_whole(root: bytes, path: bytes) -> Reading | None:
     """Read a link or a file of one blob; None if it is larger than that. FileNotFoundError if it has vanished.
 
-    `seen` is its status of a moment ago, which saves asking for it. Conflict if it changes faster than it can be read.
+    Conflict if it changes faster than it can be read.
     """
-    if seen is not None and stat.S_ISREG(seen.st_mode) and (reading := _read_seen(root, path, seen)):
-        return reading
     return _steadily(path, lambda: _read_whole(root, path))
 
 
@@ -84,25 +110,6 @@ def _steadily(path: bytes, attempt: Callable[[], T]) -> T:
             why = f"The file {to_text(path)!r} cannot be read: {error.strerror}."
             raise Forbidden(why, hint=LEAVE_OUT) from error
     raise Conflict(f"The file {to_text(path)!r} changes while it is read.", hint="Try again when nothing writes to it.")
-
-
-def _read_seen(root: bytes, path: bytes, seen: os.stat_result) -> Reading | None:
-    """The file as it was seen and still is when all of it is read; None where that is not sure: read it with care."""
-    size = seen.st_size
-    if size > WHOLE_MOST or not _is_settled(seen):
-        return None
-    try:
-        descriptor = os.open(root + b"/" + path, _FLAGS)
-    except OSError:
-        return None
-    try:
-        data = os.read(descriptor, size + 1)
-        after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    if len(data) != size or after.st_ino != seen.st_ino or after.st_mode != seen.st_mode or not _same(seen, after):
-        return None
-    return Reading(_entry(path, seen, Content.BLOB, digest_of(data)), seen, data)
 
 
 def _read_whole(root: bytes, path: bytes) -> Reading | None:
@@ -181,21 +188,16 @@ def _entry(path: bytes, status: os.stat_result, content: Content, digest: bytes)
 
 def _settled(descriptor: int) -> os.stat_result:
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or not _is_settled(status):
+    if not stat.S_ISREG(status.st_mode) or not is_settled(max(status.st_mtime_ns, status.st_ctime_ns)):
         raise _Changed
     return status
 
 
-def _is_settled(status: os.stat_result) -> bool:
-    """Whether a change from now on will show. Only near the present: a server's clock may be ahead of ours by far."""
-    return abs(time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)) >= _TICK_NANOSECONDS
-
-
 def _same(before: os.stat_result, after: os.stat_result) -> bool:
-    return (before.st_size, before.st_mtime_ns, before.st_ctime_ns) == (
-        after.st_size,
-        after.st_mtime_ns,
-        after.st_ctime_ns,
+    return (
+        before.st_size == after.st_size
+        and before.st_mtime_ns == after.st_mtime_ns
+        and before.st_ctime_ns == after.st_ctime_ns
     )
 
 

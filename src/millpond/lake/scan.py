@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +21,12 @@ from millpond.model.tree import Kind
 Warn = Callable[[bytes, str], None]
 
 
+# Things found that are handed on together, at least where there are as many.
+RUN_FILES = 256
+
 _FIRST = itemgetter(0)
 _SLASH = b"/"[0]
+_DOT = b"."[0]
 
 OnDisk = os.DirEntry[bytes] | DeepEntry
 
@@ -50,18 +55,34 @@ def scan(
     `ignore` are rules that hold everywhere, before those of ignore files.
     Sockets, devices and fifos are left out with a warning. What vanishes while walking is left out silently.
     """
-    base = os.fsencode(root)
-    walk = _Walk(base, tuple(ignore_files), warn)
+    for run in scan_runs(root, ignore_files=ignore_files, ignore=ignore, warn=warn):
+        yield from run
+
+
+def scan_runs(
+    root: Path,
+    *,
+    ignore_files: Sequence[bytes] = (IGNORE_FILE,),
+    ignore: Sequence[str] = (),
+    warn: Warn = lambda path, why: None,
+) -> Iterator[list[Found]]:
+    """The same, some hundred things at a time."""
+    walk = _Walk(os.fsencode(root), tuple(ignore_files), warn)
     waiting = [walk.children(b"", IgnoreRules.everywhere(ignore))]
+    run: list[Found] = []
     while waiting:
-        for item in waiting[-1]:
-            if isinstance(item, Found):
-                yield item
-            else:
-                waiting.append(walk.children(*item))
-                break
-        else:
+        item = next(waiting[-1], None)
+        if item is None:
             waiting.pop()
+        elif isinstance(item, list):
+            run += item
+            if len(run) >= RUN_FILES:
+                yield run
+                run = []
+        else:
+            waiting.append(walk.children(*item))
+    if run:
+        yield run
 
 
 class _Walk:
@@ -70,7 +91,7 @@ class _Walk:
         self._ignore_files = ignore_files
         self._warn = warn
 
-    def children(self, directory: bytes, above: IgnoreRules) -> Iterator[Found | tuple[bytes, IgnoreRules]]:
+    def children(self, directory: bytes, above: IgnoreRules) -> Iterator[list[Found] | tuple[bytes, IgnoreRules]]:
         """What one directory holds in tree order; a directory that holds something is given as path and rules."""
         rules = above.below(self._root, directory, self._ignore_files)
         kept = [
@@ -78,20 +99,28 @@ class _Walk:
             for path, entry in self._kept(directory, rules, self._warn)
         ]
         kept.sort(key=_FIRST, reverse=True)
-        while kept:  # popped one by one, so that a huge directory does not stay in memory
+        while kept:
+            if run := self._run(directory, kept):
+                yield run
+            if kept and kept[-1][0][-1] == _SLASH:
+                yield kept.pop()[0][:-1], rules
+
+    def _run(self, directory: bytes, kept: list[tuple[bytes, OnDisk]]) -> list[Found]:
+        """Some of what is kept, up to a directory that holds something. Taken out: huge ones do not stay in memory."""
+        run: list[Found] = []
+        while kept and len(run) < RUN_FILES and kept[-1][0][-1] != _SLASH:
             key, entry = kept.pop()
-            if key[-1] == _SLASH:
-                yield key[:-1], rules
-            elif entry.is_dir(follow_symlinks=False):
-                yield Found(key, Kind.DIRECTORY)
-            else:
-                try:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    run.append(Found(key, Kind.DIRECTORY))
+                else:
                     status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                except PermissionError as error:
-                    raise _unreadable(directory, error) from error
-                yield Found(key, _kind(status), status)
+                    run.append(Found(key, _kind(status.st_mode), status))
+            except FileNotFoundError:
+                continue
+            except PermissionError as error:
+                raise _unreadable(directory, error) from error
+        return run
 
     def _sort_key(self, directory: bytes, rules: IgnoreRules) -> bytes:
         """What lies below a directory sorts behind its path and `/`, but an empty directory is an entry itself."""
@@ -103,10 +132,14 @@ class _Walk:
 
     def _kept(self, directory: bytes, rules: IgnoreRules, warn: Warn) -> Iterator[tuple[bytes, OnDisk]]:
         prefix = directory + b"/" if directory else b""
+        is_plain = not rules.layers and len(prefix) + MAX_PART <= MAX_PATH
         with self._listing(directory) as listing:
             for entry in listing:
-                path = prefix + entry.name
-                if self._belongs(path, entry, rules, warn):
+                name = entry.name
+                path = prefix + name
+                # Most are files with ordinary names, where nothing else is to be asked.
+                is_ordinary = is_plain and name[0] != _DOT and len(name) <= MAX_PART
+                if (is_ordinary and entry.is_file(follow_symlinks=False)) or self._belongs(path, entry, rules, warn):
                     yield path, entry
 
     def _listing(self, directory: bytes) -> AbstractContextManager[Iterable[OnDisk]]:
@@ -142,8 +175,8 @@ def _unreadable(directory: bytes, error: PermissionError) -> Forbidden:
     return Forbidden(f"The directory {name!r} cannot be read: {error.strerror}.", hint=LEAVE_OUT)
 
 
-def _kind(status: os.stat_result) -> Kind:
-    mode = status.st_mode
+@cache  # there are a few modes and many files
+def _kind(mode: int) -> Kind:
     if stat.S_ISLNK(mode):
         return Kind.SYMLINK
     return Kind.EXECUTABLE if mode & stat.S_IXUSR else Kind.FILE

@@ -10,15 +10,14 @@ from __future__ import annotations
 import logging
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from millpond.lake.batch import NUMBERS_SIZE, Batch, changed_at
 from millpond.lake.digests import DIGEST_SIZE, digest_of
-from millpond.lake.scan import Found
-from millpond.model.tree import Content, Entry, Kind
 
 logger = logging.getLogger(__name__)
 
@@ -30,15 +29,9 @@ _MAGIC = b"MSC1"
 _BLOCK = struct.Struct("<II32s")
 _BLOCK_MOST = 64 << 20
 _RECORDS_PER_BLOCK = 1024
-_NUMBERS = struct.Struct("<QQqq")
 
-
-class _Record(NamedTuple):
-    path: bytes
-    numbers: bytes
-    kind: int
-    content: int
-    digest: bytes
+# Path, numbers, kind, content and digest.
+_Record = tuple[bytes, bytes, int, int, bytes]
 
 
 class StatCache:
@@ -54,6 +47,7 @@ class StatCache:
         self._known = iter(()) if rehash else _read(path)
         self._next = next(self._known, None)
         self._pending: list[_Record] = []
+        self._last = b""
         self._out: BinaryIO | None = None
         # When the scan began, by the clock that stamps the files; 0 if nothing can be written.
         self.moment = 0
@@ -75,7 +69,8 @@ class StatCache:
     ) -> None:
         if error is not None:
             self._keep_the_rest()
-        self._write_block()
+        while self._pending:
+            self._write_block()
         try:
             if self._out is not None:
                 self._out.close()
@@ -86,40 +81,45 @@ class StatCache:
             with suppress(OSError):  # nothing was written, or it could not be: then it cannot be removed either
                 self._aside.unlink()
 
-    def lookup(self, found: Found) -> Entry | None:
-        """The entry of a file that has not changed since it was recorded. Paths must come in order."""
-        while self._next is not None and self._next.path < found.path:
-            self._next = next(self._known, None)
+    def lookup(self, batch: Batch) -> None:
+        """Fill in the rows of files that have not changed since they were recorded. Batches must come in order."""
         known = self._next
-        if known is None or known.path != found.path or found.status is None:
-            return None
-        if known.kind != found.kind or known.numbers != numbers_of(found.status):
-            return None
-        return Entry(found.path, found.kind, found.status.st_size, Content(known.content), known.digest)
-
-    def record(self, entry: Entry, status: os.stat_result) -> None:
-        """Remember what a file held at `status`, unless that is too fresh to be trusted. Paths must come in order."""
-        if not is_settled(status, self.moment):
+        if known is None:
             return
-        self._pending.append(_Record(entry.path, numbers_of(status), entry.kind, entry.content, entry.digest))
-        if len(self._pending) >= _RECORDS_PER_BLOCK:
+        for number, (path, kind, status) in enumerate(batch.found):
+            while known is not None and known[0] < path:
+                known = next(self._known, None)
+            if known is None:
+                break
+            if known[:3] == (path, batch.numbers[number], kind) and status is not None:
+                batch.rows[number] = (path, kind, known[3], status.st_size, known[4])
+        self._next = known
+
+    def record(self, batch: Batch) -> None:
+        """Remember what its files hold, but for those too fresh to be trusted. Batches must come in order."""
+        files = [(row, numbers) for row, numbers in zip(batch.rows, batch.numbers, strict=True) if row and numbers]
+        if not is_settled(batch.newest, self.moment):
+            files = [(row, numbers) for row, numbers in files if is_settled(changed_at(numbers), self.moment)]
+        self._pending += [(path, numbers, kind, content, digest) for (path, kind, content, _, digest), numbers in files]
+        while len(self._pending) >= _RECORDS_PER_BLOCK:
             self._write_block()
 
     def _keep_the_rest(self) -> None:
-        last = self._pending[-1].path if self._pending else b""
+        last = self._pending[-1][0] if self._pending else self._last
         while self._next is not None:
-            if self._next.path > last:
+            if self._next[0] > last:
                 self._pending.append(self._next)
             self._next = next(self._known, None)
 
     def _write_block(self) -> None:
-        if self._pending and self._out is not None:
-            payload = _encode(self._pending)
+        block, self._pending = self._pending[:_RECORDS_PER_BLOCK], self._pending[_RECORDS_PER_BLOCK:]
+        if block and self._out is not None:
+            self._last = block[-1][0]
+            payload = _encode(block)
             try:
-                self._out.write(_BLOCK.pack(len(self._pending), len(payload), digest_of(payload)) + payload)
+                self._out.write(_BLOCK.pack(len(block), len(payload), digest_of(payload)) + payload)
             except OSError as error:
                 self._give_up(error)
-        self._pending = []
 
     def _give_up(self, error: OSError) -> None:
         """A full disk or a read-only directory costs time at the next scan, and nothing else."""
@@ -130,14 +130,9 @@ class StatCache:
         self._out = None
 
 
-def is_settled(status: os.stat_result, moment: int) -> bool:
-    """Whether a change after `moment` is sure to show in the timestamps."""
-    return max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NANOSECONDS < moment
-
-
-def numbers_of(status: os.stat_result) -> bytes:
-    """What changes when a file does."""
-    return _NUMBERS.pack(status.st_ino & 0xFFFFFFFFFFFFFFFF, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+def is_settled(changed: int, moment: int) -> bool:
+    """Whether another change after `moment` is sure to show in the timestamps of what was changed last at `changed`."""
+    return changed + RACY_NANOSECONDS < moment
 
 
 def _remove_left_behind(path: Path) -> None:
@@ -158,17 +153,10 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _encode(records: list[_Record]) -> bytes:
-    return b"".join(
-        (
-            b"".join(record.numbers for record in records),
-            bytes(record.kind for record in records),
-            bytes(record.content for record in records),
-            b"".join(record.digest for record in records),
-            struct.pack(f"<{len(records)}H", *(len(record.path) for record in records)),
-            b"".join(record.path for record in records),
-        )
-    )
+def _encode(records: Sequence[_Record]) -> bytes:
+    paths, numbers, kinds, contents, digests = zip(*records, strict=True)
+    lengths = struct.pack(f"<{len(paths)}H", *map(len, paths))
+    return b"".join((*numbers, bytes(kinds), bytes(contents), *digests, lengths, *paths))
 
 
 def _read(path: Path) -> Iterator[_Record]:
@@ -188,16 +176,16 @@ def _read(path: Path) -> Iterator[_Record]:
 
 
 def _decode(payload: bytes, count: int) -> Iterator[_Record]:
-    kinds = count * _NUMBERS.size
+    kinds = count * NUMBERS_SIZE
     digests = kinds + 2 * count
     lengths = digests + DIGEST_SIZE * count
     at = lengths + 2 * count
     for number, length in enumerate(struct.unpack_from(f"<{count}H", payload, lengths)):
-        yield _Record(
-            path=payload[at : at + length],
-            numbers=payload[number * _NUMBERS.size : (number + 1) * _NUMBERS.size],
-            kind=Kind(payload[kinds + number]),
-            content=Content(payload[kinds + count + number]),
-            digest=payload[digests + number * DIGEST_SIZE : digests + (number + 1) * DIGEST_SIZE],
+        yield (
+            payload[at : at + length],
+            payload[number * NUMBERS_SIZE : (number + 1) * NUMBERS_SIZE],
+            payload[kinds + number],
+            payload[kinds + count + number],
+            payload[digests + number * DIGEST_SIZE : digests + (number + 1) * DIGEST_SIZE],
         )
         at += length

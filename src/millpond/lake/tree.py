@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
@@ -13,8 +14,10 @@ from millpond.lake.pages import (
     LEAF_MOST_ENTRIES,
     LEAF_MOST_PATH_BYTES,
     PageRef,
+    Row,
     encode_index,
-    encode_leaf,
+    encode_rows,
+    row_of,
 )
 from millpond.model.tree import Entry, Kind
 
@@ -59,10 +62,12 @@ class TreeBuilder:
 
     def __init__(self, sink: PageSink) -> None:
         self._sink = sink
-        self._pending: list[Entry] = []
+        self._pending: list[Row] = []
         self._pending_path_bytes = 0
         self._leaves: list[PageRef] = []
         self._directories = 0
+        # Of all before these: the last path, and those of them that it begins with, which might be directories.
+        self._last = b""
         self._open: list[bytes] = []
 
     @property
@@ -71,20 +76,28 @@ class TreeBuilder:
         return not self._pending
 
     def add(self, entry: Entry) -> None:
-        """BadFormat if `entry` does not sort behind the one before it, or lies below an earlier one."""
-        self._check_place(entry.path)
-        self._pending.append(entry)
-        self._pending_path_bytes += len(entry.path)
-        self._directories += entry.kind == Kind.DIRECTORY
-        if leaf_ends(len(self._pending), entry.path, self._pending_path_bytes):
-            self._end_leaf()
+        self.extend((row_of(entry),))
+
+    def extend(self, rows: Sequence[Row]) -> None:
+        """BadFormat, by the end of their leaf, if one does not sort behind that before it, or lies below an earlier."""
+        start, count, path_bytes = 0, len(self._pending), self._pending_path_bytes
+        for number, row in enumerate(rows, start=1):
+            path = row[0]
+            count += 1
+            path_bytes += len(path)
+            if leaf_ends(count, path, path_bytes):
+                self._pending += rows[start:number]
+                self._end_leaf()
+                start, count, path_bytes = number, 0, 0
+        self._pending += rows[start:]
+        self._pending_path_bytes = path_bytes
 
     def add_leaf(self, leaf: PageRef) -> None:
         """Take a whole leaf of another tree as it is. Only at a boundary; the caller vouches for its place."""
         if self._pending:
             raise ValueError("a leaf can only be taken at a boundary")
         self._leaves.append(leaf)
-        self._open.clear()
+        self._last, self._open = b"", []
 
     def finish(self) -> Tree:
         """The whole tree. Directories inside leaves taken by `add_leaf` are counted as files."""
@@ -97,24 +110,27 @@ class TreeBuilder:
         root = refs[0]
         return Tree(root.id, root.entries, root.entries - self._directories, root.size)
 
-    def _check_place(self, path: bytes) -> None:
-        """`_open` holds earlier paths that the newest one begins with, each a beginning of the next."""
-        while self._open and not path.startswith(self._open[-1]):
-            if self._open.pop() >= path:
-                raise BadFormat("The entries of a tree are not sorted.")
-        if self._open:
-            above = self._open[-1]
-            if len(above) == len(path) or path[len(above)] == 0x2F:
-                raise BadFormat("The entries of a tree name one path twice, or a directory of another.")
-        self._open.append(path)
+    def _check_place(self, paths: Sequence[bytes]) -> None:
+        """Those of one leaf, which agree with each other, against all earlier ones."""
+        if self._last and self._last >= paths[0]:
+            raise BadFormat("The entries of a tree are not sorted, or one stands there twice.")
+        for above in self._open:
+            below = bisect_left(paths, above + b"/")
+            if below < len(paths) and paths[below].startswith(above + b"/"):
+                raise BadFormat("The entries of a tree name a path and a directory of that name.")
+        # What comes between a path and something below it begins with that path.
+        self._last, among = paths[-1], {*paths, *self._open}
+        beginnings = (self._last[:length] for length in range(1, len(self._last) + 1))
+        self._open = [path for path in beginnings if path in among]
 
     def _end_leaf(self) -> None:
-        data = encode_leaf(self._pending)
-        first = self._pending[0].path if self._pending else b""
-        total = sum(entry.size for entry in self._pending)
-        self._leaves.append(self._emit(data, 0, len(self._pending), total, first))
-        self._pending = []
-        self._pending_path_bytes = 0
+        rows, self._pending, self._pending_path_bytes = self._pending, [], 0
+        data = encode_rows(rows)
+        if rows:
+            self._check_place([row[0] for row in rows])
+        self._directories += sum(row[1] == Kind.DIRECTORY for row in rows)
+        total = sum(row[3] for row in rows)
+        self._leaves.append(self._emit(data, 0, len(rows), total, rows[0][0] if rows else b""))
 
     def _build_level(self, level: int, children: list[PageRef]) -> list[PageRef]:
         built: list[PageRef] = []

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from millpond.lake.batch import Batch
 from millpond.lake.digests import DIGEST_SIZE, digest_of
-from millpond.lake.scan import Found
-from millpond.lake.statcache import is_settled, numbers_of
+from millpond.lake.statcache import is_settled
 
 logger = logging.getLogger(__name__)
 
@@ -28,21 +28,21 @@ class Walk:
     def __init__(self, moment: int) -> None:
         self._moment = moment
         self._digests: list[bytes] = []
-        self._part: list[bytes] = []
+        self._notes: list[bytes] = []
         self._is_settled = True
 
-    def noting(self, found: Iterable[Found]) -> Iterator[Found]:
-        for item in found:
-            if item.status is not None and not is_settled(item.status, self._moment):
-                self._is_settled = False
-            _note(self._part, item)
-            if len(self._part) >= _PER_DIGEST:
-                self._cut()
-            yield item
+    def noting(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches. Whoever takes one fills it in: what is noted is what was found."""
+        for batch in batches:
+            self._is_settled &= is_settled(batch.newest, self._moment)
+            self._notes += _notes(batch)
+            self._digests += _cut(self._notes)
+            yield batch
 
     def save(self, path: Path, tree: str) -> None:
         """Remember that all this was `tree`; forget it where something may still change without a new timestamp."""
-        self._cut()
+        self._digests.append(digest_of(b"".join(self._notes)))
+        self._notes = []
         body = bytes.fromhex(tree) + b"".join(self._digests)
         aside = path.with_name(f"{path.name}.{os.getpid()}")
         try:
@@ -56,12 +56,8 @@ class Walk:
             with suppress(OSError):
                 aside.unlink(missing_ok=True)
 
-    def _cut(self) -> None:
-        self._digests.append(digest_of(b"".join(self._part)))
-        self._part = []
 
-
-def unchanged_tree(path: Path, found: Iterable[Found]) -> str | None:
+def unchanged_tree(path: Path, batches: Iterable[Batch]) -> str | None:
     """The tree that `path` remembers if a scan finds now exactly what it found then; stops at the first difference."""
     try:
         data = path.read_bytes()
@@ -73,24 +69,29 @@ def unchanged_tree(path: Path, found: Iterable[Found]) -> str | None:
         return None
     digests = body[DIGEST_SIZE:]
     at = 0
-    for digest in _digests_of(found):
+    for digest in _digests_of(batches):
         if digests[at : at + DIGEST_SIZE] != digest:
             return None
         at += DIGEST_SIZE
     return body[:DIGEST_SIZE].hex() if at == len(digests) else None
 
 
-def _digests_of(found: Iterable[Found]) -> Iterator[bytes]:
-    part: list[bytes] = []
-    for item in found:
-        _note(part, item)
-        if len(part) >= _PER_DIGEST:
-            yield digest_of(b"".join(part))
-            part = []
-    yield digest_of(b"".join(part))
+def _digests_of(batches: Iterable[Batch]) -> Iterator[bytes]:
+    notes: list[bytes] = []
+    for batch in batches:
+        notes += _notes(batch)
+        yield from _cut(notes)
+    yield digest_of(b"".join(notes))
 
 
-def _note(part: list[bytes], found: Found) -> None:
+def _cut(notes: list[bytes]) -> Iterator[bytes]:
+    """The digests of whole parts, which are taken out."""
+    while len(notes) >= _PER_DIGEST:
+        yield digest_of(b"".join(notes[:_PER_DIGEST]))
+        del notes[:_PER_DIGEST]
+
+
+def _notes(batch: Batch) -> list[bytes]:
     """Paths hold no NUL, and what follows one has a fixed length for each kind."""
-    numbers = b"" if found.status is None else numbers_of(found.status)
-    part.append(b"%b\0%c%b" % (found.path, found.kind, numbers))
+    pairs = zip(batch.found, batch.numbers, strict=True)
+    return [b"%b\0%c%b" % (path, kind, numbers) for (path, kind, _), numbers in pairs]

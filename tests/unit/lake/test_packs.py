@@ -89,7 +89,7 @@ def test_an_empty_writer_takes_what_is_larger_than_its_target() -> None:
         writer.add(bytes(32), os.urandom(PACK_MOST))
 
 
-def test_the_memory_of_a_pack_grows_again_whoever_holds_its_writer() -> None:
+def test_the_memory_of_a_pack_is_used_again_whoever_holds_its_writer() -> None:
     """An error on the way holds the frames it came through, and they hold the writer."""
     spent = PackWriter(target=10_000)
     spent.add(bytes(32), os.urandom(2000))

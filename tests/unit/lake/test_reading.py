@@ -13,7 +13,7 @@ import pytest
 from millpond.errors import Conflict
 from millpond.lake import reading
 from millpond.lake.digests import digest_of
-from millpond.lake.reading import read_chunks, read_whole
+from millpond.lake.reading import is_settled, read_chunks, read_seen, read_whole
 from millpond.model.tree import Content, Kind
 
 
@@ -32,6 +32,16 @@ def settled(path: Path) -> os.stat_result:
     while time.time_ns() - path.stat().st_ctime_ns < 30_000_000:
         time.sleep(0.005)
     return os.lstat(path)
+
+
+def read(root: bytes, path: bytes, seen: os.stat_result) -> tuple[bytes | None, os.stat_result]:
+    """As a push does it: what was seen stands for a question, if that is sure. The content and its status."""
+    settled_then = is_settled(max(seen.st_mtime_ns, seen.st_ctime_ns))
+    if settled_then and (data := read_seen(root + b"/" + path, seen)) is not None:
+        return data, seen
+    found = read_whole(root, path)
+    assert found is not None
+    return found.data, found.status
 
 
 def after_fstat(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], None]) -> None:
@@ -95,15 +105,20 @@ def test_a_writer_in_place_never_gets_a_mixture_committed(tmp_path: Path, root: 
     readings = 0
     while writer.is_alive():
         try:
-            found = read_whole(root, b"f", os.lstat(tmp_path / "f") if is_seen else None)
+            data = read(root, b"f", os.lstat(tmp_path / "f"))[0] if is_seen else _whole(root, b"f")
         except Conflict:
             continue
-        assert found is not None
-        assert found.data in versions
+        assert data in versions
         readings += 1
     writer.join()
     assert len(written) == 100
     assert readings
+
+
+def _whole(root: bytes, path: bytes) -> bytes | None:
+    found = read_whole(root, path)
+    assert found is not None
+    return found.data
 
 
 def _write_over(path: Path) -> None:
@@ -126,10 +141,9 @@ def test_a_file_that_is_not_what_was_seen_is_read_as_it_is(
     aged(tmp_path / "f", b"before" if change is not _grow else b"be")
     seen = settled(tmp_path / "f")
     change(tmp_path / "f")
-    found = read_whole(root, b"f", seen)
-    assert found is not None
+    data, status = read(root, b"f", seen)
     now = os.lstat(tmp_path / "f")
-    assert (found.data, found.status.st_ino, found.status.st_ctime_ns) == (b"after!", now.st_ino, now.st_ctime_ns)
+    assert (data, status.st_ino, status.st_ctime_ns) == (b"after!", now.st_ino, now.st_ctime_ns)
 
 
 def test_a_seen_file_that_changes_while_it_is_read(
@@ -147,9 +161,7 @@ def test_a_seen_file_that_changes_while_it_is_read(
         return data
 
     monkeypatch.setattr(os, "read", read_and_write)
-    found = read_whole(root, b"f", seen)
-    assert found is not None
-    assert found.data == b"after!"
+    assert read(root, b"f", seen)[0] == b"after!"
 
 
 def test_a_seen_file_is_asked_for_its_status_once(tmp_path: Path, root: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,9 +169,7 @@ def test_a_seen_file_is_asked_for_its_status_once(tmp_path: Path, root: bytes, m
     seen = settled(tmp_path / "f")
     calls: list[int] = []
     after_fstat(monkeypatch, calls.append)
-    found = read_whole(root, b"f", seen)
-    assert found is not None
-    assert (found.data, found.status, calls) == (b"as it was", seen, [1])
+    assert (*read(root, b"f", seen), calls) == (b"as it was", seen, [1])
 
 
 def test_what_became_a_link_or_a_fifo_is_not_read_through(tmp_path: Path, root: bytes) -> None:
@@ -170,11 +180,12 @@ def test_what_became_a_link_or_a_fifo_is_not_read_through(tmp_path: Path, root: 
     (tmp_path / "l").symlink_to("/etc/passwd")
     (tmp_path / "p").unlink()
     os.mkfifo(tmp_path / "p")
-    found = read_whole(root, b"l", seen[b"l"])
+    assert read_seen(root + b"/l", seen[b"l"]) is None
+    found = read_whole(root, b"l")
     assert found is not None
     assert (found.entry.kind, found.data) == (Kind.SYMLINK, b"/etc/passwd")
     with pytest.raises(Conflict):
-        read_whole(root, b"p", seen[b"p"])
+        read(root, b"p", seen[b"p"])
 
 
 def test_what_is_too_fresh_is_waited_for(tmp_path: Path, root: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

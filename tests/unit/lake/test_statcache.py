@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from millpond.lake.batch import batches
 from millpond.lake.digests import digest_of
+from millpond.lake.pages import entry_of, row_of
 from millpond.lake.scan import Found, scan
 from millpond.lake.statcache import RACY_NANOSECONDS, StatCache
 from millpond.model.tree import Content, Entry, Kind
@@ -35,34 +37,47 @@ def path(tmp_path: Path) -> Path:
 def recorded(path: Path, *names: bytes) -> None:
     with StatCache(path) as cache:
         for name in names:
-            cache.record(entry(name), status_of())
+            record(cache, entry(name), status_of())
+
+
+def record(cache: StatCache, entry: Entry, status: os.stat_result) -> None:
+    (batch,) = batches([[Found(entry.path, entry.kind, status)]])
+    batch.rows = [row_of(entry)]
+    cache.record(batch)
+
+
+def lookup(cache: StatCache, found: Found) -> Entry | None:
+    (batch,) = batches([[found]])
+    cache.lookup(batch)
+    (row,) = batch.rows
+    return entry_of(row) if row else None
 
 
 def test_remembers(path: Path) -> None:
     names = [b"%05d" % n for n in range(3000)]
     recorded(path, *names)
     with StatCache(path) as cache:
-        assert [cache.lookup(found(name)) for name in names] == [entry(name) for name in names]
+        assert [lookup(cache, found(name)) for name in names] == [entry(name) for name in names]
 
 
 @pytest.mark.parametrize("change", [{"size": 6}, {"changed": 10**9 + 1}, {"inode": 8}])
 def test_any_difference_means_read_again(path: Path, change: dict[str, int]) -> None:
     recorded(path, b"a", b"b")
     with StatCache(path) as cache:
-        assert cache.lookup(found(b"a", **change)) is None
-        assert cache.lookup(found(b"b")) == entry(b"b")
+        assert lookup(cache, found(b"a", **change)) is None
+        assert lookup(cache, found(b"b")) == entry(b"b")
 
 
 def test_a_changed_mode_means_read_again(path: Path) -> None:
     recorded(path, b"a")
     with StatCache(path) as cache:
-        assert cache.lookup(Found(b"a", Kind.EXECUTABLE, status_of())) is None
+        assert lookup(cache, Found(b"a", Kind.EXECUTABLE, status_of())) is None
 
 
 def test_paths_that_came_or_went_do_not_disturb_the_others(path: Path) -> None:
     recorded(path, b"a", b"b", b"d")
     with StatCache(path) as cache:
-        assert [cache.lookup(found(name)) for name in (b"b", b"c", b"d", b"e")] == [
+        assert [lookup(cache, found(name)) for name in (b"b", b"c", b"d", b"e")] == [
             entry(b"b"),
             None,
             entry(b"d"),
@@ -75,24 +90,24 @@ def test_what_was_changed_just_now_is_not_trusted(path: Path) -> None:
     (fresh,) = [item for item in scan(path.parent.parent) if item.path == b"fresh"]
     assert fresh.status is not None
     with StatCache(path) as cache:
-        cache.record(Entry(b"fresh", Kind.FILE, 1, Content.BLOB, digest_of(b"x")), fresh.status)
+        record(cache, Entry(b"fresh", Kind.FILE, 1, Content.BLOB, digest_of(b"x")), fresh.status)
         now = path.parent.joinpath(f"stat-cache.{os.getpid()}").stat().st_mtime_ns
-        cache.record(entry(b"g"), status_of(changed=now - RACY_NANOSECONDS))
-        cache.record(entry(b"h"), status_of(changed=now - RACY_NANOSECONDS - 1))
+        record(cache, entry(b"g"), status_of(changed=now - RACY_NANOSECONDS))
+        record(cache, entry(b"h"), status_of(changed=now - RACY_NANOSECONDS - 1))
     with StatCache(path) as cache:
-        assert cache.lookup(fresh) is None
-        assert cache.lookup(found(b"g", changed=now - RACY_NANOSECONDS)) is None
-        assert cache.lookup(found(b"h", changed=now - RACY_NANOSECONDS - 1)) == entry(b"h")
+        assert lookup(cache, fresh) is None
+        assert lookup(cache, found(b"g", changed=now - RACY_NANOSECONDS)) is None
+        assert lookup(cache, found(b"h", changed=now - RACY_NANOSECONDS - 1)) == entry(b"h")
 
 
 def test_an_interrupted_scan_keeps_the_rest(path: Path) -> None:
     recorded(path, b"a", b"b", b"c")
     with pytest.raises(KeyboardInterrupt), StatCache(path) as cache:
-        cache.lookup(found(b"a"))
-        cache.record(entry(b"a"), status_of())
+        lookup(cache, found(b"a"))
+        record(cache, entry(b"a"), status_of())
         raise KeyboardInterrupt
     with StatCache(path) as cache:
-        assert [cache.lookup(found(name)) for name in (b"a", b"b", b"c")] == [entry(n) for n in (b"a", b"b", b"c")]
+        assert [lookup(cache, found(name)) for name in (b"a", b"b", b"c")] == [entry(n) for n in (b"a", b"b", b"c")]
 
 
 @pytest.mark.parametrize("cut", [0, 3, 20, -1])
@@ -100,19 +115,36 @@ def test_a_damaged_file_is_as_good_as_none(path: Path, cut: int) -> None:
     recorded(path, b"a")
     path.write_bytes(path.read_bytes()[:cut])
     with StatCache(path) as cache:
-        assert cache.lookup(found(b"a")) is None
+        assert lookup(cache, found(b"a")) is None
     recorded(path, b"a")
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
     with StatCache(path) as cache:
-        assert cache.lookup(found(b"a")) is None
+        assert lookup(cache, found(b"a")) is None
 
 
 def test_rehash_forgets(path: Path) -> None:
     recorded(path, b"a")
     with StatCache(path, rehash=True) as cache:
-        assert cache.lookup(found(b"a")) is None
+        assert lookup(cache, found(b"a")) is None
+
+
+def test_a_batch_is_looked_up_and_recorded_like_one_by_one(path: Path) -> None:
+    names = [b"%05d" % n for n in range(3000)]
+    things = [found(name, size=1 + number % 2) for number, name in enumerate(names)]
+    with StatCache(path) as cache:
+        for batch in batches(things[at : at + 700] for at in range(0, 3000, 700)):
+            batch.rows = [(item.path, item.kind, Content.BLOB, item.size, digest_of(item.path)) for item in batch.found]
+            batch.rows[5] = None  # has vanished
+            cache.record(batch)
+    with StatCache(path) as cache:
+        for batch in batches([things[:1500], [Found(b"01499-dir", Kind.DIRECTORY)], things[1500:]]):
+            cache.lookup(batch)
+            for item, row in zip(batch.found, batch.rows, strict=True):
+                assert row is None or row[:4] == (item.path, item.kind, row[2], item.size)
+                is_recorded = item.path in names and int(item.path) % 700 != 5
+                assert (row is not None) == (is_recorded or item.kind is Kind.DIRECTORY)
 
 
 def test_leaves_no_other_files(path: Path) -> None:

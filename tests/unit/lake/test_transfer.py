@@ -168,7 +168,7 @@ def test_a_file_that_lies_about_its_times_is_noticed_when_it_is_sent(
     write_things(tmp_path / "source", [Thing(b"file", b"before")])
     push(DirectLake(), tmp_path / "source", stat_cache=tmp_path / "cache")
     cached = (tmp_path / "cache").read_bytes()
-    monkeypatch.setattr("millpond.lake.statcache.numbers_of", lambda status: bytes(32))
+    monkeypatch.setattr("millpond.lake.batch.numbers_of", lambda status: bytes(32))
     (tmp_path / "cache").unlink()
     push(DirectLake(), tmp_path / "source", stat_cache=tmp_path / "cache")
     assert (tmp_path / "cache").read_bytes() != cached

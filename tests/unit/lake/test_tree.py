@@ -19,7 +19,7 @@ from millpond.lake.digests import id_of
 from millpond.lake.edit import edit_tree
 from millpond.lake.folders import LeafFolders, decode_folders, encode_folders, folders_in
 from millpond.lake.listing import list_directory
-from millpond.lake.pages import PageRef
+from millpond.lake.pages import PageRef, row_of
 from millpond.lake.reader import TreeReader
 from millpond.lake.tree import Tree, TreeBuilder, build_tree
 from millpond.model.tree import Content, Entry, Kind, TreeChange
@@ -311,7 +311,15 @@ def test_the_builder_refuses_disorder_across_pages() -> None:
         build_tree([Entry(b"a", Kind.FILE), *many, Entry(b"a/b", Kind.FILE)], lambda *_: None)
     with pytest.raises(BadFormat):
         build_tree([*many, many[0]], lambda *_: None)
-    builder = TreeBuilder(lambda *_: None)
-    builder.add(Entry(b"b", Kind.FILE, 1, Content.BLOB, bytes(32)))
     with pytest.raises(BadFormat):
-        builder.add(Entry(b"a", Kind.FILE))
+        build_tree([Entry(b"b", Kind.FILE, 1, Content.BLOB, bytes(32)), Entry(b"a", Kind.FILE)], lambda *_: None)
+
+
+@given(trees(), st.integers(1, 40))
+def test_rows_make_the_same_tree_however_many_come_at_a_time(entries: list[Entry], size: int) -> None:
+    pages = MemoryPages()
+    builder = TreeBuilder(pages.pages.__setitem__)
+    rows = [row_of(entry) for entry in entries]
+    for start in range(0, len(rows), size):
+        builder.extend(rows[start : start + size])
+    assert builder.finish() == MemoryPages().build(entries)
