@@ -107,6 +107,11 @@ def observe(job: Job, report: Report, now: datetime) -> Job:
     return _finished(job, report, now) if report.state is PlacementState.FINISHED else job
 
 
+def leave_alone(job: Job, reason: str) -> Job:
+    """Nothing more will be heard of it until its placement has run out."""
+    return replace(job, reasons=_bounded([*job.reasons, reason]))
+
+
 def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = None) -> Job:
     """It ends when its agent says that it has; until then it keeps its state. `ending`: how that then counts."""
     return replace(job, stop_requested_at=now, ending=ending, reasons=_bounded([*job.reasons, reason]))

@@ -72,7 +72,7 @@ def still_fits(nodes: Iterable[NodeView], resources: Resources, start: Start) ->
     rooms = {node.name: NodeRoom(node) for node in nodes if node.agent_id == start.agent_id}
     for place in start.places or (RankPlace(start.node, start.gpu_indices),):
         room = rooms.get(place.node)
-        if room is None or room.node.cordoned_by is not None or room.lacks(resources):
+        if room is None or room.node.cordoned_by is not None or room.node.revoked or room.lacks(resources):
             return False
         if not room.has_free(resources.gpu_hundredths, place.gpu_indices):
             return False
@@ -126,6 +126,8 @@ def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     node = room.node
     if job.compute is not None and node.agent != job.compute:
         return f"It is to run on {job.compute} and nowhere else."
+    if node.revoked:
+        return f"The credential of {node.agent} was revoked: an agent has to join anew (mill compute token)."
     if not node.connected:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:

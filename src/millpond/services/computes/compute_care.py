@@ -7,14 +7,17 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements, tokens
+from millpond.decide import job_life
 from millpond.errors import InUse
 from millpond.model.job import Agent, Job
 from millpond.model.people import Actor
+from millpond.model.quantity import format_seconds
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.jobs.jobs import stopped
+from millpond.services.jobs.placements import runs_out_after
 from millpond.services.people import audit
 
 _NAMED = 5
@@ -57,12 +60,15 @@ def revoke(deps: Deps, actor: Actor, name: str) -> ComputeView:
     What runs there goes on until the keeper's promise has run out; then it is placed anew.
     """
     now = deps.clock.now()
+    changed: list[Job] = []
     with deps.db.write() as tx:
         agent = computes.lock(tx, name)
         if agent.revoked_at is None:
             tokens.revoke_of_agent(tx, agent.id, now)
             agents.change(tx, agent.id, revoked_at=now)
             audit.record(tx, now=now, actor=actor, action="compute.revoke", subject=name)
+            changed = _leave_jobs(tx, actor, agent, now)
+    job_changes.announce(deps, changed)
     return _announced(deps, name)
 
 
@@ -82,6 +88,8 @@ def detach(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
         audit.record(
             tx, now=now, actor=actor, action="compute.detach", subject=name, details={"jobs_left": len(living)}
         )
+        changed = _leave_jobs(tx, actor, agent, now) if agent.revoked_at is None else []
+    job_changes.announce(deps, changed)
     _tell(deps, agent.id)
 
 
@@ -104,6 +112,23 @@ def _stop_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> lis
                 tx, now=now, actor=actor, action="job.stop", subject=f"{job.project}/{job.name}",
                 project_id=job.project_id, details={"job": job.id, "drained": agent.name},
             )  # fmt: skip
+    return changed
+
+
+def _leave_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> list[Job]:
+    """Tell the jobs there what it means for them that the credential is gone."""
+    changed: list[Job] = []
+    for placement in placements.living_of_agent(tx, agent.id):
+        job = jobs.lock(tx, placement.job_id)
+        if job is None:
+            continue
+        within = format_seconds(runs_out_after(placement.valid_seconds))
+        after = job_life.leave_alone(
+            job,
+            f"The credential of {agent.name} was revoked by {actor.name}: nothing more is heard of the job. It ends "
+            f"there when its time is up; within {within} that is certain, and it is placed anew.",
+        )
+        changed += [after] if job_changes.save(tx, job, after, now) else []
     return changed
 
 

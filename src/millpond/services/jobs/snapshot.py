@@ -82,6 +82,7 @@ def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
             options=_options(known[node.agent_id], node),
             held=tuple(held[node.agent_id, node.name]),
             cordoned_by=_cordoned_by(known[node.agent_id]),
+            revoked=known[node.agent_id].revoked_at is not None,
             trust=trusts[node.agent_id],
         )
         for node in agents.nodes(tx)

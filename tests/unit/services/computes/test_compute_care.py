@@ -58,6 +58,23 @@ def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: Worl
     assert world.job(running.id).state is JobState.PLACED
 
 
+def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_told(world: World) -> None:
+    """Its agent was heard of a moment ago, and will never be again."""
+    running, _ = world.placed("running")
+    compute_care.revoke(world.deps, SYSTEM, "local")
+    waiting = world.submit("waiting")
+    world.schedule()
+    assert world.job(waiting.id).reasons[-1] == (
+        "Waiting: The credential of local was revoked: an agent has to join anew (mill compute token)."
+    )
+    assert world.job(running.id).reasons[-1] == (
+        "The credential of local was revoked by millpond: nothing more is heard of the job. It ends there when its "
+        "time is up; within 12 m 10 s that is certain, and it is placed anew."
+    )
+    compute_care.revoke(world.deps, SYSTEM, "local")
+    assert sum("revoked" in reason for reason in world.job(running.id).reasons) == 1
+
+
 def test_a_site_goes_when_its_computes_are_detached(world: World) -> None:
     add_agent(world.deps.db, "edge", site="edge")
     with pytest.raises(InUse, match="compute edge"):
