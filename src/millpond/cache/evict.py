@@ -7,14 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from millpond.cache.attempt import Attempt
-from millpond.cache.volume import appears, explained, sync_directory
+from millpond.cache.volume import appears, explained, recognise, sync_directory
 
 
 def evict(attempt: Attempt) -> bool:
     """Unpublish the commit and free its bytes. Evicting what is not there is success; so is doing it twice.
 
     When it returns the commit is no longer published, even after a power cut. False: some bytes cannot be removed yet
-    (a file somebody has open on NFS); they lie in the trash, to be tried again. VolumeProblem when the volume refuses.
+    (a file somebody has open on NFS); they lie in the trash, to be tried again. VolumeProblem when the volume refuses,
+    or is not there any more.
     """
     with explained(attempt.volume):
         published = attempt.volume.commit(attempt.place)
@@ -26,7 +27,10 @@ def evict(attempt: Attempt) -> bool:
         # project's is never removed: it is the door that keeps others out (cache/groups.py).
         with suppress(OSError):
             published.parent.rmdir()
-        return attempt.remove()
+        is_gone = attempt.remove()
+        # Below the mount point of a volume that was unmounted meanwhile nothing is published either.
+        recognise(attempt.volume)
+        return is_gone
 
 
 def _rename_aside(published: Path, aside: Path) -> None:

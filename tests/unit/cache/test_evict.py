@@ -144,3 +144,19 @@ def test_an_eviction_that_was_overtaken_evicts_nothing(tmp_path: Path) -> None:
     with pytest.raises(VolumeProblem):
         evict(stopped)
     assert (volume.commit(PLACE) / "a" / "b" / "file").exists()
+
+
+def test_nothing_was_evicted_from_a_volume_that_is_not_there_any_more(tmp_path: Path) -> None:
+    """Unmounted after the attempt began: what is missing below the mount point is not gone."""
+    volume = a_volume(tmp_path)
+    a_tree(volume.commit(PLACE))
+    attempt = begin_attempt(volume, PLACE, 7)
+    volume.root.rename(tmp_path / "unmounted")
+    volume.root.mkdir()
+    with pytest.raises(VolumeProblem, match="identity file is missing"):
+        evict(attempt)
+    volume.root.rmdir()
+    (tmp_path / "unmounted").rename(volume.root)
+    assert volume.published() == [PLACE]
+    assert evict(begin_attempt(volume, PLACE, 7))
+    assert volume.published() == []
