@@ -16,6 +16,7 @@ from millpond.errors import BadRequest
 
 # A tag holds so many changed files; how many there are in all is said beside them.
 MAX_DIRTY = 100
+_HINT = "Write it as --git URL@REVISION, or @REVISION for the repository of this folder."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,10 @@ def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
     Without a revision, what the repository shows first. BadRequest with Git's own words when it cannot be had.
     """
     url, revision = split_written(written)
+    if url.startswith("-") or revision.startswith("-"):
+        raise BadRequest(f"{written!r} is no repository at a revision.", hint=_HINT)  # Git would take it for an option
     try:
-        source = url or _git(folder, "rev-parse", "--show-toplevel").strip()
+        source = _source(url, folder)
         with tempfile.TemporaryDirectory(prefix="millpond-git-") as temporary:
             target = Path(temporary)
             _git(target, "init", "--quiet", "repository")
@@ -74,10 +77,11 @@ def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
             (target / "files").mkdir()
             _git(target / "repository", "--work-tree", str(target / "files"), "checkout", "--quiet", "--force", commit)
             remote = url or _git(folder, "config", "--default", source, "--get", "remote.origin.url").strip()
+            _bring_submodules(target / "repository", target / "files", remote if "://" in remote else source)
             yield Checkout(target / "files", GitState(without_password(remote), commit))
     except GitError as error:
         what = f"{without_password(url)} at {revision}" if url else f"this folder's repository at {revision}"
-        raise BadRequest(f"Git cannot give {what}: {error}", hint="Write it as --git URL@REVISION.") from error
+        raise BadRequest(f"Git cannot give {what}: {error}", hint=_HINT) from error
     except FileNotFoundError as error:
         raise BadRequest("Git is not installed here.", hint="Leave --git out to send the folder as it is.") from error
 
@@ -102,6 +106,13 @@ class GitError(Exception):
     """What Git said last."""
 
 
+def _source(url: str, folder: Path) -> str:
+    """What Git is to fetch from, wherever it is called: a path is one from `folder`."""
+    if not url:
+        return _git(folder, "rev-parse", "--show-toplevel").strip()
+    return str((folder / url).absolute()) if (folder / url).is_dir() else url
+
+
 def _fetch(repository: Path, source: str, revision: str) -> str:
     """Bring one revision, alone if the other side gives it alone; its commit."""
     try:
@@ -110,7 +121,22 @@ def _fetch(repository: Path, source: str, revision: str) -> str:
     except GitError:
         # Short ids and, on some servers, whole ones are known only to who has everything.
         _git(repository, "fetch", "--quiet", "--tags", source, "+refs/heads/*:refs/heads/*")
-        return _git(repository, "rev-parse", f"{revision}^{{commit}}").strip()
+    try:
+        return _git(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+    except GitError as error:
+        raise GitError("there is no such commit, branch or tag.") from error
+
+
+def _bring_submodules(repository: Path, files: Path, remote: str) -> None:
+    """The files of submodules where the commit has some; without them their folders would be empty. `remote` is what
+    relative addresses of theirs begin at."""
+    if not (files / ".gitmodules").exists():
+        return
+    _git(repository, "config", "remote.origin.url", remote)
+    place = ("--git-dir", str(repository / ".git"), "--work-tree", str(files))
+    _git(files, *place, "submodule", "--quiet", "update", "--init", "--recursive")
+    for link in list(files.rglob(".git")):
+        link.unlink()
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -81,9 +81,43 @@ def test_a_revision_of_a_repository(repository: Path, tmp_path: Path, revision: 
         assert own.state.commit == checkout.state.commit
 
 
+def test_a_path_is_one_from_the_folder(repository: Path) -> None:
+    with checked_out(f"../{repository.name}@one", repository) as checkout:
+        assert (checkout.folder / "train.py").read_text() == "one"
+
+
+def test_submodules_come_along(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": "always"}
+    for name, value in allowed.items():
+        monkeypatch.setenv(name, value)
+    around = tmp_path / "around"
+    around.mkdir()
+    git(around, "init", "--quiet", "--initial-branch", "main")
+    git(around, "submodule", "--quiet", "add", f"../{repository.name}", "inner")
+    git(around, "-c", "user.name=m", "-c", "user.email=m@example.com", "commit", "--quiet", "-m", "one")
+    for written in ("@HEAD", f"file://{around}"):
+        with checked_out(written, around) as checkout:
+            found = sorted(path.name for path in (checkout.folder / "inner").iterdir())
+            assert found == [".gitignore", "train.py"]
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "never")
+    with pytest.raises(BadRequest, match="transport 'file' not allowed"), checked_out("@HEAD", around):
+        pass
+
+
+@pytest.mark.parametrize("written", ["--upload-pack=touch {}", "--upload-pack=touch {}@main", "{}@--output={}", "@-x"])
+def test_what_looks_like_an_option_is_refused(tmp_path: Path, written: str) -> None:
+    made = tmp_path / "made"
+    with (
+        pytest.raises(BadRequest, match="no repository at a revision"),
+        checked_out(written.format(made, made), tmp_path),
+    ):
+        pass
+    assert not made.exists()
+
+
 def test_what_git_cannot_give_is_said_in_its_words(repository: Path, tmp_path: Path) -> None:
     with (
-        pytest.raises(BadRequest, match="at nothing"),
+        pytest.raises(BadRequest, match="at nothing: there is no such commit"),
         checked_out(f"file://{repository}@nothing", tmp_path),
     ):
         pass
