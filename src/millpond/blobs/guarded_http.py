@@ -17,12 +17,11 @@ from urllib.parse import urljoin, urlsplit
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from millpond.blobs.retry import Patience
+from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.decide.reach import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
-_TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _HOPS = 5
 _PART = 1 << 20
@@ -62,7 +61,7 @@ class GuardedHttp:
             except urllib3.exceptions.HTTPError as error:
                 problem, cause = _words(error), error
                 continue
-            if answer.status not in _TRANSIENT:
+            if answer.status not in TRANSIENT:
                 return answer
             problem, cause = f"it answered {answer.status}", None
             answer.drain_conn()

@@ -13,6 +13,9 @@ from millpond.errors import Conflict, Unavailable
 
 T = TypeVar("T")
 
+# Of HTTP: the same request may succeed a little later.
+TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:

@@ -19,7 +19,7 @@ from millpond.model.tree import Kind, TreeChange
 log = logging.getLogger(__name__)
 
 # Differences looked through for files that have only moved, before anything is written: some 50 MB of memory.
-_MOVED_MOST = 100_000
+MOVED_MOST = 100_000
 # Pages are read by so many, as far as they are surely kept until they are needed.
 _READERS = 4
 _LEAVES_AHEAD = 100
@@ -53,7 +53,7 @@ class Base:
         self._changed: deque[bytes] = deque()
         # Each is taken once, so that equal files stay as many as they are.
         self._moved: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
-        while len(self._changed) < _MOVED_MOST:
+        while len(self._changed) < MOVED_MOST:
             if (change := self._next()) is None:
                 self.differences = None if self._is_over else len(self._changed)
                 break

@@ -25,11 +25,10 @@ from millpond.errors import MillError, NotFound
 from millpond.model.address import is_local_host
 from millpond.model.quantity import format_bytes, format_seconds
 from millpond.settings import default_data_dir
-from millpond.wire.health import Check, Doctor
+from millpond.wire.health import LEAST_FREE_BYTES, Check, Doctor
 
 app = typer.Typer()
 
-LEAST_FREE = 1_000_000_000
 MOST_SKEW = 60.0
 
 
@@ -73,7 +72,7 @@ def _disk(mill: Session) -> Check:
     free = shutil.disk_usage(folder).free
     return Check(
         name="disk",
-        ok=free >= LEAST_FREE,
+        ok=free >= LEAST_FREE_BYTES,
         message=f"{format_bytes(free)} free at {folder}",
         hint="Make room: runs that cannot be sent are kept there.",
     )

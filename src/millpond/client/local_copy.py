@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,13 +14,11 @@ from millpond.client.transfer import ApiDownloader
 from millpond.errors import Forbidden, NotFound, NotReady, NotSignedIn
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Moved
+from millpond.model.ids import is_digest
 from millpond.model.names import environment_name
 from millpond.model.volume import CachedState
 from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
-
-_COMMIT = re.compile(r"[0-9a-f]{64}")
-
 
 # Has a cached commit stay while it is read; NotReady or NotFound if it may not be.
 Hold = Callable[[CachedCommit], None]
@@ -43,7 +40,7 @@ def local_copy(
 def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | None:
     """The folder in which a job finds its input of this name; the folder's own name is the commit."""
     given = environ.get(environment_name(dataset))
-    return Path(given) if given and _COMMIT.fullmatch(Path(given).name) and Path(given).is_dir() else None
+    return Path(given) if given and is_digest(Path(given).name) and Path(given).is_dir() else None
 
 
 def _on_volume(api: Api, project: str, dataset: str, commit: Commit, hold: Hold) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,9 +12,9 @@ from millpond.errors import BadFormat
 from millpond.lake.digests import check_id, id_of
 from millpond.lake.documents import FORMAT, decode_document, decode_time, encode_document, encode_time
 from millpond.model.dataset import Commit
+from millpond.model.ids import is_digest
 
 _KEYS = {"author", "bytes", "dataset", "files", "format", "lineage", "message", "parents", "time", "tree"}
-_ID = re.compile(r"[0-9a-f]{64}")
 
 
 def new_commit(
@@ -93,6 +92,6 @@ def _check_shape(document: Mapping[str, Any]) -> None:
         set(document) != _KEYS
         or not (texts and counts)
         or not isinstance(document["lineage"], dict)
-        or not all(isinstance(part, str) and _ID.fullmatch(part) for part in ids)
+        or not all(isinstance(part, str) and is_digest(part) for part in ids)
     ):
         raise BadFormat("This commit does not have the right shape.")

@@ -18,10 +18,10 @@ import urllib3
 
 from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
-from millpond.blobs.retry import Patience
+from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
-from millpond.lake.tries import TRANSIENT, Passing, Result, Tries, Waiting, as_mill_error, failure, shown
+from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from millpond.blobs.retry import Patience
+from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.errors import BadFormat, BadRequest, Corrupt, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
 
-TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _LONGEST_ADVICE = 30.0
 
 Result = TypeVar("Result")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def new_id(length: int = 10) -> str:
@@ -21,3 +23,8 @@ def new_job_id() -> str:
 def new_pack_id() -> str:
     """Packs are named by the server: 16 random bytes in hex, so no two uploads ever share a pack."""
     return secrets.token_hex(16)
+
+
+def is_digest(text: str) -> bool:
+    """Whether it may be what a commit or a tree is called: the digest of what it says."""
+    return _DIGEST.fullmatch(text) is not None

@@ -11,7 +11,8 @@ from millpond.errors import Invalid
 MAX_BYTES = 32_768
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_RESERVED = "MILL_"
+# Variables that begin so are Millpond's own to set.
+RESERVED = "MILL_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,6 @@ def check_secret_name(name: str) -> str:
             hint="Letters, digits and _, not a digit first, at most 63 of them: like WANDB_API_KEY.",
             fields=["name"],
         )
-    if name.startswith(_RESERVED):
-        raise Invalid(f"Names that begin with {_RESERVED} are Millpond's own.", hint="Choose another.", fields=["name"])
+    if name.startswith(RESERVED):
+        raise Invalid(f"Names that begin with {RESERVED} are Millpond's own.", hint="Choose another.", fields=["name"])
     return name

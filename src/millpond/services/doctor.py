@@ -15,8 +15,8 @@ from millpond.errors import MillError
 from millpond.model.quantity import format_bytes
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
+from millpond.wire.health import LEAST_FREE_BYTES
 
-_LEAST_FREE = 1_000_000_000
 _PROBE = "doctor/probe"
 
 
@@ -63,7 +63,7 @@ def _lake(deps: Deps) -> Check:
 def _disk(deps: Deps) -> Check:
     free = shutil.disk_usage(deps.settings.data_dir).free
     said = f"{format_bytes(free)} free in the data directory."
-    if free < _LEAST_FREE:
+    if free < LEAST_FREE_BYTES:
         return Check("disk", False, said, "Make room, or move the data directory with --data-dir.")
     return Check("disk", True, said)
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
+import sys
+from pathlib import Path
+
+
+def find_program(name: str) -> Path | None:
+    """That of the wheel beside this Python, or of the machine."""
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
+    return Path(found) if found else None
 
 
 def free_port() -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from millpond.testing.daemons import find_program, free_port
 from millpond.testing.waiting import wait_until
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
@@ -29,19 +28,14 @@ class Rclone:
 
 
 def find_rclone() -> Path | None:
-    """The program of the wheel beside this Python, or of the machine."""
-    beside = Path(sys.executable).with_name("rclone")
-    found = str(beside) if beside.exists() else shutil.which("rclone")
-    return Path(found) if found else None
+    return find_program("rclone")
 
 
 @contextmanager
 def running_rclone(rclone: Path, directory: Path, bucket: str = "lake") -> Iterator[Rclone]:
     """A server whose `bucket` is a folder of `directory`; it ends with the block."""
     (directory / bucket).mkdir(parents=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     keys = f"{CREDENTIALS['AWS_ACCESS_KEY_ID']},{CREDENTIALS['AWS_SECRET_ACCESS_KEY']}"
     options = ["--config", "", "--addr", f"127.0.0.1:{port}", "--auth-key", keys]
     process = subprocess.Popen(

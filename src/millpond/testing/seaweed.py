@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import urllib3
+
+from millpond.testing.daemons import find_program, free_port
 
 # Without an identity file SeaweedFS accepts any keys, but requests must be signed with some.
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret"}
@@ -34,12 +34,7 @@ class Seaweed:
 
 
 def find_weed() -> Path | None:
-    """The `weed` program of the wheel beside this Python, or of the machine."""
-    beside = Path(sys.executable).with_name("weed")
-    if beside.exists():
-        return beside
-    found = shutil.which("weed")
-    return Path(found) if found else None
+    return find_program("weed")
 
 
 @contextmanager
@@ -89,16 +84,10 @@ def _put(pool: urllib3.PoolManager, url: str) -> bool:
 def _free_ports(count: int) -> list[int]:
     ports: list[int] = []
     while len(ports) < count:
-        port = _free_port()
+        port = free_port()
         if port not in ports and port + _TWIN < 65536 and _is_free(port + _TWIN):
             ports.append(port)
     return ports
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _is_free(port: int) -> bool:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.testing.daemons import free_port
 from millpond.testing.waiting import wait_until
 
 SSHD = Path("/usr/sbin/sshd")
@@ -33,7 +34,7 @@ def running_sshd(directory: Path, home: Path) -> Iterator[Sshd]:
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / name)]
         subprocess.run(command, check=True, capture_output=True)
     (directory / "authorized").write_text(f'environment="HOME={home}" {(directory / "user.pub").read_text()}')
-    port = _free_port()
+    port = free_port()
     config, log = directory / "sshd_config", directory / "sshd.log"
     config.write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {directory / 'host'}\nPidFile none\nUsePAM no\n"
@@ -50,11 +51,6 @@ def running_sshd(directory: Path, home: Path) -> Iterator[Sshd]:
     finally:
         process.terminate()
         process.wait(10)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from millpond.wire.base import Response, Time
 
+# Less room than this on a disk is told, here and there.
+LEAST_FREE_BYTES = 1_000_000_000
+
 
 class Check(Response):
     name: str

@@ -24,13 +24,13 @@ from millpond.blobs.store import CRC32_HEADER
 from millpond.errors import BadRequest, Conflict, NotFound
 from millpond.lake.keys import is_page
 from millpond.services.commits import pages
+from millpond.services.datasets.file_types import BINARY
 from millpond.services.deps import Deps
 
 router = APIRouter(prefix="/lake", include_in_schema=False)
 
 Expires = Annotated[int, Query()]
 Signature = Annotated[str, Query(max_length=100)]
-BINARY = "application/octet-stream"
 
 
 class _Object(FileResponse):

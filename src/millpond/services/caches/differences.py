@@ -13,6 +13,7 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
+from millpond.cache.bases import MOVED_MOST
 from millpond.db import blobs, caches, differences
 from millpond.db.caches import CommitSize
 from millpond.db.differences import Difference
@@ -26,8 +27,6 @@ from millpond.services.deps import Deps
 
 logger = getLogger(__name__)
 
-# Files that have only moved are looked for among so many differences, as the agent does when it fills.
-_MOVED_MOST = 100_000
 # Trees compared at most for one request: one for each volume that has another commit of the dataset.
 _COMPARED = 4
 KEPT = timedelta(days=30)
@@ -139,11 +138,11 @@ def _new_files(changes: Iterable[TreeChange]) -> list[Entry]:
     gone: set[tuple[bytes, Kind]] = set()
     news: list[Entry] = []
     for number, change in enumerate(changes, start=1):
-        if change.before is not None and number <= _MOVED_MOST:
+        if change.before is not None and number <= MOVED_MOST:
             gone.add((change.before.digest, change.before.kind))
         if change.after is not None:
             news.append(change.after)
-        if number == _MOVED_MOST + 1:
+        if number == MOVED_MOST + 1:
             gone.clear()
     moved = {key for key in gone if any(key[0])}
     return [entry for entry in news if (entry.digest, entry.kind) not in moved]

@@ -12,6 +12,7 @@ from millpond.db.datasets import PendingRecord
 from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
+from millpond.model.ids import is_digest
 from millpond.model.names import DEFAULT_BRANCH, check_ref_name
 from millpond.model.people import Actor
 from millpond.services.commits import records
@@ -20,7 +21,6 @@ from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
-_ID = re.compile(r"[0-9a-f]{64}")
 _NAMED_CANDIDATES = 5
 
 
@@ -31,7 +31,7 @@ def resolve(tx: Connection, dataset: Dataset, text: str | None) -> Commit:
     called. NotFound with the nearest refs; BadRequest naming the candidates when several commits begin so.
     """
     name = text or DEFAULT_BRANCH
-    ref = None if _ID.fullmatch(name) else commits.find_ref(tx, dataset.id, name)
+    ref = None if is_digest(name) else commits.find_ref(tx, dataset.id, name)
     if ref is not None:
         return _get(tx, ref.commit_id)
     found = commits.by_prefix(tx, dataset.id, name, limit=_NAMED_CANDIDATES) if _PREFIX.fullmatch(name) else []
@@ -117,7 +117,7 @@ def moved(dataset: Dataset, branch: str, head: str | None) -> RefMoved:
 
 def check_new_name(name: str) -> str:
     """`name` itself if a new ref may have it: not what could be taken for the id of a commit."""
-    if _ID.fullmatch(name):
+    if is_digest(name):
         raise BadName(f"{name[:12]}… is the id of a commit, or could be one.", hint="Choose another name.")
     return check_ref_name(name)
 

@@ -21,6 +21,7 @@ from millpond.model.ids import new_job_id
 from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources, Run, RunState
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, DatasetRef, check_name, environment_name
 from millpond.model.people import Actor, Project
+from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
@@ -30,7 +31,6 @@ from millpond.services.people import access, audit, secrets
 from millpond.wire.jobs import JobCreate
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RESERVED = "MILL_"
 DEFAULT_EXPERIMENT = "default"
 MAX_EXPERIMENT = 200
 _TRIES = 5
@@ -73,10 +73,10 @@ def _check(request: JobCreate) -> None:
     for name in (*request.env, *request.secrets):
         if not _VARIABLE.fullmatch(name):
             raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
-        if name.startswith(_RESERVED):
+        if name.startswith(RESERVED):
             raise Invalid(
                 f"{name!r} is Millpond's own to set.",
-                hint=f"Names that begin with {_RESERVED} are reserved: choose another one.",
+                hint=f"Names that begin with {RESERVED} are reserved: choose another one.",
                 fields=["env"],
             )
     if (request.ports or request.idle_seconds) and not request.interactive:
