@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.drivers import (
     Driver,
     EngineAway,
@@ -28,10 +26,11 @@ from millpond.agent.drivers import (
     records,
 )
 from millpond.agent.gpus import gpu_use
-from millpond.agent.prepare import OUTPUT, prepare
+from millpond.agent.outcome import Outcome, SaveOutputs, read_outcome, save, spec_with_outputs
+from millpond.agent.prepare import prepare
 from millpond.agent.server import Server
 from millpond.agent.shipping import Shipper
-from millpond.agent.spec import RANKS, SPEC, Spec, answer_clock, read_spec, renew, write_private
+from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.cache.volume import CommitPlace
@@ -41,7 +40,6 @@ from millpond.wire.observed import PlacementSeen
 
 log = logging.getLogger(__name__)
 
-OUTCOME = "outcome.json"
 # A renewal is written at most this often.
 RENEW_SECONDS = 1.0
 # How long a keeper may take to claim its placement before it is started again, and how often that is tried.
@@ -66,17 +64,8 @@ class World:
     server: Server
     server_url: str
     volumes: Volumes
-    # Commits what lies in the directory as the output of the job; None for nothing. Blocks; may be called again.
-    save_outputs: Callable[[Spec, Path], str | None]
+    save_outputs: SaveOutputs
     changed: Callable[[], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of the outputs; kept in a file, so that they are committed once."""
-
-    output_commit: str | None = None
-    problem: str | None = None
 
 
 class Placement:
@@ -246,28 +235,13 @@ class Placement:
             await asyncio.sleep(0.02 if clock() < begin + 1 else 0.1)
 
     async def _save(self) -> Outcome:
-        """Commit the outputs, once, waiting for a server or store that is away."""
-        record = self.directory / OUTCOME
-        if record.exists():
-            return Outcome(**json.loads(record.read_bytes()))
-        output = self.directory / OUTPUT
-        spec = read_spec(self.directory)
-        if spec is None or not output.is_dir() or not any(output.iterdir()):
-            return Outcome()
+        """Commit the outputs, once."""
+        known = read_outcome(self.directory)
+        spec = spec_with_outputs(self.directory) if known is None else None
+        if spec is None:
+            return known or Outcome()
         self._report("saving")
-        backoff = Backoff()
-        while not self._dropped:
-            try:
-                outcome = Outcome(await in_thread(lambda: self._world.save_outputs(spec, output)))
-            except (MillError, OSError) as error:
-                if isinstance(error, MillError) and may_pass(error):
-                    log.info("outputs wait: placement=%s %s", self.id, error)
-                    await backoff.wait()
-                    continue
-                outcome = Outcome(problem=f"The outputs could not be saved: {sentence(error)}")
-            write_private(record, json.dumps({"output_commit": outcome.output_commit, "problem": outcome.problem}))
-            return outcome
-        return Outcome()
+        return await save(self.directory, spec, self._world.save_outputs, wanted=lambda: not self._dropped)
 
     # Parts
 

@@ -1,0 +1,61 @@
+"""What became of a job's outputs: committed once, waiting for a server or store that is away."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from millpond.agent.backoff import Backoff, may_pass
+from millpond.agent.prepare import OUTPUT
+from millpond.agent.spec import Spec, read_spec, write_private
+from millpond.agent.threads import in_thread
+from millpond.agent.volumes import sentence
+from millpond.errors import MillError
+
+log = logging.getLogger(__name__)
+
+OUTCOME = "outcome.json"
+
+# Commits what lies in the directory as the output of the job; None for nothing. Blocks; may be called again.
+SaveOutputs = Callable[[Spec, Path], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Kept in a file of the placement, so that whoever comes later knows it."""
+
+    output_commit: str | None = None
+    problem: str | None = None
+
+
+def read_outcome(directory: Path) -> Outcome | None:
+    try:
+        return Outcome(**json.loads((directory / OUTCOME).read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def spec_with_outputs(directory: Path) -> Spec | None:
+    """The spec of a placement that has left something to save; None when there is nothing."""
+    output = directory / OUTPUT
+    return read_spec(directory) if output.is_dir() and any(output.iterdir()) else None
+
+
+async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool]) -> Outcome:
+    """Commit the outputs and remember it; nothing once they are not `wanted` any more."""
+    backoff = Backoff()
+    while wanted():
+        try:
+            outcome = Outcome(await in_thread(lambda: save_outputs(spec, directory / OUTPUT)))
+        except (MillError, OSError) as error:
+            if isinstance(error, MillError) and may_pass(error):
+                log.info("outputs wait: placement=%s %s", spec.placement, error)
+                await backoff.wait()
+                continue
+            outcome = Outcome(problem=f"The outputs could not be saved: {sentence(error)}")
+        write_private(directory / OUTCOME, json.dumps(asdict(outcome)))
+        return outcome
+    return Outcome()
