@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from types import MappingProxyType
 
 from sqlalchemy import Connection, and_, bindparam, select
@@ -46,13 +47,14 @@ _PLACE_COLUMNS = (
     blob.c.raw,
     blob.c.encoding,
 )
+_DIGEST = itemgetter(0)
 # Without what leaves hold by directory, which is larger than all the rest.
 _PAGE_COLUMNS = [column for column in page.c if column.name not in ("project_id", "folders")]
 
 
 def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) -> None:
     # In the order of the table and its index: a large one is then gone through once, not looked up row by row.
-    insert_rows(tx, _PLACE_COLUMNS, [(project_id, *place) for place in sorted(places)])
+    insert_rows(tx, _PLACE_COLUMNS, [(project_id, *place) for place in sorted(places, key=_DIGEST)])
 
 
 def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> set[bytes]:

@@ -35,6 +35,8 @@ _LISTS_MOST = 512 << 20
 # Where these stand in a row of a leaf. Entries as such cost as much to make as all checks of them together.
 _CONTENT: Final = 2
 _DIGEST: Final = 4
+# What stands in a leaf for something that must be read to know the file.
+_READ: Final = frozenset({Content.CHUNKS.value, Content.EXTERNAL.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def _places(deps: Deps, project_id: str, owner: str, digests: Collection[bytes])
 
 def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]) -> _Elsewhere:
     """Chunk lists and descriptors are read one after the other: a hand-made list of a few kilobytes opens to many."""
-    named_so = {(e[_DIGEST], e[_CONTENT]) for e in named if e[_CONTENT] in (Content.CHUNKS, Content.EXTERNAL)}
+    named_so = {(entry[_DIGEST], entry[_CONTENT]) for entry in named if entry[_CONTENT] in _READ}
     kinds = dict(named_so)
     if len(kinds) < len(named_so):
         raise BadFormat("A page names one blob as a chunk list and as a descriptor.")
