@@ -8,12 +8,12 @@ import typer
 
 from millpond.cli.cache_found import On, Written, find_cached, name_of
 from millpond.cli.command import command
-from millpond.cli.output import CommitId, ago
+from millpond.cli.output import CommitId
 from millpond.cli.session import Session
 from millpond.client.caches import hold_cached, keep_branch, list_policies, release_cached, unkeep_branch
 from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
-from millpond.model.quantity import parse_seconds
+from millpond.model.quantity import format_seconds, parse_seconds
 from millpond.wire.cache import CachedCommit, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
 
@@ -51,7 +51,7 @@ def release(mill: Session, dataset: Written, on: On = None) -> None:
     """End your own holds of a cached commit, also those that reading took. Its idle time begins now."""
     released = [release_cached(mill.api, cached.id) for cached in find_cached(mill, dataset, on)]
     for cached in released:
-        goes = f", goes {ago(cached.expires_at)} unless it is used" if cached.expires_at else ""
+        goes = f", goes in {format_seconds(cached.idle_seconds)} unless it is used" if cached.expires_at else ""
         mill.out.note(f"{name_of(cached)} on {cached.volume} is released{goes}.")
     _as_json(mill, released)
 
