@@ -19,9 +19,11 @@ from statistics import median
 
 from benchmarks.measure import Measured
 from benchmarks.millpond_server import Mill, running_mill
+from millpond.client.commits import create_commit
 from millpond.client.credentials import resolve_target
-from millpond.client.datasets import commit_path, create_commit, create_dataset, dataset_path
+from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
+from millpond.client.paths import commit_path, dataset_path
 from millpond.client.transfer import ApiUploader
 from millpond.lake.digests import digest_of
 from millpond.lake.packer import Packer

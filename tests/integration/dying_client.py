@@ -16,7 +16,7 @@ from unittest.mock import patch
 from millpond.blobs.store import Buffer
 from millpond.client import looking
 from millpond.client import sync as syncing
-from millpond.client.datasets import create_commit
+from millpond.client.commits import create_commit
 from millpond.client.http import Api
 from millpond.client.transfer import ApiUploader
 from millpond.client.working_copy import WorkingCopy, require_working_copy

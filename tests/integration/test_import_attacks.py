@@ -11,7 +11,8 @@ import pytest
 
 from millpond.blobs.external_s3 import S3Place
 from millpond.blobs.guarded_http import GuardedHttp
-from millpond.client.datasets import create_commit, create_dataset
+from millpond.client.commits import create_commit
+from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
 from millpond.client.transfer import ApiUploader
 from millpond.db.tables import connection as connection_table

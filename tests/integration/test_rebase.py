@@ -13,7 +13,7 @@ from millpond.client import rebase as rebase_module
 from millpond.client.branches import revert
 from millpond.client.checkout import checkout
 from millpond.client.clone import clone
-from millpond.client.datasets import branch_head, create_commit
+from millpond.client.commits import branch_head, create_commit
 from millpond.client.edits import put_files
 from millpond.client.looking import look
 from millpond.client.sync import sync

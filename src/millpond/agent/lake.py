@@ -6,16 +6,17 @@ import logging
 from pathlib import Path
 
 from millpond.agent.spec import Spec
-from millpond.client.datasets import COMMIT_SECONDS, dataset_path, get_commit
+from millpond.client.commits import COMMIT_SECONDS, find_commit
 from millpond.client.http import Api
+from millpond.client.paths import dataset_path
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.errors import NotFound
 from millpond.lake.push import PushOptions, push_directory
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.path import to_text
-from millpond.wire.data import Commit, CommitCreate
 from millpond.wire.desired import DesiredFill
+from millpond.wire.quick.data import Commit, CommitCreate
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ def _save(api: Api, spec: Spec, output: Path) -> str:
 
 def _head(api: Api, spec: Spec) -> Commit | None:
     try:
-        return get_commit(api, spec.project, OUTPUT_DATASET, spec.job)
+        return find_commit(api, spec.project, OUTPUT_DATASET, spec.job)
     except NotFound:
         return None
 

@@ -12,7 +12,9 @@ from urllib3 import HTTPHeaderDict
 
 from millpond import __version__
 from millpond.agent.log_file import Taken
-from millpond.client.http import API, Response, problem_of
+from millpond.client.http import API
+from millpond.client.problems import problem_of
+from millpond.client.transport import Response
 from millpond.errors import ServerUnreachable, SetupError
 from millpond.model.address import is_local_host
 from millpond.trust import tls_context

@@ -6,21 +6,21 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_found import On, Written, find_cached, idle_of, name_of, show_cached
+from millpond.cli.cache_add import add
+from millpond.cli.cache_found import find_cached, idle_of
 from millpond.cli.cache_keeping import add_keeping_commands
-from millpond.cli.cache_reasons import add_reason_commands, show_offers
+from millpond.cli.cache_naming import On, Written, name_of
+from millpond.cli.cache_reasons import add_reason_commands
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.cli.usage import add_summary_command
 from millpond.client.caches import (
-    add_cached,
     change_cached,
     clear_cached,
     list_cached,
     list_evictions,
-    list_offers,
     pin_cached,
     verify_cached,
     wait_cached,
@@ -30,37 +30,11 @@ from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
 from millpond.model.volume import CachedState
-from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit
+from millpond.wire.cache import CacheChange, CachedCommit
 
 app = typer.Typer()
 
-
-@command(app, "add")
-def add(
-    mill: Session,
-    dataset: Written,
-    on: Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume (the best one).")] = None,
-    near: Annotated[
-        str | None, typer.Option(metavar="COMPUTE", help="Choose a volume that serves this compute, or site.")
-    ] = None,
-    wait: Annotated[bool, typer.Option(help="Wait until it is there.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what each volume would answer.")] = False,
-) -> None:
-    """Cache a commit on a volume: fetched once and only once, whoever asks."""
-    ref = DatasetRef.parse(dataset)
-    if dry_run:
-        show_offers(mill, list_offers(mill.api, dataset, project=ref.project or mill.project, volume=on, near=near))
-        return
-    asked = CacheAdd(dataset=dataset, project=ref.project or mill.project, volume=on, near=near)
-    added = add_cached(mill.api, asked)
-    for reason in added.reasons:
-        mill.out.note(reason)
-    cached = added.cached
-    if cached.state is not CachedState.READY and wait:
-        cached = _wait(mill, cached)
-    elif cached.state is not CachedState.READY:
-        mill.out.note(f"{name_of(cached)} is on its way to volume {cached.volume}; see: mill cache list")
-    show_cached(mill, cached)
+command(app, "add")(add)
 
 
 @command(app, "list")
@@ -184,37 +158,6 @@ def evictions(
         ],
         empty="Nothing has been evicted yet.",
     )
-
-
-def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
-    with Meter(mill.out, f"Caching {name_of(cached)} on {cached.volume}") as meter:
-        told = None
-        while cached.state is CachedState.FILLING:
-            if cached.problem and cached.problem != told:
-                mill.out.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
-            told = cached.problem or told
-            meter.update(
-                done=cached.done_bytes,
-                total=cached.bytes,
-                files=cached.done_files,
-                total_files=cached.files,
-                waits=_waits(cached),
-            )
-            cached = wait_cached(mill.api, cached.id)
-    if cached.state is not CachedState.READY:
-        raise VolumeProblem(
-            f"{name_of(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
-            hint=f"See: mill volume show {cached.volume}",
-        )
-    size = format_tree(cached.files, cached.bytes)
-    mill.out.note(f"{name_of(cached)} is on volume {cached.volume}: {size} in {format_seconds(meter.seconds)}.")
-    return cached
-
-
-def _waits(cached: CachedCommit) -> str | None:
-    if cached.problem:
-        return f"waits: {cached.problem}"
-    return "waits for room" if cached.waiting else None
 
 
 def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:

@@ -1,12 +1,10 @@
-"""What the commands about cached commits share: how one is named, found and shown."""
+"""What the commands about cached commits share: how one is found."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
-
-from millpond.cli.output import Bytes, Seconds
+from millpond.cli.cache_naming import name_of
 from millpond.cli.session import Session
 from millpond.client.caches import list_cached
 from millpond.client.datasets import get_commit
@@ -14,9 +12,6 @@ from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.quantity import parse_seconds
 from millpond.wire.cache import CachedCommit
-
-Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the commit of it (main).")]
-On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume.")]
 
 
 def find_cached(mill: Session, written: str, on: str | None, *, every: bool = False) -> list[CachedCommit]:
@@ -48,29 +43,6 @@ def _leaving(mill: Session, project: str, ref: DatasetRef, on: str | None) -> li
     ]
 
 
-def show_cached(mill: Session, cached: CachedCommit) -> None:
-    mill.out.shape(
-        cached,
-        [
-            ("dataset", f"{cached.project}/{cached.dataset}"),
-            ("commit", cached.commit_id),
-            ("volume", cached.volume),
-            ("path", cached.path),
-            ("state", cached.state),
-            ("size", Bytes(cached.bytes)),
-            ("files", cached.files),
-            ("expires", cached.expires_at),
-            ("idle time", Seconds(cached.idle_seconds)),
-            ("to fetch", Bytes(cached.fetch_bytes) if cached.base and cached.fetch_bytes is not None else None),
-            ("linked from", cached.base),
-        ],
-    )
-
-
 def idle_of(text: str) -> int | Literal["default"]:
     """An idle time as people write it: `8h`, or `default` for that of whatever it belongs to."""
     return "default" if text == "default" else parse_seconds(text)
-
-
-def name_of(cached: CachedCommit) -> str:
-    return f"{cached.dataset}@{cached.commit_id[:8]}"

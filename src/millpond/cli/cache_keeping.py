@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_found import On, Written, find_cached, name_of
+from millpond.cli.cache_found import find_cached
+from millpond.cli.cache_naming import On, Written, name_of
 from millpond.cli.command import command
 from millpond.cli.output import CommitId
 from millpond.cli.session import Session

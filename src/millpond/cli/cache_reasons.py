@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_found import On, Written
+from millpond.cli.cache_naming import On, Written
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
-from millpond.client.caches import list_refusals, plan_evictions, why_cached
+from millpond.client.caches import list_offers, list_refusals, plan_evictions, why_cached
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_bytes
 from millpond.wire.cache_plans import CacheOffer, VolumePlan
@@ -79,8 +79,9 @@ def refusals(mill: Session, on: On = None) -> None:
     )
 
 
-def show_offers(mill: Session, offers: list[CacheOffer]) -> None:
-    """What each volume would answer, the best first."""
+def show_offers(mill: Session, dataset: str, *, project: str, volume: str | None, near: str | None) -> None:
+    """What each volume would answer who asked for this commit, the best first."""
+    offers = list_offers(mill.api, dataset, project=project, volume=volume, near=near)
     mill.out.items(
         offers,
         [

@@ -12,10 +12,13 @@ from millpond.cli.cache_found import idle_of
 from millpond.cli.command import command
 from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
 from millpond.cli.data_checking import add_checking_commands
+from millpond.cli.data_checkout import check_out
+from millpond.cli.data_clone import clone
 from millpond.cli.data_editing import add_editing_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_import import add_import_command
-from millpond.cli.data_moving import add_moving_commands
+from millpond.cli.data_status import show_diff, status
+from millpond.cli.data_sync import sync_folder
 from millpond.cli.data_zip import add_zip_command
 from millpond.cli.naming import named
 from millpond.cli.output import Bytes, CommitId, Seconds
@@ -246,7 +249,11 @@ def print_file(
 
 
 command(app, "log")(commits)
-add_moving_commands(app)
+command(app, "sync")(sync_folder)
+command(app, "status")(status)
+command(app, "diff")(show_diff)
+command(app, "clone")(clone)
+command(app, "checkout")(check_out)
 add_bin_commands(app)
 add_checking_commands(app)
 add_editing_commands(app)

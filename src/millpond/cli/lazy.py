@@ -5,16 +5,14 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One name under `mill`: a noun (all commands of a module's `app`) or a verb (one command of it)."""
 
     name: str
@@ -23,9 +21,8 @@ class Entry:
     panel: str
     # The command of that name is taken out of the module's app; a noun takes the app as a whole.
     verb: bool = False
-    # Verbs of a noun that people wait for, and the module whose app has them alone.
-    quick: tuple[str, ...] = ()
-    quick_module: str = ""
+    # Verbs of a noun that people wait for, each with the module whose app has few but it.
+    quick: Mapping[str, str] = {}
 
     @property
     def is_present(self) -> bool:
@@ -34,7 +31,7 @@ class Entry:
     def load(self, used: str | None = None) -> Any:
         """The real command. Called once it is used (with its verb `used`, if that is known), or for the reference."""
         # The whole point of this class: a command pays for its own imports only.
-        app: typer.Typer = importlib.import_module(self.quick_module if used in self.quick else self.module).app
+        app: typer.Typer = importlib.import_module(self.quick.get(used or "", self.module)).app
         # A callback makes Typer keep a group even when the app has one command only.
         if not app.registered_callback:
             app.callback()(_group)

@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, BinaryIO, TextIO, TypeVar
-
-from pydantic import BaseModel
+from typing import Any, BinaryIO, Protocol, TextIO, TypeVar
 
 from millpond.cli.report import printable, use_color
 from millpond.model.quantity import format_bytes, format_seconds
@@ -22,6 +20,12 @@ Column = tuple[str, Callable[[Item], Any]]
 # A word about somebody who does not answer is said so often at most.
 _WAITING_SECONDS = 10.0
 _AGO = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+class Document(Protocol):
+    """A shape of `wire`, or a quick one."""
+
+    def model_dump(self, *, mode: str) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class Output:
             for item in found:
                 self.line("\t".join(_plain(value(item)) for _, value in columns))
 
-    def shape(self, shape: BaseModel, fields: Sequence[tuple[str, Any]]) -> None:
+    def shape(self, shape: Document, fields: Sequence[tuple[str, Any]]) -> None:
         """One thing, as its wire shape or as lines of `name: value`; fields without a value are left out."""
         if self.as_json:
             self.json(_document(shape))
@@ -173,7 +177,7 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
 
 
 def _document(item: Any) -> Any:
-    return item.model_dump(mode="json") if isinstance(item, BaseModel) else item
+    return item.model_dump(mode="json") if hasattr(item, "model_dump") else item
 
 
 def _human(value: Any) -> str:

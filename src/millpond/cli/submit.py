@@ -23,8 +23,8 @@ from millpond.errors import BadRequest
 from millpond.model.names import DatasetRef, check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.data import Commit
 from millpond.wire.jobs import MAX_PROCESSES, MAX_RETRIES, Job, JobCreate
+from millpond.wire.quick.data import Commit
 
 app = typer.Typer()
 

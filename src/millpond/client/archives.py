@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from millpond.client.datasets import commit_path
 from millpond.client.http import Api
+from millpond.client.paths import commit_path
 from millpond.errors import NameTaken, ServerUnreachable, Unavailable
 
 _READ_BYTES = 1 << 20

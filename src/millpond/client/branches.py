@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from millpond.client.datasets import COMMIT_SECONDS, dataset_path, list_refs
+from millpond.client.commits import COMMIT_SECONDS
+from millpond.client.datasets import list_refs
 from millpond.client.http import Api, segment
+from millpond.client.paths import dataset_path
 from millpond.lake.turns import on_newest
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.client.caches import (
-    PROGRESS_SECONDS,
     add_cached,
     clear_cached,
     get_cached,
@@ -17,6 +16,7 @@ from millpond.client.caches import (
     verify_cached,
     wait_cached,
 )
+from millpond.client.caching import PROGRESS_SECONDS
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.errors import NotReady, VolumeProblem

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from millpond.client.caching import LEAVING_SECONDS, LOOK_SECONDS, PROGRESS_SECONDS, ask_cached, look_again
 from millpond.client.http import Api, segment
-from millpond.errors import NotFound, NotReady
+from millpond.errors import NotFound
 from millpond.model.volume import CachedState
 from millpond.wire.base import Page
 from millpond.wire.cache import (
@@ -24,13 +25,6 @@ from millpond.wire.cache import (
     VolumeLimitPut,
 )
 from millpond.wire.cache_plans import CacheOffer, CachePolicy, CachePolicyCreate, CacheWhy, Refused, VolumePlan
-
-# Whoever waits hears at once when a fill or a verification is over, and this often how far it is.
-PROGRESS_SECONDS = 1.0
-# What nobody is told of is looked at this often.
-LOOK_SECONDS = 0.5
-# Evictions are carried out by an agent: so long whoever asks for what is just leaving, or clears it, waits for that.
-LEAVING_SECONDS = 30.0
 
 
 def list_sites(api: Api) -> Iterator[Site]:
@@ -81,26 +75,12 @@ def get_cached(api: Api, cached_id: str) -> CachedCommit:
 
 def wait_cached(api: Api, cached_id: str, seconds: float = PROGRESS_SECONDS) -> CachedCommit:
     """The same after `seconds`, or as soon as it is neither being filled nor verified any more."""
-    began = time.monotonic()
-    found = api.get(f"/caches/{segment(cached_id)}", CachedCommit, wait=seconds)
-    is_verifying = found.verification is not None and found.verification.ended_at is None
-    if found.state is CachedState.FILLING or is_verifying:
-        # A server that is about to stop answers at once.
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
-    return found
+    return look_again(api, cached_id, CachedCommit, _goes_on, seconds)
 
 
 def add_cached(api: Api, request: CacheAdd, *, patience: float = LEAVING_SECONDS) -> CacheAdded:
     """What is just leaving its volume is asked for again until it has left; NotReady when that takes too long."""
-    ends = time.monotonic() + patience
-    while True:
-        try:
-            # Asking twice is one fill: the server answers with the one that is there or on its way.
-            return api.send("POST", "/caches", CacheAdded, request, idempotent=True)
-        except NotReady:
-            if time.monotonic() >= ends:
-                raise
-            time.sleep(LOOK_SECONDS)  # the server answers at once, and tells nobody when it has left
+    return ask_cached(api, request, CacheAdded, patience=patience)
 
 
 def clear_cached(api: Api, cached_id: str) -> None:
@@ -182,3 +162,8 @@ def list_offers(
     """What asking for a commit would bring, the best volume first; nothing is done."""
     query = {"dataset": dataset, "project": project, "volume": volume, "near": near}
     return api.get("/cache-offers", Page[CacheOffer], **query).items
+
+
+def _goes_on(found: CachedCommit) -> bool:
+    is_verifying = found.verification is not None and found.verification.ended_at is None
+    return found.state is CachedState.FILLING or is_verifying

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millpond.client.clone import branch_of
-from millpond.client.datasets import get_commit
+from millpond.client.commits import find_commit
 from millpond.client.http import Api
 from millpond.client.looking import SeenAndLake, completed, look
 from millpond.client.transfer import ApiDownloader
@@ -20,7 +20,7 @@ from millpond.lake.transfer import Progress
 from millpond.lake.update import moment_in, preparing_update
 from millpond.model.path import to_text
 from millpond.model.tree import TreeChange
-from millpond.wire.data import Commit
+from millpond.wire.quick.data import Commit
 
 _NAMED = 5
 
@@ -48,10 +48,10 @@ def checkout(
     Local changes are kept where the two commits do not differ; where they do, Conflict names them and nothing has
     changed. With `force` the folder holds exactly the commit afterwards, and local changes are lost.
     """
-    target = get_commit(api, copy.project, copy.dataset, ref)
+    target = find_commit(api, copy.project, copy.dataset, ref)
     if copy.moving_to not in (None, target.id) and not force:
         copy = finish_moving(api, copy, progress=progress, warn=warn)
-    base = get_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
+    base = find_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
     moment = moment_in(copy.root)
     seen = look(copy, progress=progress, warn=warn)
     with ApiDownloader(api, copy.project, copy.dataset, target.id) as lake:

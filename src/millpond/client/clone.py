@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millpond.client import left_behind
-from millpond.client.datasets import get_commit, list_refs
+from millpond.client.commits import find_commit, find_refs
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
@@ -25,7 +25,7 @@ from millpond.lake.fetch import Fetched, FetchOptions, fetch_tree
 from millpond.lake.transfer import Progress
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
-from millpond.wire.data import Commit
+from millpond.wire.quick.data import Commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def clone(
     """
     directory = _free(directory)
     options = FetchOptions(only=chooser(only)) if only else FetchOptions()
-    commit = get_commit(api, project, dataset, ref)
+    commit = find_commit(api, project, dataset, ref)
     branch = branch_of(api, project, dataset, ref)
     copy = WorkingCopy(
         root=directory,
@@ -141,5 +141,5 @@ def _remove(*folders: Path) -> None:
 
 def branch_of(api: Api, project: str, dataset: str, ref: str) -> str | None:
     """`ref` if it names a branch: `sync` then goes on there."""
-    branches = {r.name for r in list_refs(api, project, dataset) if r.type is RefType.BRANCH}
+    branches = {r.name for r in find_refs(api, project, dataset) if r.type is RefType.BRANCH}
     return ref if ref in branches else None

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.client.commits import create_commit, find_commit
 from millpond.client.credentials import state_dir
-from millpond.client.datasets import create_commit, get_commit
 from millpond.client.files import write_atomically
 from millpond.client.http import Api
 from millpond.client.sending_again import until_complete
@@ -23,7 +23,7 @@ from millpond.model.ids import new_id
 from millpond.model.names import CODE_DATASET
 from millpond.model.path import to_text
 from millpond.model.quantity import format_bytes
-from millpond.wire.data import Commit, CommitCreate
+from millpond.wire.quick.data import Commit, CommitCreate
 
 # What is never code, also in a folder without ignore files. An ignore file can take each of them in again (`!name`).
 IGNORED = (".git/", ".hg/", ".svn/", ".venv/", "venv/", "node_modules/", "__pycache__/", "*.pyc", ".mypy_cache/",
@@ -108,6 +108,6 @@ class _Memory:
 
 def _still_there(api: Api, project: str, commit: str | None) -> Commit | None:
     try:
-        return get_commit(api, project, CODE_DATASET, commit) if commit else None
+        return find_commit(api, project, CODE_DATASET, commit) if commit else None
     except NotFound:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millpond.client.datasets import dataset_path
 from millpond.client.http import Api
+from millpond.client.paths import dataset_path
 from millpond.wire.data import Dataset, DatasetChange, Retention
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millpond.client.http import Api, segment
-from millpond.errors import NotFound, RefMoved, Unavailable
+from millpond.client.paths import commit_path, dataset_path
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import (
     Change,
     Commit,
-    CommitCreate,
     Dataset,
     DatasetChange,
     DatasetCreate,
@@ -20,8 +19,6 @@ from millpond.wire.data import (
     Verification,
 )
 
-# The server checks every page and pack of a commit before it answers.
-COMMIT_SECONDS = 600.0
 _COPY_BYTES = 1 << 20
 
 
@@ -64,35 +61,9 @@ def get_commit(api: Api, project: str, name: str, ref: str = DEFAULT_BRANCH) -> 
     return api.get(commit_path(project, name, ref), Commit)
 
 
-def branch_head(api: Api, project: str, name: str, branch: str) -> Commit | None:
-    """The newest commit of a branch, or None when the branch does not exist yet."""
-    for ref in list_refs(api, project, name):
-        if ref.name == branch:
-            return get_commit(api, project, name, ref.commit_id)
-    return None
-
-
 def get_verification(api: Api, project: str, name: str, ref: str = DEFAULT_BRANCH) -> Verification:
     """How far the server has read the content of a commit back and checked it."""
     return api.get(f"{commit_path(project, name, ref)}/verification", Verification)
-
-
-def create_commit(api: Api, project: str, name: str, request: CommitCreate) -> Commit:
-    """Commit an upload. If the answer is lost on the way, the branch itself tells whether the commit was made.
-
-    Asking again is safe when it was not: the server refuses a commit on top of anything but `expected`.
-    """
-    path = f"{dataset_path(project, name)}/commits"
-    for is_last in (False, False, True):
-        try:
-            return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
-        except (Unavailable, RefMoved) as error:
-            made = _made_before(api, project, name, request)
-            if made is not None:
-                return made
-            if is_last or isinstance(error, RefMoved):
-                raise
-    raise AssertionError("unreachable")
 
 
 def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[TreeEntry]:
@@ -117,24 +88,3 @@ def diff(api: Api, project: str, name: str, before: str, after: str) -> Diff:
         changes.extend(page.items)
         cursor = page.next
     return first.model_copy(update={"items": changes, "next": None})
-
-
-def dataset_path(project: str, name: str) -> str:
-    return f"/projects/{segment(project)}/datasets/{segment(name)}"
-
-
-def commit_path(project: str, name: str, ref: str) -> str:
-    return f"{dataset_path(project, name)}/commits/{segment(ref)}"
-
-
-def _made_before(api: Api, project: str, name: str, request: CommitCreate) -> Commit | None:
-    try:
-        head = branch_head(api, project, name, request.branch)
-    except NotFound:
-        return None
-    if head is None or head.id == request.expected:
-        return None
-    parent = request.expected or request.parent
-    parents = [parent] if parent else []
-    same = head.tree == request.tree and head.parents == parents and head.message == request.message
-    return head if same else None

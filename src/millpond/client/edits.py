@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from millpond.client.branches import find_ref
-from millpond.client.datasets import COMMIT_SECONDS, dataset_path
+from millpond.client.commits import COMMIT_SECONDS
 from millpond.client.http import Api
+from millpond.client.paths import dataset_path
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import BadRequest, NotFound

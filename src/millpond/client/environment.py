@@ -19,7 +19,7 @@ from millpond.client.credentials import state_dir
 from millpond.client.files import write_atomically
 from millpond.client.http import Api
 from millpond.errors import BadRequest
-from millpond.wire.data import Commit
+from millpond.wire.quick.data import Commit
 
 PYPROJECT = "pyproject.toml"
 # Lock files that pin versions of what the pyproject beside them asks for.

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-# Looking up a host imports it, in whatever thread; a process forked at that moment could never import it again.
-import encodings.idna  # noqa: F401
-import io
 import platform
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
-
-import urllib3
-from pydantic import BaseModel, ValidationError
-from urllib3 import exceptions
+from typing import Any, Protocol, Self, TypeVar
+from urllib.parse import quote, urlencode
 
 from millpond import __version__
-from millpond.errors import (
-    Forbidden,
-    MillError,
-    NotFound,
-    NotSignedIn,
-    ServerUnreachable,
-    TooLarge,
-    TooMany,
-    Unavailable,
-    by_code,
-)
-from millpond.model.address import is_local_host
-from millpond.pools import new_pool, words_of
-from millpond.wire.base import Page, Problem
-
-Shape = TypeVar("Shape", bound=BaseModel)
+from millpond.client.problems import problem_of
+from millpond.client.transport import Request, Response, Transport, was_never_sent
+from millpond.errors import MillError
+from millpond.wire.quick.base import Page
 
 API = "/api/v1"
-CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
-CONNECTIONS = 32
-# Connections that rested longer are not used again: whoever is at the other end may be closing them right now.
-IDLE_SECONDS = 30.0
 # How long a server that has answered before may be away: longer than a restart takes.
 PATIENCE_SECONDS = 60.0
 # A request that is answered sooner, by whichever try, is no news to anybody.
@@ -53,51 +28,26 @@ PAGE_LIMIT = 1000
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 # Statuses of a proxy in front of a server that is away, and of a busy server.
 _TRANSIENT = frozenset({429, 502, 503, 504})
-_BY_STATUS: dict[int, type[MillError]] = {
-    401: NotSignedIn,
-    403: Forbidden,
-    404: NotFound,
-    413: TooLarge,
-    429: TooMany,
-    502: Unavailable,
-    503: Unavailable,
-    504: Unavailable,
-}
-_NEVER_SENT = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
-_LATE = (exceptions.TimeoutError, exceptions.EmptyPoolError)
-# What goes wrong on the way, not in what was said.
-_ON_THE_WAY = (
-    *_NEVER_SENT,
-    *_LATE,
-    exceptions.ClosedPoolError,
-    exceptions.ProtocolError,
-    exceptions.ProxyError,
-    exceptions.SSLError,
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An answer, wholly read. Names of headers are found however they are written."""
+class Body(Protocol):
+    """What is sent: a request of `wire`, or a quick one."""
 
-    status: int
-    reason: str
-    url: str
-    headers: urllib3.HTTPHeaderDict
-    content: bytes
-
-    @property
-    def is_success(self) -> bool:
-        return 200 <= self.status < 300
+    def model_dump_json(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    content: bytes | None
-    timeout: float
+class Answer(Protocol):
+    """What is read: a response of `wire`, or a quick one. ValueError for what does not have its shape."""
+
+    @classmethod
+    def model_validate_json(cls, content: bytes, /) -> Self: ...
+
+    @classmethod
+    def model_validate(cls, document: Any, /) -> Self: ...
+
+
+Shape = TypeVar("Shape", bound=Answer)
+Read = TypeVar("Read")
 
 
 def segment(text: str) -> str:
@@ -126,14 +76,7 @@ class Api:
         self._timeout = timeout
         self._sleep = sleep
         self._answered = threading.Event()
-        self._used_at = time.monotonic()
-        self._pool = new_pool(
-            _proxy(self.base_url),
-            is_secure=urlsplit(self.base_url).scheme == "https",
-            timeout=_seconds(timeout),
-            connections=CONNECTIONS,
-            wait=True,
-        )
+        self._transport = Transport(self.base_url, timeout)
         self._headers = {
             "User-Agent": f"millpond/{__version__} python/{platform.python_version()} {platform.system()}",
             "Accept": "*/*",
@@ -141,7 +84,7 @@ class Api:
         }
 
     def close(self) -> None:
-        self._pool.clear()
+        self._transport.close()
 
     def __enter__(self) -> Api:
         return self
@@ -154,7 +97,7 @@ class Api:
         method: str,
         path: str,
         *,
-        body: BaseModel | bytes | None = None,
+        body: Body | bytes | None = None,
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         idempotent: bool | None = None,
@@ -187,14 +130,14 @@ class Api:
         raise AssertionError("unreachable")
 
     def get(self, path: str, shape: type[Shape], /, **params: Any) -> Shape:
-        return self._shape(self.request("GET", path, params=params), shape)
+        return self._understood(self.request("GET", path, params=params), shape.__name__, shape.model_validate_json)
 
     def send(
         self,
         method: str,
         path: str,
         shape: type[Shape],
-        body: BaseModel | bytes | None = None,
+        body: Body | bytes | None = None,
         /,
         *,
         idempotent: bool | None = None,
@@ -203,20 +146,25 @@ class Api:
     ) -> Shape:
         """A changing call whose answer has a shape."""
         response = self.request(method, path, body=body, params=params, idempotent=idempotent, timeout=timeout)
-        return self._shape(response, shape)
+        return self._understood(response, shape.__name__, shape.model_validate_json)
 
     def items(self, path: str, shape: type[Shape], /, *, at_most: int | None = None, **params: Any) -> Iterator[Shape]:
         """Everything a list holds (or its first `at_most` items), page after page as it is consumed."""
         limit = PAGE_LIMIT if at_most is None else max(1, min(at_most, PAGE_LIMIT))
         left = at_most
         cursor: str | None = None
+
+        def read_page(content: bytes) -> tuple[list[Shape], str | None]:
+            page = Page.model_validate_json(content)
+            return [shape.model_validate(item) for item in page.items], page.next
+
         while left is None or left > 0:
-            page = self.get(path, Page[shape], **params, limit=limit, cursor=cursor)  # type: ignore[valid-type]
-            yield from page.items[:left]
-            if page.next is None:
+            answer = self.request("GET", path, params={**params, "limit": limit, "cursor": cursor})
+            items, cursor = self._understood(answer, f"Page[{shape.__name__}]", read_page)
+            yield from items[:left]
+            if cursor is None:
                 return
-            cursor = page.next
-            left = None if left is None else left - len(page.items)
+            left = None if left is None else left - len(items)
 
     @contextmanager
     def stream(
@@ -224,142 +172,58 @@ class Api:
     ) -> Iterator[Iterator[bytes]]:
         """GET a body in pieces of at most `piece_bytes`. Nothing is repeated: the reader decides about that."""
         request = self._build("GET", path, None, params, headers, None)
-        with self._understood():
-            answer = self._send(request)
-            try:
-                if not 200 <= answer.status < 300:
-                    raise problem_of(_whole(request, answer))
-                self._answered.set()
-                yield answer.stream(piece_bytes)
-            finally:
-                # Closing alone would leave the pool one connection short.
-                answer.close()
-                answer.release_conn()
+        with self._transport.streamed(request, piece_bytes) as answer:
+            if isinstance(answer, Response):
+                raise problem_of(answer)
+            self._answered.set()
+            yield answer
 
     def _build(
         self,
         method: str,
         path: str,
-        body: BaseModel | bytes | None,
+        body: Body | bytes | None,
         params: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None,
         timeout: float | None,
-    ) -> _Request:
+    ) -> Request:
         sent = self._headers | dict(headers or {})
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         content: bytes | None = None
-        if isinstance(body, BaseModel):
-            sent["Content-Type"] = "application/json"
-            content = body.model_dump_json().encode()
-        elif body is not None:
+        if isinstance(body, bytes):
             sent.setdefault("Content-Type", "application/octet-stream")
             content = body
+        elif body is not None:
+            sent["Content-Type"] = "application/json"
+            content = body.model_dump_json().encode()
         if content is not None:
             sent["Content-Length"] = str(len(content))
         url = f"{self.base_url}{API}{path}{_query(params or {})}"
-        return _Request(method, url, sent, content, self._timeout if timeout is None else timeout)
+        return Request(method, url, sent, content, self._timeout if timeout is None else timeout)
 
-    def _once(self, request: _Request) -> Response:
-        with self._understood():
-            response = _whole(request, self._send(request))
+    def _once(self, request: Request) -> Response:
+        response = self._transport.exchange(request)
         if response.status not in _TRANSIENT:
             self._answered.set()
         if response.is_success:
             return response
         raise problem_of(response)
 
-    def _send(self, request: _Request) -> urllib3.BaseHTTPResponse:
-        """The beginning of an answer."""
-        now = time.monotonic()
-        if now - self._used_at > IDLE_SECONDS:
-            self._pool.clear()
-        self._used_at = now
-        return self._pool.request(
-            request.method,
-            request.url,
-            # In pieces: a timeout is one for all that is handed over at once, and a slow line needs longer for 64 MiB.
-            body=None if request.content is None else io.BytesIO(request.content),
-            headers=request.headers,
-            timeout=_seconds(request.timeout),
-            pool_timeout=request.timeout,
-            preload_content=False,
-        )
-
-    @contextmanager
-    def _understood(self) -> Iterator[None]:
-        """Errors of HTTP become ours."""
+    def _understood(self, response: Response, name: str, read: Callable[[bytes], Read]) -> Read:
+        """What `read` makes of an answer that is to be a `name`."""
         try:
-            yield
-        except _ON_THE_WAY as error:
-            raise self._unreachable(error) from error
-        except exceptions.HTTPError as error:
-            raise MillError(f"The answer of {self.base_url} cannot be understood: {error}") from error
-
-    def _unreachable(self, error: Exception) -> ServerUnreachable:
-        # A connection that was refused at once counts as late in urllib3.
-        is_late = isinstance(error, _LATE) and not isinstance(error, exceptions.NewConnectionError)
-        reason = "does not answer in time" if is_late else "cannot be reached"
-        local = is_local_host(urlsplit(self.base_url).hostname or "")
-        proxy = _proxy(self.base_url)
-        proxied = f", the proxy {urlsplit(proxy).hostname}" if proxy else ""
-        start = (
-            "Start it with: mill up   (or name" if local else f"Check the address{proxied} and your network (or name"
-        )
-        return ServerUnreachable(
-            f"The server {self.base_url} {reason}: {words_of(error)}",
-            hint=f"{start} another server with --server or MILL_SERVER)",
-        )
-
-    def _shape(self, response: Response, shape: type[Shape]) -> Shape:
-        try:
-            return shape.model_validate_json(response.content)
-        except ValidationError as error:
+            return read(response.content)
+        except (ValueError, RecursionError) as error:
             raise MillError(
-                f"{self.base_url} answered something that is not a {shape.__name__}.",
+                f"{self.base_url} answered something that is not a {name}.",
                 hint="Is this a Millpond server, and of a version that fits? Compare: mill version",
             ) from error
 
 
-def problem_of(response: Response) -> MillError:
-    """The error a response stands for, with the server's own words where it is a problem document."""
-    if response.headers.get("content-type", "").startswith("application/problem+json"):
-        try:
-            problem = Problem.model_validate_json(response.content)
-        except ValidationError:
-            return _foreign_error(response)
-        error = by_code(problem.code)(problem.detail, hint=problem.hint)
-        # Not by keyword: the server may one day send a detail called "hint" or "message".
-        error.details = {**problem.details, "request_id": problem.request_id}
-        if isinstance(error, NotSignedIn) and not error.hint:
-            error.hint = "Sign in with: mill login"
-        return error
-    return _foreign_error(response)
-
-
-def _foreign_error(response: Response) -> MillError:
-    """An answer that no Millpond server gives: something else listens there, or a proxy stands in between."""
-    kind = _BY_STATUS.get(response.status, MillError)
-    return kind(
-        f"{response.url} answered {response.status} {response.reason}.",
-        hint="This does not look like a Millpond server. Check --server, MILL_SERVER and your proxy settings.",
-    )
-
-
 def _may_repeat(error: MillError, repeatable: bool) -> bool:
     """A connection that was never made carried nothing, so anything may be sent again over a new one."""
-    cause = error.__cause__
-    if isinstance(cause, exceptions.ProxyError):
-        cause = cause.original_error
-    return error.transient and (repeatable or isinstance(cause, _NEVER_SENT))
-
-
-def _whole(request: _Request, answer: urllib3.BaseHTTPResponse) -> Response:
-    return Response(answer.status, answer.reason or "", request.url, answer.headers, answer.data)
-
-
-def _seconds(timeout: float) -> urllib3.Timeout:
-    return urllib3.Timeout(connect=CONNECT_SECONDS, read=timeout)
+    return error.transient and (repeatable or was_never_sent(error))
 
 
 def _query(params: Mapping[str, Any]) -> str:
@@ -367,13 +231,3 @@ def _query(params: Mapping[str, Any]) -> str:
     said = {key: str(value).lower() if isinstance(value, bool) else value for key, value in params.items()}
     text = urlencode({key: value for key, value in said.items() if value is not None}, doseq=True)
     return f"?{text}" if text else ""
-
-
-def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this server; never one for a local address."""
-    parts = urlsplit(base_url)
-    if is_local_host(parts.hostname or "") or proxy_bypass(parts.netloc):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"

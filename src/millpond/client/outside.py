@@ -16,7 +16,7 @@ from millpond.lake.http import DataPlane
 from millpond.model.connection import ExternalObject
 from millpond.model.path import to_text
 from millpond.model.tree import Entry
-from millpond.wire.data import Urls, UrlsRequest
+from millpond.wire.quick.data import Urls, UrlsRequest
 
 # URLs live 15 minutes at most. Measured by our own clock from the moment they came, so no two clocks must agree.
 URL_SECONDS = 600.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.client.datasets import branch_head, create_commit, get_commit
+from millpond.client.commits import branch_head, create_commit, find_commit
 from millpond.client.http import Api
 from millpond.client.looking import SeenAndLake, completed, look
 from millpond.client.sending_again import until_complete
@@ -19,7 +19,7 @@ from millpond.lake.transfer import Moved, Progress
 from millpond.lake.turns import on_newest
 from millpond.lake.update import moment_in, preparing_update
 from millpond.model.path import to_text
-from millpond.wire.data import Commit, CommitCreate
+from millpond.wire.quick.data import Commit, CommitCreate
 
 _NAMED = 5
 
@@ -70,7 +70,7 @@ def rebase(
 def _rebase(
     api: Api, copy: WorkingCopy, theirs: Commit, message: str, rehash: bool, progress: Progress | None, warn: Warn
 ) -> Rebased:
-    base = get_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
+    base = find_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
     moment = moment_in(copy.root)
     seen = look(copy, rehash=rehash, progress=progress, warn=warn)
     with ApiDownloader(api, copy.project, copy.dataset, theirs.id) as lake:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from millpond.client.datasets import COMMIT_SECONDS, dataset_path
+from millpond.client.commits import COMMIT_SECONDS
 from millpond.client.http import Api, segment
+from millpond.client.paths import dataset_path
 from millpond.wire.imports import Import, Imported, Source, SourceChange, SourceCreate
 
 _POLL_SECONDS = 1.0

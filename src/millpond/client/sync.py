@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millpond.client.checkout import finish_moving
-from millpond.client.datasets import branch_head, create_commit
+from millpond.client.commits import branch_head, create_commit
 from millpond.client.http import Api
 from millpond.client.looking import SeenAndLake, completed, look, options_of
 from millpond.client.rebase import rebase
@@ -19,7 +19,7 @@ from millpond.lake.reader import TreeReader
 from millpond.lake.scan import Warn
 from millpond.lake.transfer import Progress
 from millpond.model.tree import TreeChange
-from millpond.wire.data import Commit, CommitCreate
+from millpond.wire.quick.data import Commit, CommitCreate
 
 
 @dataclass(frozen=True, slots=True)

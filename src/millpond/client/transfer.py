@@ -13,9 +13,9 @@ from urllib.parse import urljoin
 
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import CRC32_HEADER, Buffer
-from millpond.client.datasets import commit_path
 from millpond.client.http import Api, segment
 from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
+from millpond.client.paths import commit_path
 from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
@@ -24,7 +24,7 @@ from millpond.lake.pages import IndexPage, decode_page, is_leaf, unpack_page
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
-from millpond.wire.data import (
+from millpond.wire.quick.data import (
     PackSlotsRequest,
     PacksWritten,
     PackWritten,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millpond.cli import progress
-from millpond.client import caches
+from millpond.client import caches, caching
 from tests.unit.cli.conftest import Mill
 from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 
@@ -25,7 +25,8 @@ FULL = "The disk of the volume at /mnt/nfs is too full."
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "LOOK_SECONDS", 0.01)
+    for module in (caches, caching):
+        monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
 
 
 def answers(*found: dict[str, Any] | Answer) -> Iterator[Any]:

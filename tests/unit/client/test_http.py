@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from millpond.client.http import CONNECTIONS, Api, segment
+from millpond.client.http import Api, segment
+from millpond.client.transport import CONNECTIONS
 from millpond.errors import BadLogin, MillError, NotFound, NotSignedIn, ServerUnreachable, SetupError, Unavailable
 from millpond.testing.website import running_website
 from millpond.wire.people import Login, Project

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from millpond.client.datasets import create_commit
+from millpond.client.commits import create_commit
 from millpond.client.http import Api
 from millpond.errors import RefMoved, Unavailable
 from millpond.wire.data import CommitCreate

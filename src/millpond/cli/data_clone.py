@@ -1,0 +1,48 @@
+"""`mill data clone`: a commit as a new folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.naming import named
+from millpond.cli.progress import Meter, going_on, tell
+from millpond.cli.session import Session
+from millpond.client.clone import clone as clone_commit
+from millpond.model.quantity import format_bytes, format_seconds, format_tree
+
+app = typer.Typer()
+
+
+@command(app, "clone")
+def clone(
+    mill: Session,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the ref (main).")],
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A new folder (named like the dataset).")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="GLOB", help="Only what matches, as in .gitignore: '*.png', 'train/'. Repeat."),
+    ] = None,
+) -> None:
+    """Bring a commit, or with --only a part of it, into a new folder, from which `mill data sync` works.
+
+    What was not fetched stays in the dataset when the folder is synced.
+    """
+    ref = named(mill, dataset)
+    target = directory or Path(ref.dataset.lstrip("."))
+    with Meter(mill.out, f"Cloning {ref}") as meter, going_on():
+        done = clone_commit(mill.api, ref.project, ref.dataset, ref.ref, target, only=only or (), progress=tell(meter))
+    size = format_tree(done.commit.files, done.commit.bytes)
+    if only:
+        moved = done.fetched.moved
+        size = f"{moved.files:,} of {done.commit.files:,} files, {format_bytes(moved.bytes)}"
+        if not moved.files:
+            mill.out.warn(f"No file of {ref} matches {', '.join(only)}.")
+    mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
+    if mill.out.as_json:
+        mill.out.shape(done.commit, [])

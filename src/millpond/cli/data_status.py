@@ -1,0 +1,118 @@
+"""`mill data status` and `diff`: how a folder and its branch, or two commits, differ."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.here import here, warn_with
+from millpond.cli.naming import two_refs
+from millpond.cli.progress import Meter, tell
+from millpond.cli.session import Session
+from millpond.client.datasets import diff
+from millpond.client.sync import compare
+from millpond.client.working_copy import WorkingCopy
+from millpond.lake.renames import summarise, with_renames
+from millpond.model.path import to_text
+from millpond.model.quantity import format_bytes
+from millpond.model.tree import TreeChange
+from millpond.wire.data import Change, Diff
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
+
+app = typer.Typer()
+
+
+@command(app, "status")
+def status(
+    mill: Session,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read every file again.")] = False,
+) -> None:
+    """Show how this folder differs from the newest commit of its branch."""
+    show_status(mill, here(mill), rehash=rehash)
+
+
+@command(app, "diff")
+def show_diff(
+    mill: Session,
+    before: Annotated[str | None, typer.Argument(metavar="DATASET@REF", help="The older commit.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="REF", help="The newer commit (main).")] = None,
+) -> None:
+    """Show what changed between two commits; without any, between the newest commit and this folder."""
+    if before is None:
+        status(mill)
+        return
+    left, right = two_refs(mill, before, after or "main")
+    _show_diff(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref))
+
+
+def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool) -> None:
+    with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
+        found = compare(mill.api, copy, rehash=rehash, progress=tell(meter), warn=warn_with(mill))
+    head = found.head.id if found.head else ""
+    _show_diff(mill, _summary(head, found.tree, found.changes))
+    if copy.moving_to:
+        mill.out.warn(
+            f"Bringing {copy.dataset}@{copy.moving_to[:12]} here was interrupted: "
+            f"let it arrive with mill data checkout {copy.moving_to[:12]}."
+        )
+    if not found.changes:
+        mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
+    if copy.head and found.head and found.head.id != copy.head:
+        mill.out.warn(f"{found.head.author} committed to {copy.branch} since this folder was last synced.")
+
+
+def _show_diff(mill: Session, found: Diff) -> None:
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+        return
+    for change in found.items:
+        mill.out.line(_line(change) if mill.out.for_people else _plain(change))
+    grown = found.added_bytes - found.removed_bytes
+    mill.out.note(
+        f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed, {found.renamed:,} renamed; "
+        f"{'+' if grown >= 0 else '-'}{format_bytes(abs(grown))}"
+    )
+    if not found.renames_complete:
+        mill.out.note("So much has changed that not all renames were looked for.")
+
+
+def _plain(change: Change) -> str:
+    fields = [_SIGNS[change.change], change.path, *([change.path_before] if change.path_before else [])]
+    return "\t".join(fields)
+
+
+def _line(change: Change) -> str:
+    size = change.size_after if change.size_after is not None else change.size_before
+    came_from = f"{change.path_before} > " if change.path_before else ""
+    sign = " " if came_from else _SIGNS[change.change]
+    return f"{sign} {came_from}{change.path}  ({format_bytes(size or 0)})"
+
+
+def _change(change: TreeChange) -> Change:
+    return Change(
+        path=to_text(change.path),
+        change=change.change,
+        size_before=change.before.size if change.before else None,
+        size_after=change.after.size if change.after else None,
+        path_before=to_text(change.before.path) if change.before and change.change == "renamed" else None,
+    )
+
+
+def _summary(before: str, after: str, changes: list[TreeChange]) -> Diff:
+    counted = summarise(changes)
+    return Diff(
+        before=before,
+        after=after,
+        added=counted.added,
+        removed=counted.removed,
+        changed=counted.changed,
+        renamed=counted.renamed,
+        added_bytes=counted.added_bytes,
+        removed_bytes=counted.removed_bytes,
+        renamed_bytes=counted.renamed_bytes,
+        renames_complete=counted.complete,
+        items=[_change(change) for change in with_renames(changes, counted)],
+    )

@@ -1,0 +1,83 @@
+"""`mill data sync`: what a folder holds as a new commit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.here import here, warn_with
+from millpond.cli.progress import Meter, going_on, tell
+from millpond.cli.session import Session
+from millpond.client.commits import begin_branch, branch_head
+from millpond.client.http import Api
+from millpond.client.sync import sync
+from millpond.client.working_copy import WorkingCopy
+from millpond.model.names import check_ref_name
+from millpond.model.quantity import format_bytes, format_seconds, format_tree
+
+app = typer.Typer()
+
+
+@command(app, "sync")
+def sync_folder(
+    mill: Session,
+    message: Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")] = "",
+    branch: Annotated[str | None, typer.Option(help="Commit to this branch, now and from now on.")] = None,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
+    ] = False,
+    rebase: Annotated[
+        bool, typer.Option("--rebase", help="If somebody else committed: bring their changes and yours together.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+) -> None:
+    """Put what this folder holds into the lake as a new commit.
+
+    Only what the project lacks is sent. Interrupted at any moment, running it again goes on.
+    With --rebase, what others committed since is brought here, and your changes are committed on top; a path that
+    both changed in different ways is named, and nothing happens.
+    """
+    copy = here(mill)
+    if branch and branch != copy.branch:
+        copy = _on_branch(mill.api, copy, check_ref_name(branch), dry_run=dry_run)
+    if dry_run:
+        # What shows differences takes as long to load as all else that syncing needs.
+        from millpond.cli.data_status import show_status  # noqa: PLC0415
+
+        show_status(mill, copy, rehash=rehash)
+        return
+    with Meter(mill.out, f"Syncing {copy.written}") as meter, going_on():
+        done = sync(
+            mill.api,
+            copy,
+            message=message,
+            rehash=rehash,
+            onto_newest=rebase,
+            progress=tell(meter),
+            warn=warn_with(mill),
+        )
+    where = f"{copy.dataset}@{copy.branch}"
+    size = format_tree(done.commit.files, done.commit.bytes)
+    if done.received:
+        changes = "1 change" if done.received == 1 else f"{done.received:,} changes"
+        mill.out.note(f"Brought {changes} of {where} here.")
+    if done.changed:
+        sent, took = format_bytes(done.sent), format_seconds(meter.seconds)
+        mill.out.note(f"{where} is at {done.commit.id[:12]} now: {size}; sent {sent} in {took}.")
+    else:
+        nothing = "Nothing of yours was new" if done.received else "Nothing has changed"
+        mill.out.note(f"{nothing}: {where} is at {done.commit.id[:12]} ({size}).")
+    if mill.out.as_json:
+        mill.out.shape(done.commit, [])
+
+
+def _on_branch(api: Api, copy: WorkingCopy, branch: str, *, dry_run: bool) -> WorkingCopy:
+    """The same folder on another branch: a new one begins at the commit that this folder holds."""
+    if branch_head(api, copy.project, copy.dataset, branch) is not None:
+        return copy.at(copy.head, branch)
+    if copy.head is None or dry_run:
+        return copy.at(None, branch)
+    begin_branch(api, copy.project, copy.dataset, branch, at=copy.head)
+    return copy.at(copy.head, branch)

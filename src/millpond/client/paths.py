@@ -1,0 +1,13 @@
+"""Where datasets and commits are in the API."""
+
+from __future__ import annotations
+
+from millpond.client.http import segment
+
+
+def dataset_path(project: str, name: str) -> str:
+    return f"/projects/{segment(project)}/datasets/{segment(name)}"
+
+
+def commit_path(project: str, name: str, ref: str) -> str:
+    return f"{dataset_path(project, name)}/commits/{segment(ref)}"

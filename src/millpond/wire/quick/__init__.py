@@ -1,0 +1,1 @@
+"""Shapes of `wire` for commands that people wait for, read and written without pydantic."""
