@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.cli.session import Session
 from millpond.client.working_copy import find_working_copy
@@ -11,8 +11,7 @@ from millpond.errors import BadRequest
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """One dataset at one ref; `path` is empty for its root."""
 
     project: str

@@ -6,10 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, BinaryIO, Protocol, TextIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO, TypeVar
 
 from millpond.cli.report import printable, use_color
 from millpond.model.quantity import format_bytes, format_seconds
@@ -28,22 +27,19 @@ class Document(Protocol):
     def model_dump(self, *, mode: str) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(NamedTuple):
     """A size: `32.4 MB` for people, the plain number for programs."""
 
-    count: int
+    number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
+class Seconds(NamedTuple):
     """A length of time: `3 m 20 s` for people, the plain number for programs."""
 
-    count: float
+    number: float
 
 
-@dataclass(frozen=True, slots=True)
-class CommitId:
+class CommitId(NamedTuple):
     """A commit: its first digits for people, all of it for programs."""
 
     id: str
@@ -182,9 +178,9 @@ def _document(item: Any) -> Any:
 
 def _human(value: Any) -> str:
     if isinstance(value, Bytes):
-        return format_bytes(value.count)
+        return format_bytes(value.number)
     if isinstance(value, Seconds):
-        return format_seconds(value.count)
+        return format_seconds(value.number)
     if isinstance(value, CommitId):
         return value.id[:12]
     if isinstance(value, datetime):
@@ -198,7 +194,7 @@ def _human(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, (Bytes, Seconds)):
-        return str(value.count)
+        return str(value.number)
     if isinstance(value, CommitId):
         return value.id
     if isinstance(value, datetime):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import typer
 
@@ -14,8 +14,7 @@ from millpond.client.http import Api
 from millpond.errors import BadRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """The options every command takes."""
 
     server: str | None = None
@@ -26,11 +25,11 @@ class Flags:
     debug: bool = False
 
 
-@dataclass
 class Session:
     """Opens nothing until it is asked for, so a command that only looks at files needs no server."""
 
-    flags: Flags = field(default_factory=Flags)
+    def __init__(self, flags: Flags) -> None:
+        self.flags = flags
 
     @cached_property
     def out(self) -> Output:

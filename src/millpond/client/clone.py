@@ -11,8 +11,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.client import left_behind
 from millpond.client.commits import find_commit, find_refs
@@ -28,8 +29,7 @@ from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.quick.data import Commit
 
 
-@dataclass(frozen=True, slots=True)
-class Cloned:
+class Cloned(NamedTuple):
     commit: Commit
     copy: WorkingCopy
     fetched: Fetched

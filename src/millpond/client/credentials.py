@@ -10,9 +10,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_config_path, user_state_path
@@ -28,19 +28,17 @@ DEFAULT_SERVER = "http://127.0.0.1:8420"
 _PROJECT_LINE = re.compile(r"^\s*project\s*=.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownServer:
+class KnownServer(NamedTuple):
     """A token kept for one server; its id, when known, lets `logout` revoke it there."""
 
     token: str
     token_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """What is kept by server, and the server used when nothing else names one."""
 
-    servers: Mapping[str, KnownServer] = field(default_factory=dict)
+    servers: Mapping[str, KnownServer] = MappingProxyType({})
     current: str | None = None
 
     def token_of(self, server: str) -> str | None:
@@ -48,8 +46,7 @@ class Credentials:
         return known.token if known else None
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Whom to talk to, as whom, about which project; `project` is the default one when nobody named any."""
 
     server: str

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from millpond.client.checkout import finish_moving
 from millpond.client.commits import branch_head, create_commit
 from millpond.client.http import Api
 from millpond.client.looking import SeenAndLake, completed, look, options_of
-from millpond.client.rebase import rebase
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
@@ -22,8 +20,7 @@ from millpond.model.tree import TreeChange
 from millpond.wire.quick.data import Commit, CommitCreate
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(NamedTuple):
     """`commit` is what the folder and the branch agree on now; `changed` is False when the branch held it already.
 
     `sent` is how many bytes went to the lake; `received` how many paths came from the branch.
@@ -35,8 +32,7 @@ class Synced:
     received: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """How a folder differs from the newest commit of its branch; `tree` is the folder's."""
 
     head: Commit | None
@@ -63,10 +59,15 @@ def sync(
     if copy.moving_to is not None:
         if not onto_newest:
             raise _between_commits(copy, copy.moving_to)
+        from millpond.client.checkout import finish_moving  # noqa: PLC0415 - as below
+
         copy = finish_moving(api, copy, progress=progress, warn=warn)
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
 
     def together(theirs: Commit) -> Synced:
+        # Few need it, and it brings half of all that downloads: everybody else would wait for that.
+        from millpond.client.rebase import rebase  # noqa: PLC0415
+
         done = rebase(api, copy, theirs, message=message, rehash=rehash, progress=progress, warn=warn)
         sent = done.sent.sent if done.sent else 0
         return Synced(done.commit, changed=done.sent is not None, sent=sent, received=done.received)
