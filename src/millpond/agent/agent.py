@@ -40,7 +40,7 @@ IDLE_SECONDS = 20.0
 BUSY_SECONDS = 1.0
 # Reports are at least so far apart, and news is at least so old: changes that come together are told together.
 SPACING_SECONDS = 0.05
-GATHER_SECONDS = 0.01
+GATHER_SECONDS = 0.002
 # A server that answers without waiting is not asked more often than this.
 UNCHANGED_SECONDS = 0.5
 

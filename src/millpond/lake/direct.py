@@ -58,6 +58,28 @@ class RangeReader:
         finally:
             reading.close()
 
+    def try_get(self, url: str) -> bytes | None:
+        """One try at a whole object; None if it came encoded, which takes a general client.
+
+        Passing if it may succeed when it is tried again.
+        """
+        try:
+            connection, answer = self._connections.ask(urlsplit(url), {"Accept-Encoding": "identity"})
+            try:
+                data = answer.read()
+            except BaseException:
+                connection.close()
+                raise
+        except (OSError, HTTPException) as error:
+            raise Passing(
+                (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+            ) from error
+        if connection.sock is not None:
+            self._connections.keep(url, connection)
+        if answer.status != 200:
+            raise failure(answer.status, answer.getheader("Retry-After"), url)
+        return data if answer.getheader("Content-Encoding") is None else None
+
     def close(self) -> None:
         """The connections of this thread; those of others end with them."""
         while self._connections.by_host:

@@ -21,6 +21,7 @@ from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
+from millpond.lake.direct import RangeReader
 from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, shown
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
@@ -53,9 +54,10 @@ class DataPlane:
         self._connections = connections
         self._pools: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._lock = threading.Lock()
+        self._direct = RangeReader()
 
     def get(self, url: str) -> bytes:
-        return self._request("GET", url, None, {}, 200)
+        return self._again(url, self._get_once)
 
     def get_range(self, url: str, start: int, end: int) -> bytes:
         """Bytes `start` to `end` (not included), exactly."""
@@ -78,11 +80,17 @@ class DataPlane:
         self._request("PUT", url, data, sent, 200)
 
     def close(self) -> None:
+        self._direct.close()
         for pool in self._pools.values():
             pool.clear()
 
     def _request(self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int) -> bytes:
         return self._again(url, lambda complete: self._once(method, complete, body, headers, expected))
+
+    def _get_once(self, url: str) -> bytes:
+        """Past the general client where that is possible: it takes three times the processor time for a page."""
+        came = self._direct.try_get(url) if proxy_for(url) is None else None
+        return self._once("GET", url, None, {}, 200) if came is None else came
 
     def _again(self, url: str, once: Callable[[str], Result]) -> Result:
         return self._tries.again(urljoin(self._base, url), once)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 import time
@@ -144,6 +145,28 @@ def test_passing_faults_are_tried_again(store: Store, plane: DataPlane, waits: l
     store.faults = [fault, fault]
     assert plane.get("/a") == b"x"
     assert len(waits) == 4
+
+
+def test_an_object_that_comes_encoded(store: Store, plane: DataPlane) -> None:
+    def encoded(request: BaseHTTPRequestHandler) -> bool:
+        request.answer(200, gzip.compress(b"content"), Content_Encoding="gzip")  # type: ignore[attr-defined]
+        return True
+
+    store.faults = [encoded, encoded]
+    assert plane.get("/object") == b"content"
+
+
+def test_connections_are_used_again(store: Store, plane: DataPlane) -> None:
+    """A connection that the store has closed meanwhile is no fault."""
+    store.objects["/object"] = b"content"
+
+    def goodbye(request: BaseHTTPRequestHandler) -> bool:
+        request.close_connection = True
+        return False
+
+    store.faults = [goodbye, lambda request: False]
+    assert [plane.get("/object") for _ in range(3)] == [b"content"] * 3
+    assert len(store.requests) == 3
 
 
 def test_a_truncated_body_is_never_taken(store: Store, plane: DataPlane) -> None:

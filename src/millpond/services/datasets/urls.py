@@ -86,7 +86,7 @@ def _check_belong(
         reader = reader_of(deps, dataset, commit)
         known_pages = _page_ids(reader, [commit.tree])
         with deps.db.read() as tx:
-            named = blobs.packs_of_pages(tx, project_id, known_pages)
+            named = blobs.packs_of_pages(tx, project_id, known_pages) if asked.packs else {}
         known_packs = {pack_id for packs_of in named.values() for pack_id in packs_of}
     for noun, wanted, known in (("page", pages, known_pages), ("pack", set(asked.packs), known_packs)):
         for absent in sorted(wanted - set(known)):
