@@ -1,10 +1,11 @@
-import { Button, Group, Modal, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, NumberInput, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { Volume } from "../../../api/shapes";
 import { useChangeVolume } from "../../../api/volumes";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { formatBytes } from "../../../lib/quantity";
+import { TierFields } from "./TierFields";
 import { changesOf, commandLineOf, draftOf, type VolumeDraft } from "./volumeDraft";
 
 /** Room, idle time, watermarks and tier of a volume. Nothing is torn out: what is too much goes by and by. */
@@ -46,7 +47,7 @@ export function EditVolume({ volume, onClose }: { volume: Volume; onClose: () =>
               {...form.getInputProps("low")}
             />
           </Group>
-          <Tier form={form} />
+          <TierFields inputProps={form.getInputProps} />
           {change.error && <ErrorNotice error={change.error} />}
           <Button type="submit" loading={change.isPending} disabled={Object.keys(asked).length === 0}>
             Change
@@ -82,26 +83,6 @@ function Room({ form, volume }: { form: Form; volume: Volume }) {
         min={0}
         decimalScale={3}
         {...form.getInputProps("reserveGb")}
-      />
-    </Group>
-  );
-}
-
-function Tier({ form }: { form: Form }) {
-  return (
-    <Group grow align="flex-start">
-      <TextInput label="Tier" description="Its class of service" {...form.getInputProps("tier")} />
-      <NumberInput
-        label="Throughput"
-        description="The standard tier has 1"
-        min={0}
-        {...form.getInputProps("throughput")}
-      />
-      <NumberInput
-        label="Price"
-        description="The standard tier has 1"
-        min={0}
-        {...form.getInputProps("price")}
       />
     </Group>
   );

@@ -6,6 +6,7 @@ import { useAddVolume } from "../../../api/volumes";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { shellQuote } from "../../../lib/names";
+import { TierFields } from "./TierFields";
 
 interface Draft {
   name: string;
@@ -73,21 +74,7 @@ export function NewVolume({ onClose }: { onClose: () => void }) {
               {...form.getInputProps("capacityGb")}
             />
           </Group>
-          <Group grow align="flex-start">
-            <TextInput label="Tier" description="Its class of service" {...form.getInputProps("tier")} />
-            <NumberInput
-              label="Throughput"
-              description="The standard tier has 1"
-              min={0}
-              {...form.getInputProps("throughput")}
-            />
-            <NumberInput
-              label="Price"
-              description="The standard tier has 1"
-              min={0}
-              {...form.getInputProps("price")}
-            />
-          </Group>
+          <TierFields inputProps={form.getInputProps} />
           {add.error && <ErrorNotice error={add.error} />}
           <Button type="submit" loading={add.isPending}>
             Add
