@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from millpond.client import left_behind
 from millpond.client.commits import find_commit, find_refs
 from millpond.client.http import Api
+from millpond.client.part_folders import PART, find_parts, hold
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import BadRequest, Conflict, Corrupt, Forbidden, MillError, Unavailable
@@ -65,9 +65,8 @@ def clone(
     )
     with _beside(directory) as (temporary, left), ApiDownloader(api, project, dataset, commit.id) as downloader:
         try:
-            came = left_behind.LeftBehind(left)
-            with_left = replace(options, local=came, begin=came.begin) if left else options
-            fetched = fetch_tree(downloader, commit.tree, temporary, options=with_left, progress=progress)
+            goes_on = _with_left(options, left) if left else options
+            fetched = fetch_tree(downloader, commit.tree, temporary, options=goes_on, progress=progress)
         except Corrupt as error:
             hint = error.hint or f"See which files it concerns: mill data verify {project}/{dataset}@{ref} --full"
             raise Corrupt(error.message, hint=hint) from error
@@ -76,6 +75,15 @@ def clone(
         replace(copy, root=temporary).save()
         _put_in_place(temporary, directory)
     return Cloned(commit, copy, fetched)
+
+
+def _with_left(options: FetchOptions, left: Sequence[Path]) -> FetchOptions:
+    """The same, with what earlier clones have brought."""
+    # Reading files needs what cuts them, which those who only write would wait for.
+    from millpond.client.left_behind import LeftBehind  # noqa: PLC0415
+
+    came = LeftBehind(left)
+    return replace(options, local=came, begin=came.begin)
 
 
 def _free(directory: Path) -> Path:
@@ -118,12 +126,12 @@ def _beside(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
     with ExitStack() as stack:
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            left = left_behind.find(directory, stack)
-            made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=left_behind.PART, dir=parent))
+            left = find_parts(directory, stack)
+            made = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=PART, dir=parent))
             made.chmod(0o755)
         except OSError as error:
             raise _unusable(parent, error) from error
-        left_behind.hold(made, stack)
+        hold(made, stack)
         try:
             yield made, left
         except (Unavailable, KeyboardInterrupt):

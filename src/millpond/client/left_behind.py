@@ -6,8 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from glob import escape
 from pathlib import Path
 
 from millpond.errors import MillError
@@ -17,13 +15,6 @@ from millpond.lake.pages import Row, entry_of
 from millpond.lake.reading import read_chunks
 from millpond.lake.target import Target
 from millpond.model.tree import Content, Entry
-
-try:
-    import fcntl
-except ImportError:  # not POSIX: what a killed clone left is then for its owner to remove
-    fcntl = None  # type: ignore[assignment]
-
-PART = ".part"
 
 
 class LeftBehind:
@@ -97,22 +88,3 @@ def _has_data(descriptor: int, offset: int, length: int) -> bool:
         return os.lseek(descriptor, offset, os.SEEK_DATA) < offset + length
     except OSError as error:
         return error.errno != errno.ENXIO  # nothing behind it either; or a file system that cannot tell
-
-
-def find(directory: Path, stack: ExitStack) -> list[Path]:
-    """The folders that clones into `directory` left beside it and nobody uses: held until the stack is closed."""
-    found = sorted(directory.parent.glob(f".{escape(directory.name)}.*{PART}"))
-    return [folder for folder in found if hold(folder, stack)]
-
-
-def hold(folder: Path, stack: ExitStack) -> bool:
-    """Say that the folder is in use, until the stack is closed or this process ends; False if it is, or is not ours."""
-    if fcntl is None:
-        return False
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        stack.callback(os.close, descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.fstat(descriptor).st_uid == os.geteuid()
-    except OSError:
-        return False

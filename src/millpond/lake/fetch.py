@@ -27,7 +27,6 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
-from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
 from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, orders, part_of, write_range
@@ -297,14 +296,20 @@ class _Fetch:
 
     def _read_external(self, entries: list[Entry]) -> None:
         """Several at a time; each is cut as a plain file would be, so that it is known what came."""
-        if entries:
-            self._source.expect_external(entries)
-        for entry, read in zip(entries, self._readers.map(self._read_outside, entries), strict=True):
+        if not entries:
+            return
+        # Few commits have any, and every clone would wait for what cuts them. Here, and not in a reader: while one
+        # thread imports, no other must fork.
+        from millpond.lake.streaming import entry_of_stream  # noqa: PLC0415
+
+        self._source.expect_external(entries)
+        read_one = partial(self._read_outside, entry_of_stream)
+        for entry, read in zip(entries, self._readers.map(read_one, entries), strict=True):
             self.external.append((entry, read))
 
-    def _read_outside(self, entry: Entry) -> Entry:
+    def _read_outside(self, cut: Callable[..., Entry], entry: Entry) -> Entry:
         self._into.begin_file(entry.path, entry.size)
-        read = entry_of_stream(entry.path, entry.size, self._written(entry), lambda digest, data: None)
+        read = cut(entry.path, entry.size, self._written(entry), lambda digest, data: None)
         self._into.end_file(entry.path, entry.kind)
         self._meter.add(files=1)
         return read

@@ -11,7 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from millpond.errors import Conflict, Forbidden
-from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut_batches, encode_chunk_list
+from millpond.lake.chunks import WHOLE_MOST, ChunkList, encode_chunk_list
+from millpond.lake.cutting import cut_batches
 from millpond.lake.deep import open_at, read_deep_link
 from millpond.lake.digests import digest_of
 from millpond.lake.ignore import LEAVE_OUT

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from millpond.errors import Corrupt
-from millpond.lake.chunks import WHOLE_MOST, ChunkList, cut, encode_chunk_list
+from millpond.lake.chunks import WHOLE_MOST, ChunkList, encode_chunk_list
+from millpond.lake.cutting import cut
 from millpond.lake.digests import digest_of
 from millpond.lake.reading import BlobSink
 from millpond.model.path import to_text

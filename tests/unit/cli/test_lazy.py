@@ -43,6 +43,11 @@ def test_what_people_wait_for_loads_little(verb: str, home: Path) -> None:
     assert not loaded & HEAVY
 
 
+def test_a_clone_loads_nothing_that_reads_files(home: Path) -> None:
+    _, loaded = run_and_list("data clone vision/xray --server http://127.0.0.1:1")
+    assert not loaded & {"pyfastcdc", "millpond.lake.push", "millpond.client.sync"}
+
+
 def test_adding_to_a_cache_stays_quick_until_it_is_there(server: FakeServer, home: Path) -> None:
     added = {"cached": CACHED | {"state": "filling"}, "started": True, "reasons": []}
     server.on("POST", "/caches", lambda received: added)

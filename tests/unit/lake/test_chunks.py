@@ -11,16 +11,14 @@ from pyfastcdc import FastCDC
 
 from millpond.errors import BadFormat
 from millpond.lake.chunks import (
-    BLOCK,
     CHUNK_AVERAGE,
     CHUNK_LEAST,
     CHUNK_MOST,
     ChunkList,
-    cut,
-    cut_batches,
     decode_chunk_list,
     encode_chunk_list,
 )
+from millpond.lake.cutting import BLOCK, cut, cut_batches
 from millpond.lake.digests import digest_of
 
 
