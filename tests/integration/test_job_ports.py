@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from millpond.api.ports.app import is_job_host, label
 from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 
@@ -184,6 +185,19 @@ def test_a_port_nobody_listens_at(serving: Serving) -> None:
         answer = browser.get("/")
     assert answer.status_code == 409
     assert "No process of the job listens" in answer.text
+
+
+def test_a_rank_that_is_not_there(serving: Serving) -> None:
+    answer = serving.admin.post(f"/projects/default/jobs/{serving.job}/ports/{serving.http}/open", params={"rank": 1})
+    assert answer.status_code == 400
+    assert "is not distributed: there is no rank 1" in answer.json()["detail"]
+
+
+def test_every_rank_has_hosts_of_its_own() -> None:
+    hosts = [f"{label('ab12', 8888, rank)}.localhost" for rank in (0, 1)]
+    assert hosts == ["8888-ab12.localhost", "8888-r1-ab12.localhost"]
+    for host in hosts:
+        assert is_job_host({"type": "http", "headers": [(b"host", host.encode())]})
 
 
 def test_only_members_open_ports(server: MillUp, serving: Serving) -> None:

@@ -30,7 +30,7 @@ type Raw = Record<string, unknown>;
 
 const DATASET_TABS = ["commits", "commit", "files", "diff", "refs", "settings"] as const;
 
-interface DatasetSearch {
+interface DatasetSearch extends PageSearch {
   tab?: (typeof DATASET_TABS)[number];
   ref?: string;
   path?: string;
@@ -46,7 +46,7 @@ export interface PageSearch {
   page?: number;
 }
 
-interface VolumeSearch {
+interface VolumeSearch extends PageSearch {
   range?: UsageRange;
 }
 
@@ -104,6 +104,7 @@ const dataset = createRoute({
     before: text(raw, "before"),
     after: text(raw, "after"),
     from: text(raw, "from"),
+    page: count(raw, "page"),
   }),
   component: lazyRouteComponent(() => import("./pages/Dataset/Details"), "DatasetDetails"),
 });
@@ -111,7 +112,8 @@ const dataset = createRoute({
 const caches = createRoute({
   getParentRoute: () => signedIn,
   path: "/caches",
-  validateSearch: (raw: Raw): CacheFilter => ({
+  validateSearch: (raw: Raw): CacheFilter & PageSearch => ({
+    page: count(raw, "page"),
     volume: text(raw, "volume"),
     project: text(raw, "project"),
     dataset: text(raw, "dataset"),
@@ -122,7 +124,10 @@ const caches = createRoute({
 const volume = createRoute({
   getParentRoute: () => signedIn,
   path: "/caches/$volume",
-  validateSearch: (raw: Raw): VolumeSearch => ({ range: oneOf(raw, "range", USAGE_RANGES) }),
+  validateSearch: (raw: Raw): VolumeSearch => ({
+    range: oneOf(raw, "range", USAGE_RANGES),
+    page: count(raw, "page"),
+  }),
   component: lazyRouteComponent(() => import("./pages/Cache/VolumeDetails"), "VolumeDetails"),
 });
 
@@ -216,6 +221,7 @@ const users = createRoute({
 const audit = createRoute({
   getParentRoute: () => signedIn,
   path: "/audit",
+  validateSearch: (raw: Raw): PageSearch => ({ page: count(raw, "page") }),
   component: lazyRouteComponent(() => import("./pages/Audit/List"), "AuditList"),
 });
 

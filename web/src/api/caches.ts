@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import { paged } from "./paging";
+import { byPage, paged } from "./paging";
 
 export interface CacheFilter {
   volume?: string;
@@ -27,8 +27,8 @@ export function refreshCaches(): Promise<unknown> {
   return Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
 
-export const cachesQuery = (filter: CacheFilter) =>
-  paged(["caches", filter], (cursor) =>
+export const cachesPages = (filter: CacheFilter) =>
+  byPage(["caches", filter], (cursor) =>
     take(api.GET("/api/v1/caches", { params: { query: { ...filter, cursor } } })),
   );
 

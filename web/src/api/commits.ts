@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { apiAddress } from "../lib/base";
 import { api, take } from "./client";
 import type { DatasetPlace } from "./datasets";
-import { paged } from "./paging";
+import { byPage, paged } from "./paging";
 
 export interface CommitPlace extends DatasetPlace {
   ref: string;
@@ -13,13 +13,19 @@ export interface FilePlace extends CommitPlace {
 }
 
 /** The history of a ref; of code and outputs of jobs without one, every commit. */
-export const commitsQuery = ({ ref, ...path }: DatasetPlace & { ref?: string }) =>
-  paged(["commits", path, ref], (cursor) =>
-    take(
-      api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits", {
-        params: { path, query: { ref, cursor } },
-      }),
-    ),
+type History = DatasetPlace & { ref?: string };
+
+export const commitsQuery = ({ ref, ...path }: History) =>
+  paged(["commits", path, ref], (cursor) => someCommits({ ref, ...path }, cursor));
+
+export const commitsPages = ({ ref, ...path }: History) =>
+  byPage(["commits", path, ref], (cursor) => someCommits({ ref, ...path }, cursor));
+
+const someCommits = ({ ref, ...path }: History, cursor: string | undefined) =>
+  take(
+    api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits", {
+      params: { path, query: { ref, cursor } },
+    }),
   );
 
 export const commitQuery = (place: CommitPlace) =>

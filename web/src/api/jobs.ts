@@ -49,10 +49,17 @@ export const jobPageQuery = ({ state, ...filter }: JobFilter, cursor: string | u
       ),
   });
 
-/** All that match, as far as one may act upon them at once. */
+/** All that match, however many requests that takes. */
 export async function allJobs({ state, ...filter }: JobFilter): Promise<Job[]> {
-  const query = { ...filter, state: state && [state], limit: MOST_JOBS };
-  return (await take(api.GET("/api/v1/jobs", { params: { query } }))).items;
+  const found: Job[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { ...filter, state: state && [state], limit: MOST_JOBS, cursor };
+    const page = await take(api.GET("/api/v1/jobs", { params: { query } }));
+    found.push(...page.items);
+    cursor = page.next ?? undefined;
+  } while (cursor);
+  return found;
 }
 
 export const jobQuery = (place: JobPlace) =>

@@ -9852,7 +9852,10 @@ export interface operations {
     };
     open_job_port: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Beside which process of a distributed job it listens. */
+                rank?: number;
+            };
             header?: never;
             path: {
                 job: string;

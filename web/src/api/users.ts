@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import { paged } from "./paging";
+import { byPage, paged } from "./paging";
 
 const refresh = () => queries.invalidateQueries({ queryKey: ["users"] });
 
@@ -45,6 +45,7 @@ export function useDeleteUser() {
   });
 }
 
-export const auditQuery = paged(["audit"], (cursor) =>
+/** Newest first. */
+export const auditPages = byPage(["audit"], (cursor) =>
   take(api.GET("/api/v1/audit", { params: { query: { cursor } } })),
 );

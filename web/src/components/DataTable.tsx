@@ -16,10 +16,12 @@ interface Props<Row> {
   // biome-ignore lint/suspicious/noExplicitAny: a column's own value type is no concern of the table
   columns: ColumnDef<Row, any>[];
   rowId: (row: Row) => string;
+  /** Below this it is scrolled sideways. */
+  minWidth?: number;
 }
 
 /** A table with sortable columns; columns without an accessor cannot be sorted. */
-export function DataTable<Row>({ label, rows, columns, rowId }: Props<Row>) {
+export function DataTable<Row>({ label, rows, columns, rowId, minWidth = 700 }: Props<Row>) {
   const table = useReactTable({
     data: rows,
     columns,
@@ -29,7 +31,7 @@ export function DataTable<Row>({ label, rows, columns, rowId }: Props<Row>) {
   });
   return (
     <Table.ScrollContainer
-      minWidth={700}
+      minWidth={minWidth}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": label } }}
     >
       <Table aria-label={label}>

@@ -7,16 +7,16 @@ interface Props {
   /** Where the page behind this one begins; nothing on the last. */
   next: string | null | undefined;
   onTurn: (page: number | undefined) => void;
+  /** Newest first, unless told otherwise. */
+  inOrder?: boolean;
 }
 
 /** Through a long list, a page at a time; nothing where one page holds all. */
-export function PageTurner({ trail, next, onTurn }: Props) {
+export function PageTurner({ trail, next, onTurn, inOrder = true }: Props) {
   const { number } = trail;
   if (number === 1 && !next) return null;
-  const turn = (page: number) => {
-    onTurn(page > 1 ? page : undefined);
-    window.scrollTo({ top: 0 });
-  };
+  const [first, back, on] = inOrder ? ["Newest", "Newer", "Older"] : ["First", "Back", "Next"];
+  const turn = (page: number) => onTurn(page > 1 ? page : undefined);
   return (
     <Group component="nav" aria-label="Pages of the list" justify="center" gap="xs">
       {number > 2 && (
@@ -25,7 +25,7 @@ export function PageTurner({ trail, next, onTurn }: Props) {
           leftSection={<IconChevronsLeft size={16} aria-hidden />}
           onClick={() => turn(1)}
         >
-          Newest
+          {first}
         </Button>
       )}
       <Button
@@ -34,7 +34,7 @@ export function PageTurner({ trail, next, onTurn }: Props) {
         disabled={number === 1}
         onClick={() => turn(number - 1)}
       >
-        Newer
+        {back}
       </Button>
       <Text size="sm" aria-live="polite">
         Page {number}
@@ -45,7 +45,7 @@ export function PageTurner({ trail, next, onTurn }: Props) {
         disabled={!next}
         onClick={() => next && turn(trail.on(next))}
       >
-        Older
+        {on}
       </Button>
     </Group>
   );

@@ -62,6 +62,9 @@ export function notifyError(error: unknown): void {
  * Says how a change ended. Given the promise rather than callbacks of the mutation, since those are forgotten when
  * the button goes before the answer comes: the row of a deleted job does.
  */
-export function tell<Answer>(asked: Promise<Answer>, done: (answer: Answer) => void = () => {}): void {
-  asked.then(done, notifyError);
+export function tell<Answer>(
+  asked: Promise<Answer>,
+  done: (answer: Answer) => void = () => {},
+): Promise<void> {
+  return asked.then(done, notifyError);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { initials, shellLine, splitWritten } from "./names";
+import { initials, shellLine, splitWritten, visibleName } from "./names";
 
 it("makes initials of user names", () => {
   expect(["mary.vale", "dan", "Jo Ann Smith", ""].map(initials)).toEqual(["MV", "D", "JA", ""]);
@@ -13,4 +13,8 @@ it("quotes only what a shell would misread", () => {
 
 it("splits a written name at its first slash", () => {
   expect(splitWritten("team-a/xray")).toEqual({ project: "team-a", name: "xray" });
+});
+
+it("shows what cannot be seen in a name", () => {
+  expect(visibleName("line\nbreak\t\u007f ünïcode 名前")).toBe("line␊break␉␡ ünïcode 名前");
 });

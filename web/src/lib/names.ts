@@ -10,6 +10,14 @@ export function shortRef(ref: string): string {
   return /^[0-9a-f]{64}$/.test(ref) ? shortId(ref) : ref;
 }
 
+/** A file's name with a sign in place of each character that nobody would see, like a line break. */
+export function visibleName(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  return name.replace(/[\u0000-\u001f\u007f]/g, (found) =>
+    found === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + found.charCodeAt(0)),
+  );
+}
+
 /** `project/name` as its two parts. */
 export function splitWritten(written: string): { project: string; name: string } {
   const slash = written.indexOf("/");

@@ -27,15 +27,15 @@ from millpond.services.jobs.job_ports import Opened
 
 logger = getLogger(__name__)
 
-_HOST = re.compile(r"\d{1,5}-[a-z0-9]+\..+")
+_HOST = re.compile(r"\d{1,5}-(?:r\d+-)?[a-z0-9]+\..+")
 OPEN = "/.mill/open/"
 _POLICY_VIOLATION = 1008
 LOOK_AGAIN_SECONDS = 30.0
 
 
-def label(job_id: str, port: int) -> str:
-    """The first part of the host of a job's port."""
-    return f"{port}-{job_id.lower()}"
+def label(job_id: str, port: int, rank: int = 0) -> str:
+    """The first part of the host of a job's port; every process of a distributed job has hosts of its own."""
+    return f"{port}-r{rank}-{job_id.lower()}" if rank else f"{port}-{job_id.lower()}"
 
 
 def is_job_host(scope: Scope) -> bool:

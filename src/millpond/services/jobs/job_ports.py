@@ -24,20 +24,25 @@ _GRANT = "job port grant"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """One port of one job, by its id, for one person, at one host."""
+    """One port of one job, by its id, for one person, at one host; `rank`: beside which process of it."""
 
     user: str
     project: str
     job: str
     port: int
     host: str
+    rank: int = 0
+
+    @property
+    def place(self) -> JobPlace:
+        return JobPlace(self.project, self.job, self.rank)
 
 
 def issue(deps: Deps, actor: Actor, opened: Opened) -> str:
     """A ticket for a port of a job that runs, for a member of its project."""
     if actor.user_id is None or actor.user_id != opened.user:
         raise Forbidden("Only people open ports of jobs.")
-    job_streams.port_target(deps, actor, JobPlace(opened.project, opened.job), opened.port)
+    job_streams.port_target(deps, actor, opened.place, opened.port)
     return tickets.issue(deps.secret, _TICKET, asdict(opened), deps.clock.now())
 
 
@@ -60,7 +65,7 @@ def target(deps: Deps, opened: Opened) -> Target:
         if user is None or user.disabled_at is not None:
             raise Forbidden("Whoever opened this cannot sign in any more.")
         actor = actors.of_user(tx, user)
-    return job_streams.port_target(deps, actor, JobPlace(opened.project, opened.job), opened.port, note=False)
+    return job_streams.port_target(deps, actor, opened.place, opened.port, note=False)
 
 
 def _at_host(opened: Opened, host: str) -> Opened:

@@ -19,7 +19,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
     <Group h="100%" px="md" justify="space-between" wrap="nowrap">
       <Group gap="sm" wrap="nowrap">
         <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-        <TextLink to="/" underline="never" c="inherit">
+        <TextLink to="/" underline="never" c="inherit" aria-label="Millpond">
           <Group gap="xs" wrap="nowrap">
             <img src="./icon.svg" alt="" width={28} height={28} />
             <Text fw={700} size="lg" className="brand">

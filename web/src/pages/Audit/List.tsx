@@ -1,13 +1,15 @@
 import { Code, Paper, Text } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { createColumnHelper } from "@tanstack/react-table";
 import type { AuditRecord } from "../../api/shapes";
-import { auditQuery } from "../../api/users";
+import { auditPages } from "../../api/users";
 import { DataTable } from "../../components/DataTable";
-import { Paged } from "../../components/Paged";
 import { PageHeader } from "../../components/PageHeader";
+import { Pages } from "../../components/Pages";
 import { Time } from "../../components/Time";
 import { shortId } from "../../lib/names";
+
+const route = getRouteApi("/in/audit");
 
 const column = createColumnHelper<AuditRecord>();
 
@@ -32,17 +34,24 @@ const COLUMNS = [
 
 /** Who changed what, newest first. */
 export function AuditList() {
-  const result = useInfiniteQuery(auditQuery);
+  const { page } = route.useSearch();
+  const navigate = route.useNavigate();
   return (
     <>
       <PageHeader title="Audit" below={<Text c="dimmed">Who changed what, newest first.</Text>} />
-      <Paged result={result} empty={<Text>Nothing was changed yet.</Text>}>
+      <Pages
+        list="audit"
+        query={auditPages}
+        page={page}
+        onTurn={(number) => navigate({ search: { page: number } })}
+        empty={<Text>Nothing was changed yet.</Text>}
+      >
         {(records) => (
           <Paper withBorder>
             <DataTable label="Audit" rows={records} columns={COLUMNS} rowId={(record) => String(record.id)} />
           </Paper>
         )}
-      </Paged>
+      </Pages>
     </>
   );
 }

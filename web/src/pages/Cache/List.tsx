@@ -61,13 +61,19 @@ export function CacheList() {
 }
 
 function Overview({ volumes }: { volumes: Volume[] }) {
-  const filter = route.useSearch();
+  const { page, ...filter } = route.useSearch();
+  const navigate = route.useNavigate();
   return (
     <Stack gap="xl">
       <Summary />
       <RunningFills />
       <VolumeCards volumes={volumes} />
-      <CachedCommits filter={filter} narrowing={<Narrowing filter={filter} volumes={volumes} />} />
+      <CachedCommits
+        filter={filter}
+        narrowing={<Narrowing filter={filter} volumes={volumes} />}
+        page={page}
+        onTurn={(number) => navigate({ search: { ...filter, page: number }, resetScroll: false })}
+      />
       <Policies filter={{ volume: filter.volume }} />
       <Plan volume={filter.volume} />
       <Refusals volume={filter.volume} />

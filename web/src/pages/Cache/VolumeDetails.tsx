@@ -51,7 +51,7 @@ export function VolumeDetails() {
 }
 
 function Details({ volume }: { volume: Volume }) {
-  const { range = "day" } = route.useSearch();
+  const { range = "day", page } = route.useSearch();
   const navigate = route.useNavigate();
   return (
     <Stack gap="xl">
@@ -62,7 +62,11 @@ function Details({ volume }: { volume: Volume }) {
         range={range}
         onRange={(chosen) => navigate({ search: { range: chosen }, replace: true, resetScroll: false })}
       />
-      <CachedCommits filter={{ volume: volume.name }} />
+      <CachedCommits
+        filter={{ volume: volume.name }}
+        page={page}
+        onTurn={(number) => navigate({ search: { range, page: number }, resetScroll: false })}
+      />
       <Plan volume={volume.name} />
       <Policies filter={{ volume: volume.name }} />
       <Limits volume={volume} />

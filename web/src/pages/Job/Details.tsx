@@ -13,6 +13,7 @@ import { useTopic } from "../../hooks/useLive";
 import { MetricCharts } from "../Run/parts/MetricCharts";
 import { RunValues } from "../Run/parts/RunValues";
 import { Attempts } from "./parts/Attempts";
+import { Events } from "./parts/Events";
 import { JobActions } from "./parts/JobActions";
 import { JobFacts } from "./parts/JobFacts";
 import { LedgerBar } from "./parts/LedgerBar";
@@ -64,13 +65,14 @@ function JobRecord({ job }: { job: Job }) {
       <Attempts job={job} />
       <LedgerBar ledger={job.ledger} />
       <MetricCharts place={run} ended={isFinished(job.state)} />
-      <UsageCharts job={job} />
       <section>
         <Title order={2} size="h4" mb="xs">
           Log
         </Title>
         <LogView key={job.id} job={job} />
       </section>
+      <UsageCharts job={job} />
+      <Events job={job} />
       <RunValues place={run} />
     </Stack>
   );

@@ -77,7 +77,7 @@ export function Expiry({ cached }: Props) {
   return (
     <>
       {cached.expires_at ? <Time at={cached.expires_at} /> : "not while it is kept"}
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" miw={130}>
         {WHOSE[cached.idle_by]} idle time,{" "}
         <span className="unbroken">{formatSeconds(cached.idle_seconds)}</span>
       </Text>

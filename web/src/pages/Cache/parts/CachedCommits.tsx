@@ -1,31 +1,40 @@
 import { Group, Text, Title } from "@mantine/core";
 import { IconRipple } from "@tabler/icons-react";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
-import { type CacheFilter, cachesQuery } from "../../../api/caches";
+import { type ReactNode, useRef } from "react";
+import { type CacheFilter, cachesPages } from "../../../api/caches";
 import { EmptyState } from "../../../components/EmptyState";
-import { Paged } from "../../../components/Paged";
+import { Pages } from "../../../components/Pages";
 import { CachedTable } from "./CachedTable";
 
 interface Props {
   filter: CacheFilter;
   /** What narrows the list, beside its heading. */
   narrowing?: ReactNode;
+  /** Which page of the list, and what shows another. */
+  page: number | undefined;
+  onTurn: (page: number | undefined) => void;
 }
 
-export function CachedCommits({ filter, narrowing }: Props) {
-  const caches = useInfiniteQuery({ ...cachesQuery(filter), placeholderData: keepPreviousData });
+export function CachedCommits({ filter, narrowing, page, onTurn }: Props) {
+  const top = useRef<HTMLElement>(null);
   const narrowed = Object.values(filter).some(Boolean);
   return (
-    <section>
+    <section ref={top} className="scrolled-to">
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4">
           Cached commits
         </Title>
         {narrowing}
       </Group>
-      <Paged
-        result={caches}
+      <Pages
+        list={`caches ${JSON.stringify(filter)}`}
+        query={cachesPages(filter)}
+        page={page}
+        onTurn={(number) => {
+          onTurn(number);
+          top.current?.scrollIntoView();
+        }}
+        inOrder={false}
         empty={
           narrowed ? (
             <Text size="sm">No cached commit matches.</Text>
@@ -38,8 +47,8 @@ export function CachedCommits({ filter, narrowing }: Props) {
           )
         }
       >
-        {(cached) => <CachedTable cached={cached} />}
-      </Paged>
+        {(cached) => <CachedTable cached={cached} oneVolume={filter.volume !== undefined} />}
+      </Pages>
     </section>
   );
 }

@@ -9,12 +9,14 @@ import { Keepers } from "./Keepers";
 
 const column = createColumnHelper<CachedCommit>();
 
+const VOLUME = column.accessor("volume", {
+  header: "Volume",
+  cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+});
+
 const COLUMNS = [
   column.accessor("dataset", { header: "Dataset", cell: ({ row }) => <Name cached={row.original} /> }),
-  column.accessor("volume", {
-    header: "Volume",
-    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
-  }),
+  VOLUME,
   column.accessor("state", { header: "State", cell: ({ row }) => <State cached={row.original} /> }),
   column.accessor("bytes", { header: "Size", cell: ({ row }) => <Size cached={row.original} /> }),
   column.accessor("files", { header: "Files", cell: ({ getValue }) => getValue().toLocaleString("en") }),
@@ -28,10 +30,23 @@ const COLUMNS = [
   }),
 ];
 
-export function CachedTable({ cached }: { cached: CachedCommit[] }) {
+interface Props {
+  cached: CachedCommit[];
+  /** All of one volume, which then need not be said of each. */
+  oneVolume?: boolean;
+}
+
+export function CachedTable({ cached, oneVolume = false }: Props) {
+  const columns = oneVolume ? COLUMNS.filter((one) => one !== VOLUME) : COLUMNS;
   return (
     <Paper withBorder>
-      <DataTable label="Cached commits" rows={cached} columns={COLUMNS} rowId={(row) => row.id} />
+      <DataTable
+        label="Cached commits"
+        rows={cached}
+        columns={columns}
+        rowId={(row) => row.id}
+        minWidth={900}
+      />
     </Paper>
   );
 }

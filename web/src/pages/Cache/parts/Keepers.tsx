@@ -1,6 +1,6 @@
 import { Text } from "@mantine/core";
 import type { CachedCommit, LeaseHolder } from "../../../api/shapes";
-import { TextLink } from "../../../components/TextLink";
+import { JobLink } from "../../../components/JobLink";
 import { Time } from "../../../components/Time";
 import { splitWritten } from "../../../lib/names";
 
@@ -9,7 +9,7 @@ export function Keepers({ cached }: { cached: CachedCommit }) {
   const { leased_by, pinned, pinned_by, kept_by } = cached;
   if (leased_by.length === 0 && !pinned && kept_by.length === 0) return <>–</>;
   return (
-    <>
+    <div className="row-name">
       {leased_by.map((holder) => (
         <Text key={`${holder.kind} ${holder.job ?? holder.user}`} size="sm" component="div">
           <Holder holder={holder} />
@@ -21,7 +21,7 @@ export function Keepers({ cached }: { cached: CachedCommit }) {
           {branch} is kept here
         </Text>
       ))}
-    </>
+    </div>
   );
 }
 
@@ -32,9 +32,9 @@ function Holder({ holder }: { holder: LeaseHolder }) {
     const { project, name } = splitWritten(holder.job);
     return (
       <>
-        <TextLink to="/projects/$project/jobs/$job" params={{ project, job: name }} size="sm">
+        <JobLink project={project} job={name}>
           {name}
-        </TextLink>
+        </JobLink>
         , <Time at={holder.since} />
       </>
     );

@@ -1,4 +1,4 @@
-import { ActionIcon, Group, Paper, Table, Text } from "@mantine/core";
+import { ActionIcon, Group, Paper, Table, Text, VisuallyHidden } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import {
   type Icon,
@@ -12,6 +12,7 @@ import {
 import type { DatasetPlace } from "../../../api/datasets";
 import type { Change } from "../../../api/shapes";
 import { TextLink } from "../../../components/TextLink";
+import { visibleName } from "../../../lib/names";
 import { formatBytes } from "../../../lib/quantity";
 import { FileComparison } from "./FileComparison";
 
@@ -37,7 +38,9 @@ export function Changes({ items, ...sides }: Sides & { items: Change[] }) {
         <Table aria-label="Changed files" verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th w={40} aria-label="Open" />
+              <Table.Th w={40}>
+                <VisuallyHidden>Open</VisuallyHidden>
+              </Table.Th>
               <Table.Th>File</Table.Th>
               <Table.Th>Change</Table.Th>
               <Table.Th ta="right">Before</Table.Th>
@@ -114,7 +117,7 @@ function FileLink({ change, before, after, place }: Sides & { change: Change }) 
         size="sm"
         style={{ overflowWrap: "anywhere" }}
       >
-        {change.path}
+        {visibleName(change.path)}
       </TextLink>
       {change.path_before && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>

@@ -1,10 +1,9 @@
 import { Group, Stack } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { commitsQuery } from "../../../api/commits";
+import { commitsPages } from "../../../api/commits";
 import type { Dataset } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
-import { Paged } from "../../../components/Paged";
+import { Pages } from "../../../components/Pages";
 import { CommitRow } from "./CommitRow";
 import { KeepBranch } from "./KeepBranch";
 import { NoCommits } from "./NoCommits";
@@ -17,15 +16,23 @@ const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 export function CommitsTab({ dataset }: { dataset: Dataset }) {
   const place = { project: dataset.project, dataset: dataset.name };
   const ofJobs = dataset.kind !== "data";
-  const { ref: asked } = route.useSearch();
+  const { ref: asked, page } = route.useSearch();
+  const navigate = route.useNavigate();
   const ref = ofJobs ? undefined : (asked ?? dataset.default_branch);
   const isEmpty = ofJobs ? dataset.commits === 0 : dataset.head === null && !asked;
-  const result = useInfiniteQuery({ ...commitsQuery({ ...place, ref }), enabled: !isEmpty });
   if (isEmpty) return <NoCommits dataset={dataset} />;
   return (
     <Stack>
       {ref ? <BranchBar dataset={dataset} shown={ref} /> : <JobsBar dataset={dataset} />}
-      <Paged result={result} empty={<NoCommits dataset={dataset} />}>
+      <Pages
+        // Of another branch nothing stays.
+        key={ref}
+        list={`commits ${dataset.id} ${ref}`}
+        query={commitsPages({ ...place, ref })}
+        page={page}
+        onTurn={(number) => navigate({ search: { tab: "commits", ref: asked, page: number } })}
+        empty={<NoCommits dataset={dataset} />}
+      >
         {(commits) => (
           <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: "none" }}>
             {commits.map((commit) => (
@@ -33,7 +40,7 @@ export function CommitsTab({ dataset }: { dataset: Dataset }) {
             ))}
           </Stack>
         )}
-      </Paged>
+      </Pages>
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Table, Text } from "@mantine/core";
+import { Button, Group, Paper, Table, Text, VisuallyHidden } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { datasetsQuery, usePurgeDataset, useUndeleteDataset } from "../../../api/datasets";
@@ -27,7 +27,9 @@ export function DatasetBin({ project }: { project: string | undefined }) {
                     <Table.Th>Deleted</Table.Th>
                     <Table.Th ta="right">Size</Table.Th>
                     <Table.Th ta="right">Commits</Table.Th>
-                    <Table.Th aria-label="Actions" />
+                    <Table.Th>
+                      <VisuallyHidden>Actions</VisuallyHidden>
+                    </Table.Th>
                   </Table.Tr>
                 </Table.Thead>
                 <Table.Tbody>

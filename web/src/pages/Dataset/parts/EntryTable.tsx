@@ -1,10 +1,11 @@
-import { Group, Table } from "@mantine/core";
+import { Group, Table, VisuallyHidden } from "@mantine/core";
 import { type Icon, IconFile, IconFileCode, IconFolder, IconLink, IconPhoto } from "@tabler/icons-react";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { FilePlace } from "../../../api/commits";
 import type { TreeEntry } from "../../../api/shapes";
 import { TextLink } from "../../../components/TextLink";
+import { visibleName } from "../../../lib/names";
 import { formatBytes, plural } from "../../../lib/quantity";
 import { isImage } from "./kinds";
 import { OutsideBadge } from "./Outside";
@@ -56,7 +57,11 @@ export function EntryTable({ entries, place, branch, selected, isWhole, onEnd }:
           <Table.Th>Name</Table.Th>
           <Table.Th ta="right">Files</Table.Th>
           <Table.Th ta="right">Size</Table.Th>
-          {branch && <Table.Th w={40} aria-label="Actions" />}
+          {branch && (
+            <Table.Th w={40}>
+              <VisuallyHidden>Actions</VisuallyHidden>
+            </Table.Th>
+          )}
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody ref={body}>
@@ -122,12 +127,14 @@ function EntryRow({ entry, index, place, branch, selected, measure }: RowProps) 
             size="sm"
             style={{ overflowWrap: "anywhere" }}
           >
-            {entry.name}
+            {visibleName(entry.name)}
           </TextLink>
           {entry.external && <OutsideBadge />}
         </Group>
       </Table.Td>
-      <Table.Td ta="right">{inside ? plural(entry.files, "file") : ""}</Table.Td>
+      <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
+        {inside ? plural(entry.files, "file") : ""}
+      </Table.Td>
       <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
         {formatBytes(entry.size)}
       </Table.Td>

@@ -5,6 +5,7 @@ import { lazy, Suspense } from "react";
 import { commitQuery, type FilePlace, fileAddress } from "../../../api/commits";
 import { Loaded } from "../../../components/Loaded";
 import { WaitingRows } from "../../../components/Waiting";
+import { visibleName } from "../../../lib/names";
 import { kindOf } from "./kinds";
 import { CsvPreview } from "./preview/CsvPreview";
 import { DocumentPreview } from "./preview/DocumentPreview";
@@ -25,7 +26,7 @@ export function FilePreview({ file }: { file: FilePlace }) {
     <Paper withBorder p="md" component="section" aria-label={`Preview of ${name}`}>
       <Group justify="space-between" mb="sm" wrap="nowrap">
         <Title order={2} size="h5" style={{ overflowWrap: "anywhere" }}>
-          {name}
+          {visibleName(name)}
         </Title>
         <Button
           component="a"

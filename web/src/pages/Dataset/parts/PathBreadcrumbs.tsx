@@ -1,6 +1,7 @@
 import { Breadcrumbs, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { TextLink } from "../../../components/TextLink";
+import { visibleName } from "../../../lib/names";
 
 const route = getRouteApi("/in/projects/$project/datasets/$dataset");
 
@@ -14,7 +15,7 @@ export function PathBreadcrumbs({ path }: { path: string }) {
         const here = parts.slice(0, index).join("/");
         return index === parts.length ? (
           <Text key={here} fw={600} aria-current="location">
-            {part}
+            {visibleName(part)}
           </Text>
         ) : (
           <PathLink key={here} path={here} name={part} />
@@ -31,7 +32,7 @@ function PathLink({ path, name }: { path: string; name: string }) {
       to="."
       search={(now) => ({ tab: "files", ref: now.ref, path: path || undefined })}
     >
-      {name}
+      {visibleName(name)}
     </TextLink>
   );
 }

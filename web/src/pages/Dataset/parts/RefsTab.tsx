@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Paper, Stack, Table, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Group, Paper, Stack, Table, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { IconGitBranch, IconGitCompare, IconPlus, IconTag, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -57,7 +57,9 @@ export function RefsTab({ dataset }: { dataset: Dataset }) {
                     <Table.Th>Name</Table.Th>
                     <Table.Th>Commit</Table.Th>
                     <Table.Th>Moved</Table.Th>
-                    <Table.Th aria-label="Actions" />
+                    <Table.Th>
+                      <VisuallyHidden>Actions</VisuallyHidden>
+                    </Table.Th>
                   </Table.Tr>
                 </Table.Thead>
                 <Table.Tbody>

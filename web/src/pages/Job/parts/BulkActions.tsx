@@ -1,5 +1,6 @@
-import { Anchor, Button, Group, Text } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { type Icon, IconArrowBackUp, IconPlayerStop, IconTrash } from "@tabler/icons-react";
+import { useState } from "react";
 import { type BulkChange, type Outcome, useChangeJobs } from "../../../api/jobs";
 import type { Job } from "../../../api/shapes";
 import { notifyDone, notifyPartly, notifyUndo, tell } from "../../../components/notify";
@@ -9,12 +10,13 @@ interface Props {
   jobs: Job[];
   onNone: () => void;
   /** Choose all that match, also those on other pages; nothing where all of them are in sight. */
-  onAll?: () => void;
+  onAll?: () => Promise<void>;
 }
 
 /** What can be done to all that were chosen; deleted jobs stay in the bin for a while, so nobody is asked twice. */
 export function BulkActions({ jobs, onNone, onAll }: Props) {
   const change = useChangeJobs();
+  const [isAsking, setAsking] = useState(false);
   if (jobs.length === 0) return null;
   const inBin = jobs.filter((job) => job.deleted_at);
   const living = jobs.filter((job) => !isFinished(job.state) && !job.deleted_at);
@@ -61,16 +63,24 @@ export function BulkActions({ jobs, onNone, onAll }: Props) {
             loading={change.isPending}
             onClick={start}
           >
-            {word} {chosen.length}
+            {word} {chosen.length.toLocaleString("en")}
           </Button>
         ))}
       <Button size="xs" variant="subtle" onClick={onNone}>
         Choose none
       </Button>
       {onAll && (
-        <Anchor component="button" size="sm" onClick={onAll}>
-          Choose all that match (1,000 at most)
-        </Anchor>
+        <Button
+          size="xs"
+          variant="subtle"
+          loading={isAsking}
+          onClick={() => {
+            setAsking(true);
+            void onAll().finally(() => setAsking(false));
+          }}
+        >
+          Choose all that match
+        </Button>
       )}
     </Group>
   );

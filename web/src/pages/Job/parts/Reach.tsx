@@ -2,7 +2,7 @@ import { Button, Group, Loader, Modal, NumberInput, Select, Stack, Text, Title }
 import { useDisclosure } from "@mantine/hooks";
 import { IconExternalLink, IconTerminal2 } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
-import { useOpenPort } from "../../../api/ports";
+import { type Port, useOpenPort } from "../../../api/ports";
 import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
@@ -35,7 +35,7 @@ export function Reach({ job }: { job: Job }) {
             {shell ? "Close the terminal" : "Open a terminal"}
           </Button>
           {job.ports?.map((one) => (
-            <OpenDeclared key={one} job={job} port={one} />
+            <OpenDeclared key={one} job={job} rank={rank} port={one} />
           ))}
           <Button variant="default" onClick={port.open}>
             {job.ports?.length ? "Another port" : "Open a port"}
@@ -47,9 +47,9 @@ export function Reach({ job }: { job: Job }) {
           <Terminal key={rank} job={job} rank={rank} />
         </Suspense>
       ) : (
-        <CommandLine command={`mill bash ${shellQuote(job.written)}${rank > 0 ? ` --rank ${rank}` : ""}`} />
+        <CommandLine command={`mill bash ${shellQuote(job.written)}${rankOption(rank)}`} />
       )}
-      {asking && <OpenPort job={job} onClose={port.close} />}
+      {asking && <OpenPort job={job} rank={rank} onClose={port.close} />}
     </section>
   );
 }
@@ -60,11 +60,11 @@ interface RankProps {
   onChange: (rank: number) => void;
 }
 
-/** Beside which process of a distributed job the terminal opens. */
+/** Beside which process of a distributed job terminals and ports open. */
 function RankSelect({ processes, rank, onChange }: RankProps) {
   return (
     <Select
-      aria-label="Rank of the terminal"
+      aria-label="Rank for terminal and ports"
       data={Array.from({ length: processes }, (_, number) => ({
         value: String(number),
         label: `Rank ${number}`,
@@ -79,13 +79,15 @@ function RankSelect({ processes, rank, onChange }: RankProps) {
 }
 
 /** One of the ports it was submitted with: a click away. */
-function OpenDeclared({ job, port }: { job: Job; port: number }) {
+function OpenDeclared({ job, rank, port }: { job: Job; rank: number; port: number }) {
   const open = useOpenPort();
   return (
     <Button
       leftSection={<IconExternalLink size={16} aria-hidden />}
       loading={open.isPending}
-      onClick={() => openInTab(open, job, port, { onError: notifyError })}
+      onClick={() =>
+        openInTab(open, { project: job.project, job: job.id, rank, port }, { onError: notifyError })
+      }
     >
       Open port {port}
     </Button>
@@ -97,33 +99,36 @@ interface Then {
   onError?: (error: Error) => void;
 }
 
-function openInTab(open: ReturnType<typeof useOpenPort>, job: Job, port: number, then: Then) {
+function openInTab(open: ReturnType<typeof useOpenPort>, where: Port, then: Then) {
   // Opened by the click itself: browsers stop windows that come later.
   const tab = window.open("about:blank", "_blank");
-  open.mutate(
-    { project: job.project, job: job.id, port },
-    {
-      onSuccess: ({ url }) => {
-        if (tab) {
-          tab.opener = null;
-          tab.location.href = url;
-        }
-        then.onDone?.();
-      },
-      onError: (error) => {
-        tab?.close();
-        then.onError?.(error);
-      },
+  open.mutate(where, {
+    onSuccess: ({ url }) => {
+      if (tab) {
+        tab.opener = null;
+        tab.location.href = url;
+      }
+      then.onDone?.();
     },
-  );
+    onError: (error) => {
+      tab?.close();
+      then.onError?.(error);
+    },
+  });
 }
 
-function OpenPort({ job, onClose }: { job: Job; onClose: () => void }) {
+function OpenPort({ job, rank, onClose }: { job: Job; rank: number; onClose: () => void }) {
   const open = useOpenPort();
   const [port, setPort] = useState<number | string>(8888);
-  const submit = () => openInTab(open, job, Number(port), { onDone: onClose });
+  const where = { project: job.project, job: job.id, rank, port: Number(port) };
+  const submit = () => openInTab(open, where, { onDone: onClose });
   return (
-    <Modal opened onClose={onClose} title="Open a port" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={job.processes > 1 ? `Open a port of rank ${rank}` : "Open a port"}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <Stack>
         <Text size="sm">
           What the job serves there, a notebook or a dashboard, opens in a tab of its own, at an address that
@@ -134,8 +139,12 @@ function OpenPort({ job, onClose }: { job: Job; onClose: () => void }) {
         <Button onClick={submit} loading={open.isPending} disabled={!port}>
           Open
         </Button>
-        <CommandLine command={`mill port-forward ${shellQuote(job.written)} ${port}`} />
+        <CommandLine command={`mill port-forward ${shellQuote(job.written)} ${port}${rankOption(rank)}`} />
       </Stack>
     </Modal>
   );
+}
+
+function rankOption(rank: number): string {
+  return rank > 0 ? ` --rank ${rank}` : "";
 }

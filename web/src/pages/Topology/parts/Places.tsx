@@ -1,5 +1,5 @@
 import type { TopologyCompute, TopologyVolume } from "../../../api/shapes";
-import { type Box, middle, type PlacedSite } from "./layout";
+import { type Box, middle, type PlacedSite, type Way } from "./layout";
 import { fillsOf, stockOf, strengthOf } from "./words";
 
 /** Letters that fit into a box of the drawing; whole names stand in the lists. */
@@ -30,11 +30,7 @@ export function SiteShape({ site }: { site: PlacedSite }) {
         </text>
       )}
       {site.serves.map((way) => (
-        <path
-          key={`${way.y1} ${way.y2}`}
-          d={`M${way.x1} ${way.y1} L${way.x2} ${way.y2}`}
-          className="way-near"
-        />
+        <path key={`${way.y1} ${way.y2}`} d={pathOf(way)} className="way-near" />
       ))}
       {site.volumes.map((volume) => (
         <VolumeShape key={volume.item.volume.id} box={volume} item={volume.item} />
@@ -44,6 +40,11 @@ export function SiteShape({ site }: { site: PlacedSite }) {
       ))}
     </g>
   );
+}
+
+/** Straight from column to column; around, where the boxes stand below each other. */
+function pathOf({ x1, y1, x2, y2 }: Way): string {
+  return x1 === x2 ? `M${x1} ${y1} h12 V${y2} H${x2}` : `M${x1} ${y1} L${x2} ${y2}`;
 }
 
 function VolumeShape({ box, item }: { box: Box; item: TopologyVolume }) {

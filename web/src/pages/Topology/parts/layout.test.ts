@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { aComputeAt, aLink, aTopology, aVolumeAt } from "../../../testing/topology";
 import { type Box, layoutOf } from "./layout";
+import { narrowLayoutOf } from "./narrow";
 
 const overlap = (one: Box, other: Box) =>
   one.x < other.x + other.width &&
@@ -20,8 +21,8 @@ const THREE = aTopology(["berlin", "cloud", "oslo"], {
   links: [aLink("berlin", "cloud"), aLink("berlin", "oslo"), aLink("cloud", "oslo"), aLink("lake", "berlin")],
 });
 
-it("keeps places apart, and what stands at a site inside it", () => {
-  const { sites, lake, width, height } = layoutOf(THREE);
+it.each([layoutOf, narrowLayoutOf])("keeps places apart, and what stands at a site inside it", (layout) => {
+  const { sites, lake, width, height } = layout(THREE);
   const all = [lake, ...sites];
   const pairs = all.flatMap((one, index) => all.slice(index + 1).map((other) => [one, other] as const));
   expect(pairs.filter(([one, other]) => overlap(one, other))).toEqual([]);
@@ -55,4 +56,8 @@ it("has room for the lake alone", () => {
   const { sites, lake, height } = layoutOf(aTopology([]));
   expect(sites).toEqual([]);
   expect(lake.y + lake.height).toBeLessThan(height);
+});
+
+it("fits a telephone, also with links between its sites", () => {
+  expect(narrowLayoutOf(THREE).width).toBeLessThanOrEqual(326);
 });

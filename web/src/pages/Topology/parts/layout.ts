@@ -57,6 +57,8 @@ export interface Layout {
   readonly sites: readonly PlacedSite[];
   readonly lakeWays: readonly LakeWay[];
   readonly siteWays: readonly SiteWay[];
+  /** For a telephone: what is said of ways stands above the sites, or in the lists alone. */
+  readonly narrow: boolean;
 }
 
 export function layoutOf(topology: Topology): Layout {
@@ -66,7 +68,7 @@ export function layoutOf(topology: Topology): Layout {
   const height = Math.max(LAKE_HEIGHT + 2 * EDGE, last ? last.y + last.height + EDGE : 0);
   const lake = { x: EDGE, y: (height - LAKE_HEIGHT) / 2, width: LAKE_WIDTH, height: LAKE_HEIGHT };
   const right = left + SITE_WIDTH;
-  const { ways: siteWays, lanes } = waysBetween(topology.links, sites, right);
+  const { ways: siteWays, lanes } = waysBetween(topology.links, sites, right, LANE_WIDTH);
   return {
     width: right + EDGE + lanes * LANE_WIDTH,
     height,
@@ -74,6 +76,7 @@ export function layoutOf(topology: Topology): Layout {
     sites,
     lakeWays: sites.map((site) => wayFromLake(lake, site, topology.links)),
     siteWays,
+    narrow: false,
   };
 }
 
@@ -87,22 +90,14 @@ function placeSites(topology: Topology, x: number): PlacedSite[] {
 }
 
 function placeSite(topology: Topology, name: string, x: number, y: number): PlacedSite {
-  const column = <Item>(items: Item[], at: number) =>
-    items.map((item, row) => ({
-      item,
-      x: at,
-      y: y + SITE_HEAD + row * (ITEM.height + ITEM.gap),
-      width: ITEM.width,
-      height: ITEM.height,
-    }));
-  const first = x + SITE_PADDING;
-  const volumes = column(
+  const first = { x: x + SITE_PADDING, y: y + SITE_HEAD };
+  const volumes = itemsAt(
     topology.volumes.filter(({ volume }) => volume.site === name),
     first,
   );
-  const computes = column(
+  const computes = itemsAt(
     topology.computes.filter((compute) => compute.site === name),
-    first + ITEM.width + COLUMNS_GAP,
+    { ...first, x: first.x + ITEM.width + COLUMNS_GAP },
   );
   const rows = Math.max(volumes.length, computes.length, 1);
   const height = SITE_HEAD + rows * (ITEM.height + ITEM.gap) - ITEM.gap + SITE_PADDING;
@@ -119,15 +114,25 @@ function placeSite(topology: Topology, name: string, x: number, y: number): Plac
   return { name, x, y, width: SITE_WIDTH, height, volumes, computes, serves };
 }
 
-function servesIt(volume: TopologyVolume, compute: TopologyCompute): boolean {
+/** Boxes below each other. */
+export function itemsAt<Item>(items: Item[], { x, y }: { x: number; y: number }): (Box & { item: Item })[] {
+  return items.map((item, row) => ({
+    item,
+    x,
+    y: y + row * (ITEM.height + ITEM.gap),
+    width: ITEM.width,
+    height: ITEM.height,
+  }));
+}
+
+export function servesIt(volume: TopologyVolume, compute: TopologyCompute): boolean {
   return compute.volumes.some((near) => near.volume === volume.volume.name && near.serves);
 }
 
 function wayFromLake(lake: Box, site: PlacedSite, links: Link[]): LakeWay {
-  const link = links.find(({ a, b }) => joins(a, b, LAKE, site.name)) ?? null;
   return {
     site: site.name,
-    link,
+    link: linkTo(site.name, links),
     x1: lake.x + lake.width,
     y1: middle(lake),
     x2: site.x,
@@ -135,8 +140,18 @@ function wayFromLake(lake: Box, site: PlacedSite, links: Link[]): LakeWay {
   };
 }
 
+/** The link between the lake and a site, where anything is known of it. */
+export function linkTo(site: string, links: Link[]): Link | null {
+  return links.find(({ a, b }) => joins(a, b, LAKE, site)) ?? null;
+}
+
 /** Each way takes the innermost lane that is free along its whole height. */
-function waysBetween(links: Link[], sites: PlacedSite[], right: number): { ways: SiteWay[]; lanes: number } {
+export function waysBetween(
+  links: Link[],
+  sites: PlacedSite[],
+  right: number,
+  laneWidth: number,
+): { ways: SiteWay[]; lanes: number } {
   const place = new Map(sites.map((site) => [site.name, site]));
   const taken: Way[][] = [];
   const ways: SiteWay[] = [];
@@ -148,7 +163,7 @@ function waysBetween(links: Link[], sites: PlacedSite[], right: number): { ways:
     let lane = taken.findIndex((others) => others.every((used) => way.y1 > used.y2 || way.y2 < used.y1));
     if (lane < 0) lane = taken.push([]) - 1;
     taken[lane]?.push(way);
-    ways.push({ ...way, link, lane: right + 24 + lane * LANE_WIDTH });
+    ways.push({ ...way, link, lane: right + Math.min(24, laneWidth - 4) + lane * laneWidth });
   }
   return { ways, lanes: taken.length };
 }
