@@ -184,3 +184,29 @@ def test_a_volume_that_cannot_be_used_is_not_added(mill: Mill, tmp_path: Path) -
     mill.ok("volume", "add", "second", str(tmp_path / "nfs0"), "--no-check")
     wait_until(lambda: mill.ok("volume", "show", "second", "--json").json["problem"], what="the agent's look")
     mill.ok("volume", "rm", "second", "--yes")
+
+
+LISTING = """
+import sys
+from millpond.cli.main import main
+code = main(sys.argv[1:])
+print("loaded:", *sys.modules)
+sys.exit(code)
+"""
+
+
+def test_syncing_and_cloning_load_little_to_their_end(mill: Mill, server: MillUp, tmp_path: Path) -> None:
+    folder = a_folder(tmp_path / "quick-verbs")
+    mill.ok("data", "init", "quick-verbs", cwd=folder)
+    for words in (("data", "sync"), ("data", "clone", "quick-verbs", str(tmp_path / "copy"))):
+        done = subprocess.run(
+            [sys.executable, "-c", LISTING, *words],
+            env=environment(server.home),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        assert not {"pydantic", "httpx", "rich"} & set(done.stdout.partition("loaded: ")[2].split())
+    assert content(tmp_path / "copy") == content(folder)
