@@ -49,10 +49,10 @@ def inwards(names: Names, headers: Iterable[Header]) -> list[Header]:
     passed: list[Header] = [(b"host", names.inside_host.encode())]
     for name, value in headers:
         lower = name.lower()
-        if lower in _HOP or lower == b"host":
+        if lower in _HOP or lower == b"host" or lower.startswith(b"x-mill-"):
             continue
         if lower == b"cookie":
-            kept = [one for one in value.split(b"; ") if not _OURS.match(one)]
+            kept = [one for one in map(bytes.strip, value.split(b";")) if not _OURS.match(one)]
             if kept:
                 passed.append((name, b"; ".join(kept)))
         elif lower == b"authorization" and b"mill_" in value:
