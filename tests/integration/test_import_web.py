@@ -148,7 +148,7 @@ def test_from_the_command_line(
     mill("connection", "test", "cli")
     mill("connection", "credentials", "cli")
     mill("data", "create", "cli")
-    mill("data", "import", "cli:x", site.url("/pub/cli/a"), "-m", "from the site")
+    mill("data", "import", site.url("/pub/cli/a"), "cli:x", "-m", "from the site")
     assert mill("data", "cat", "cli:x/a") == "a"
     mill("source", "add", "cli:y", site.url("/pub/cli/list"), "--listing", "--copy", "--every", "10m", "--name", "ten")
     run_due(server.deps, server.deps.clock.now())

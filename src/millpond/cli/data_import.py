@@ -30,6 +30,8 @@ def import_(
     message: Annotated[str, typer.Option("--message", "-m", help="What this is, in a few words.")] = "",
 ) -> None:
     """Register objects of a bucket or site as files of a dataset. They stay where they are; no byte is copied."""
+    if "://" in dataset and "://" not in uri:
+        dataset, uri = uri, dataset  # from here to there, as with cp: either order says what is meant
     where = named(mill, dataset)
     asked = Import(
         connection=connection or connection_for(mill.api, where.project, uri),
