@@ -19,7 +19,7 @@ from millpond.lake.batch import Batch, batches
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.pages import LeafPage, decode_page, entry_of, pack_page, row_of, unpack_page
+from millpond.lake.pages import LeafPage, decode_page, entry_of, is_leaf, pack_page, row_of, unpack_page
 from millpond.lake.read_ahead import THREADS, ReadAhead
 from millpond.lake.reading import Reading, read_chunks
 from millpond.lake.scan import Found, Warn, scan_runs
@@ -184,9 +184,9 @@ class _Push:
         return self.packer.put_all(slots, self.pages)
 
     def _keep_page(self, page_id: str, data: bytes) -> None:
-        """A leaf comes with the batch that the last entry in it is of."""
+        """A leaf comes with the batch that the last entry in it is of. Index pages hold nothing that could be read."""
         self.pages[page_id] = pack_page(data)
-        if self.has_unread:
+        if self.has_unread and is_leaf(data):
             self.unread.add(page_id)
 
     def _page_slots(self) -> list[Slot]:
