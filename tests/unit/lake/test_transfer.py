@@ -17,7 +17,7 @@ from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat, Conflict, Corrupt, Forbidden, Incomplete, StoreUnavailable
 from millpond.lake.digests import digest_of
 from millpond.lake.fetch import FetchOptions, fetch_tree
-from millpond.lake.pages import Row, encode_index, encode_leaf, pack_page
+from millpond.lake.pages import LEAF_MOST_ENTRIES, Row, encode_index, encode_leaf, pack_page
 from millpond.lake.push import Pushed, PushOptions, push_directory
 from millpond.lake.reader import TreeReader
 from millpond.lake.target import Target
@@ -147,6 +147,19 @@ def test_unchanged_files_are_not_read_again(source: Path, tmp_path: Path, monkey
     assert (changed.files_read, changed.packs, changed.pages) == (1, 1, 1)
     assert changed.moved.sent < 200_000
     assert push(lake, source, stat_cache=tmp_path / "cache", rehash=True).files_read > 300
+
+
+def test_one_change_in_a_tree_of_several_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(LEAF_MOST_ENTRIES + 1):
+        (folder / f"{number:05d}").write_bytes(b"%d" % number)
+    age(folder, monkeypatch)
+    lake = DirectLake()
+    push(lake, folder, stat_cache=tmp_path / "cache")
+    (folder / "00000").write_bytes(b"changed")
+    changed = push(lake, folder, stat_cache=tmp_path / "cache")
+    assert (changed.files_read, changed.pages) == (1, 2), "a leaf, and the root"
 
 
 def test_a_new_project_gets_everything_although_nothing_was_read(
