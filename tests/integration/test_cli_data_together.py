@@ -263,6 +263,9 @@ def test_verify_finds_damage_in_the_lake(mill: Mill, server: ServerHere, tmp_pat
     pack.write_bytes(whole[:1000])
     short = mill("data", "verify", "stored", cwd=tmp_path.parent)
     assert short.code == 1
+    pack.write_bytes(whole + b"xy")
+    longer = mill("data", "verify", "stored", cwd=tmp_path.parent)
+    assert (longer.code, "longer in the lake" in longer.out + longer.err) == (1, True)
     pack.unlink()
     assert mill("data", "verify", "stored", cwd=tmp_path.parent).code == 1
     pack.write_bytes(whole)

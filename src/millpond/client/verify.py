@@ -11,7 +11,7 @@ from millpond.client.datasets import get_commit
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import NotFound
+from millpond.errors import Corrupt, NotFound
 from millpond.lake.check import check_directory, check_metadata, check_sample, sample_paths
 from millpond.lake.choice import chooser
 from millpond.lake.digests import digest_of
@@ -110,6 +110,17 @@ def _check_packs(lake: ApiDownloader) -> Iterator[Damage]:
             read_index(pack_id, size, partial(lake.pack_range, pack_id))
         except DAMAGE as error:
             yield Damage(error.message, ())
+        else:
+            yield from _check_end(lake, pack_id, size)
+
+
+def _check_end(lake: ApiDownloader, pack_id: str, size: int) -> Iterator[Damage]:
+    """A reindex looks for the index before the last byte, wherever that is: nothing may have been added to a pack."""
+    try:
+        lake.pack_range(pack_id, size, size + 1)
+    except Corrupt:
+        return
+    yield Damage(f"Pack {pack_id[:12]} is longer in the lake than the {size} bytes that were written.", ())
 
 
 def _damaged(damage: Damage) -> Found:
