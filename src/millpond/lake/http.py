@@ -88,7 +88,7 @@ class DataPlane:
         return self._again(url, lambda complete: self._once(method, complete, body, headers, expected))
 
     def _get_once(self, url: str) -> bytes:
-        """Past the general client where that is possible: it takes three times the processor time for a page."""
+        """Past the general client where that is possible: it takes nearly twice the processor time for a page."""
         came = self._direct.try_get(url) if proxy_for(url) is None else None
         return self._once("GET", url, None, {}, 200) if came is None else came
 
