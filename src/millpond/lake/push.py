@@ -43,6 +43,7 @@ class PushOptions:
     ignore_files: Sequence[bytes] = (IGNORE_FILE,)
     ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
+    stand_ins: StandIns = field(default_factory=dict)
 
     @property
     def walk(self) -> Path | None:
@@ -53,8 +54,6 @@ class PushOptions:
 
     def scan(self, root: Path, warn: Warn = lambda path, why: None) -> Iterator[list[Found]]:
         return scan_runs(root, ignore_files=self.ignore_files, ignore=self.ignore, warn=warn)
-
-    stand_ins: StandIns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def confine(how: dict[str, Any]) -> None:
     if how["view"] is not None:
         enter_view(how["view"]["hide"], how["view"]["show"])
     if how["uid"] is not None:
+        give_output(how["uid"], how["gid"])
         become(how["uid"], how["gid"], how["groups"])
 
 
@@ -69,10 +70,14 @@ def hide_processes() -> None:
     _libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, b"hidepid=2")
 
 
+def give_output(uid: int, gid: int) -> None:
+    """So that the command can open /dev/stdout and /dev/stderr by their names."""
+    for descriptor in (1, 2):
+        os.fchown(descriptor, uid, gid)
+
+
 def become(uid: int, gid: int, groups: list[int]) -> None:
     """Run under this account from here on, without a way back: set-user-id programs change nothing any more."""
-    for descriptor in (1, 2):  # so that /dev/stdout and /dev/stderr can be opened by their names
-        os.fchown(descriptor, uid, gid)
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
