@@ -18,7 +18,13 @@ from millpond.testing import all_reduce
 from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 
-FAILING = "echo I am $RANK; test $RANK = 2 && exit 5; exec sleep 600"
+# The last rank fails when the others have said something.
+FAILING = """
+echo I am $RANK; touch spoken.$RANK
+test $RANK = 2 || exec sleep 600
+until test -e spoken.0 && test -e spoken.1; do sleep 0.05; done
+exit 5
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +57,8 @@ def test_ranks_start_together_and_each_has_its_log(up: MillUp, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("signed_in")
-def test_the_log_of_the_rank_that_failed_is_the_one_shown(up: MillUp) -> None:
-    job = millpond.submit(["sh", "-c", FAILING], processes=3, code=None)
+def test_the_log_of_the_rank_that_failed_is_the_one_shown(up: MillUp, open_path: Path) -> None:
+    job = millpond.submit(["sh", "-c", f"cd {open_path}; {FAILING}"], processes=3, code=None)
     ended = job.wait("60s")
     assert (ended.state, ended.exit_code, ended.failed_rank) == (JobState.FAILED, 5, 2)
     assert b"".join(job.logs()) == b"I am 2\n"

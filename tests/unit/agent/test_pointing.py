@@ -12,7 +12,8 @@ import pytest
 from millpond.agent.pointing import Pointing
 from millpond.agent.volumes import Volumes
 from millpond.cache.volume import CacheVolume, CommitPlace
-from millpond.wire.agent import CommitSeen, DesiredPointer, DesiredVolume
+from millpond.wire.desired import DesiredPointer, DesiredVolume
+from millpond.wire.observed import CommitSeen
 
 
 class Disk:
