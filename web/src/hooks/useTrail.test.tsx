@@ -1,5 +1,5 @@
 import { act, renderHook } from "@testing-library/react";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { useTrail } from "./useTrail";
 
 it("leads on, back, and to where one was before", () => {
@@ -23,4 +23,15 @@ it("leads on, back, and to where one was before", () => {
 it("begins at the beginning where nobody knows the way", () => {
   const seen = renderHook(() => useTrail("another list", 7));
   expect(seen.result.current).toMatchObject({ cursor: undefined, number: 1 });
+});
+
+it("is found again after a reload", async () => {
+  const before = renderHook(() => useTrail("datasets", 1));
+  act(() => {
+    before.result.current.on("after-50");
+  });
+  vi.resetModules();
+  const reloaded = await import("./useTrail");
+  const seen = renderHook(() => reloaded.useTrail("datasets", 2));
+  expect(seen.result.current).toMatchObject({ cursor: "after-50", number: 2 });
 });

@@ -2,7 +2,7 @@ import { useState } from "react";
 
 /**
  * Where one is in a list that is read a page at a time. The server's cursors only lead on, so those that led here are
- * remembered: the address holds the number of the page, and coming back to it (from one of its rows) finds it again.
+ * remembered, also over a reload: the address holds the number of the page, and coming back to it finds it again.
  */
 export interface Trail {
   /** Of the page that is shown; undefined for the first. */
@@ -12,7 +12,11 @@ export interface Trail {
   on: (next: string) => number;
 }
 
-const trails = new Map<string, string[]>();
+const KEY = "millpond.trails";
+// The lists that were turned last.
+const MOST = 20;
+
+const trails = remembered();
 
 /** `list` says what is listed and how it was narrowed: another list begins at its beginning. */
 export function useTrail(list: string, wanted: number | undefined): Trail {
@@ -23,9 +27,27 @@ export function useTrail(list: string, wanted: number | undefined): Trail {
     cursor: cursors[number - 2],
     number,
     on: (next) => {
-      trails.set(list, [...cursors.slice(0, number - 1), next]);
+      remember(list, [...cursors.slice(0, number - 1), next]);
       draw((count) => count + 1);
       return number + 1;
     },
   };
+}
+
+function remembered(): Map<string, string[]> {
+  try {
+    return new Map(JSON.parse(window.sessionStorage.getItem(KEY) ?? "[]"));
+  } catch {
+    return new Map();
+  }
+}
+
+function remember(list: string, cursors: string[]) {
+  trails.delete(list);
+  trails.set(list, cursors);
+  try {
+    window.sessionStorage.setItem(KEY, JSON.stringify([...trails].slice(-MOST)));
+  } catch {
+    // A browser that keeps nothing: then a reload begins at the beginning.
+  }
 }
