@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond.processes import exists
 from millpond.wire.runs import RunCreate
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class Header:
     def is_alive(self, written_at: float) -> bool:
         """Whether the process still runs that wrote here last at `written_at`; it does so every minute."""
         if self.host == platform.node() and os.name == "posix":
-            return _exists(self.process) and _started(self.process) == self.started
+            return exists(self.process) and _started(self.process) == self.started
         return time.time() - written_at < ABANDONED_SECONDS
 
 
@@ -185,16 +186,6 @@ def remove(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     shutil.rmtree(path.with_suffix(".artifacts"), ignore_errors=True)
-
-
-def _exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _started(process: int) -> str:

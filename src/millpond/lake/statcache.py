@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from millpond.lake.batch import NUMBERS_SIZE, Batch, changed_at
 from millpond.lake.digests import DIGEST_SIZE, digest_of
+from millpond.processes import exists
 
 logger = logging.getLogger(__name__)
 
@@ -139,18 +140,8 @@ def _remove_left_behind(path: Path) -> None:
     """What killed scans wrote. One that still runs on another machine loses its notes, too: that costs time only."""
     for aside in path.parent.glob(f"{path.name}.*"):
         writer = aside.name.rpartition(".")[2]
-        if writer.isdecimal() and not _is_running(int(writer)):
+        if writer.isdecimal() and not exists(int(writer)):
             aside.unlink(missing_ok=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _encode(records: Sequence[_Record]) -> bytes:
