@@ -21,7 +21,7 @@ from millpond.cache.attempt import Attempt, begin_attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.evict import evict
 from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.room import Needed, NoRoomYet, check_room
+from millpond.cache.room import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import DiskFull, MillError, VolumeProblem
@@ -145,8 +145,9 @@ class Fills:
             if processes_for(wanted.files):
                 self._nursery.warm()
             attempt = await self._begin_attempt(work, volume)
-            await self._check_room(attempt, wanted)
-            progress = work.progress(asyncio.get_running_loop())
+            needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
+            await self._check_room(attempt, needed)
+            progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop()))
             with ExitStack() as stack:
                 source = stack.enter_context(self._source_of(wanted))
                 bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
@@ -226,8 +227,7 @@ class Fills:
             raise FillCancelled
         return attempt
 
-    async def _check_room(self, attempt: Attempt, wanted: DesiredFill) -> None:
-        needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
+    async def _check_room(self, attempt: Attempt, needed: Needed) -> None:
         try:
             await in_thread(partial(check_room, attempt, needed))
         except MillError:

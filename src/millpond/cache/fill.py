@@ -13,6 +13,7 @@ from millpond.cache.attempt import Attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.kept_pages import KeptSource
 from millpond.cache.local import LocalFiles
+from millpond.cache.room import NoRoomYet
 from millpond.cache.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
@@ -52,7 +53,8 @@ def fill(
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
-    are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled to end it.
+    are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled or NoRoomYet to
+    end it.
     `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
@@ -130,6 +132,8 @@ def _make(
         raise StoreUnavailable(f"The lake does not answer: {error}.") from error
     except StoreUnavailable as error:
         raise StoreUnavailable(f"The lake does not answer: {error.message}", hint=error.hint) from error
+    except NoRoomYet:
+        raise  # told by whoever watches the room
     except DiskFull as error:
         said = f"{_what_ran_out(attempt.volume)} {error.message}"
         raise DiskFull(said, hint="Free room there, or clear cached commits; it goes on by itself.") from error

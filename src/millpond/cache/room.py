@@ -1,10 +1,14 @@
-"""Whether there is room for a fill on the disk as it is now: others write there too, after the room was promised."""
+"""Whether there is room for a fill on the disk as it is now: others write there too, after the room was promised.
+
+Looked at before the first byte, and while it goes on.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,11 +16,16 @@ from millpond.cache.attempt import Attempt
 from millpond.cache.measure import BLOCK, everything
 from millpond.cache.volume import CacheVolume, Space, explained
 from millpond.errors import DiskFull
+from millpond.lake.transfer import Moved, Progress
 from millpond.model.quantity import format_bytes
+
+# So often a fill looks at the disk. Counting what it has written itself takes longer, and is done less often.
+LOOK_SECONDS = 1.0
+COUNT_SECONDS = 10.0
 
 
 class NoRoomYet(DiskFull):
-    """There is no room for the fill; nothing was fetched."""
+    """There is no room for the fill: nothing is fetched, or what was is given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +39,43 @@ class Needed:
 
 
 def check_room(attempt: Attempt, needed: Needed) -> None:
-    """NoRoomYet, before the first byte, unless it fits. What earlier attempts at it have left counts as free."""
+    """NoRoomYet unless it fits. What this attempt and earlier ones at the commit have made counts as free."""
     volume = attempt.volume
     with explained(volume):
         space = volume.space()
         if _shortage(volume, space, needed) is None:
             return
-        left_bytes, left_inodes = left_by(attempt.older)  # looked at only now: there may be many files
+        # Looked at only now: there may be many files.
+        left_bytes, left_inodes = left_by([*attempt.older, attempt.tree])
     inodes = None if space.free_inodes is None else space.free_inodes + left_inodes
     space = replace(space, free_bytes=space.free_bytes + left_bytes, free_inodes=inodes)
     shortage = _shortage(volume, space, needed)
     if shortage is not None:
         raise NoRoomYet(shortage, hint="Free room there, or clear cached commits; it goes on by itself.")
+
+
+class RoomWatch:
+    """The progress of a fill, told on to `progress`, that ends it with NoRoomYet when others take its room meanwhile.
+
+    Up to the reserve it may go on: what is kept free is for everything else on that disk.
+    """
+
+    def __init__(
+        self, attempt: Attempt, needed: Needed, progress: Progress, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._attempt, self._needed, self._progress, self._clock = attempt, needed, progress, clock
+        self._next = clock() + LOOK_SECONDS
+
+    def __call__(self, moved: Moved, /) -> None:
+        self._progress(moved)
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + LOOK_SECONDS
+        reserve = replace(self._needed, bytes=0, inodes=0)
+        if _shortage(self._attempt.volume, self._attempt.volume.space(), reserve) is not None:
+            self._next = now + COUNT_SECONDS
+            check_room(self._attempt, self._needed)
 
 
 def left_by(trees: Iterable[Path]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Room is looked for on the disk as it is now, before the first byte."""
+"""Room is looked for on the disk as it is now, before the first byte and while it is filled."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from millpond.cache.attempt import Attempt, begin_attempt
-from millpond.cache.room import Needed, NoRoomYet, check_room, left_by
+from millpond.cache.room import Needed, NoRoomYet, RoomWatch, check_room, left_by
 from millpond.cache.volume import CacheVolume, CommitPlace, Space, adopt
+from millpond.lake.transfer import Moved
 
 PLACE = CommitPlace("project", "dataset", "a" * 64)
 
@@ -61,6 +62,52 @@ def test_what_an_earlier_attempt_has_left_is_room(volume: CacheVolume) -> None:
     check_room(attempt, Needed(bytes=1_000_000 + left_bytes, inodes=100 + left_inodes))
     with pytest.raises(NoRoomYet):
         check_room(attempt, Needed(bytes=1_000_001 + left_bytes))
+
+
+class Disk:
+    """A disk that others write to, at a time that passes when it is told to."""
+
+    def __init__(self, volume: CacheVolume, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.free_bytes, self.free_inodes, self.seconds = 1_000_000, 100, 0.0
+        monkeypatch.setattr(CacheVolume, "space", lambda _: Space(10_000_000, self.free_bytes, 1000, self.free_inodes))
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        ({"free_bytes": 50_000}, "of which 100.0 kB are kept free, and this fill takes 900.0 kB"),
+        ({"free_bytes": 1_000_000, "free_inodes": 5}, "short of inodes: .* of which 10 are kept free"),
+    ],
+)
+def test_a_fill_ends_when_others_take_its_room(
+    volume: CacheVolume, monkeypatch: pytest.MonkeyPatch, taken: dict[str, int], said: str
+) -> None:
+    disk = Disk(volume, monkeypatch)
+    attempt = begin_attempt(volume, PLACE, 1)
+    attempt.tree.mkdir()
+    told: list[Moved] = []
+    needed = Needed(bytes=900_000, reserve_bytes=100_000, inodes=90, reserve_inodes=10)
+    watch = RoomWatch(attempt, needed, told.append, clock=lambda: disk.seconds)
+    disk.free_bytes, disk.free_inodes = 100_000, 10
+    disk.seconds = 2
+    watch(Moved())
+    for name, value in taken.items():
+        setattr(disk, name, value)
+    watch(Moved())
+    disk.seconds = 4
+    with pytest.raises(NoRoomYet, match=said):
+        watch(Moved())
+    assert len(told) == 3
+
+
+def test_what_a_fill_has_written_itself_is_no_shortage(volume: CacheVolume, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(volume, monkeypatch)
+    attempt = begin_attempt(volume, PLACE, 1)
+    attempt.tree.mkdir()
+    (attempt.tree / "large").write_bytes(b"1" * 950_000)  # more than was promised, as blocks may be
+    watch = RoomWatch(attempt, Needed(bytes=900_000, reserve_bytes=100_000), lambda _: None, clock=lambda: disk.seconds)
+    disk.free_bytes, disk.seconds = 60_000, 2
+    watch(Moved())
 
 
 def interrupted(volume: CacheVolume) -> Attempt:
