@@ -64,30 +64,30 @@ class Healer:
     def heal(self, damage: Damage) -> int:
         """Put all of it right; the bytes that came over the network for that. `progress` may raise to end it."""
         fresh = self._work / f"fresh-{secrets.token_hex(4)}"
+        fresh.mkdir()
+        options = FetchOptions(read_only=True, paths=damage.wrong)
         sent = 0
         if damage.wrong:
-            options = FetchOptions(read_only=True, paths=damage.wrong)
-            fetched = fetch_tree(self._source, self._tree, fresh, options=options, progress=self._progress)
-            sent = fetched.moved.sent
-        with _opened(self._published, self._aside) as into:
+            sent = fetch_tree(self._source, self._tree, fresh, options=options, progress=self._progress).moved.sent
+        with _directory(fresh) as new, _opened(self._published, self._aside) as into:
             # While its own name is there, no other file can have its number.
             shared = {inode: path for inode, path in damage.shared.items() if into.inode(path) == inode}
             for tree in self._others if shared else ():
-                self._heal_other(tree, shared, os.fsencode(fresh))
+                self._heal_other(tree, shared, new)
             for path in damage.surplus:
                 into.move_away(path)
             for path in damage.wrong:
-                into.put(os.fsencode(fresh) + b"/" + path, path)
+                into.put(path, path, new)
         remove_tree(fresh)
         return sent
 
-    def _heal_other(self, tree: Path, shared: Mapping[int, bytes], fresh: bytes) -> None:
+    def _heal_other(self, tree: Path, shared: Mapping[int, bytes], fresh: int) -> None:
         """Give every name that a damaged file has in another tree to the new one."""
         try:
             with _opened(tree, self._aside) as into:
                 for path, inode in into.names_of(shared.keys()):
                     copy = self._aside()
-                    _link_or_copy(fresh + b"/" + shared[inode], copy)
+                    _link_or_copy(fresh, shared[inode], copy)
                     into.put(copy, path)
         except FileNotFoundError:
             return  # evicted meanwhile
@@ -105,17 +105,17 @@ class _Into:
         self._aside = aside
         self._touched: set[bytes] = set()
 
-    def put(self, new: bytes, path: bytes) -> None:
-        """`new` takes the place of whatever is at `path`."""
+    def put(self, new: bytes, path: bytes, directory: int | None = None) -> None:
+        """`new`, below an open directory unless its path is whole, takes the place of whatever is at `path`."""
         self._make_parents(path)
-        is_directory = stat.S_ISDIR(os.lstat(new).st_mode)
+        is_directory = stat.S_ISDIR(os.stat(new, dir_fd=directory, follow_symlinks=False).st_mode)
         if is_directory != self._is_directory(path):
             self.move_away(path)
         if is_directory:
             self._make(path)
             self._touched.add(path)
         else:
-            os.replace(new, path, dst_dir_fd=self._root)
+            os.replace(new, path, src_dir_fd=directory, dst_dir_fd=self._root)
         self._touched.add(_parent(path))
 
     def move_away(self, path: bytes) -> None:
@@ -140,13 +140,13 @@ class _Into:
     def names_of(self, inodes: Collection[int]) -> list[tuple[bytes, int]]:
         """Every path of the tree that is a name of one of these files, and of which."""
         found: list[tuple[bytes, int]] = []
-        waiting = [b"."]
+        waiting = [b""]
         while waiting:
             directory = waiting.pop()
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._root)
-            with _closing(descriptor), os.scandir(descriptor) as entries:
+            with _directory(directory or b".", self._root) as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
-                    path = directory + b"/" + os.fsencode(entry.name)
+                    name = os.fsencode(entry.name)
+                    path = directory + b"/" + name if directory else name
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     elif entry.inode() in inodes:
@@ -179,17 +179,18 @@ class _Into:
 
 @contextmanager
 def _opened(tree: Path, aside: Callable[[], bytes]) -> Iterator[_Into]:
-    root = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    with _closing(root):
+    with _directory(tree) as root:
         into = _Into(root, aside)
         yield into
         into.settle()
 
 
 @contextmanager
-def _closing(descriptor: int) -> Iterator[None]:
+def _directory(path: Path | bytes, above: int | None = None) -> Iterator[int]:
+    """Open: with the directory written before them, paths may be longer than systems take."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=above)
     try:
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -198,11 +199,12 @@ def _parent(path: bytes) -> bytes:
     return path.rpartition(b"/")[0] or b"."
 
 
-def _link_or_copy(file: bytes, copy: bytes) -> None:
+def _link_or_copy(directory: int, path: bytes, copy: bytes) -> None:
     try:
-        os.link(file, copy)
+        os.link(path, copy, src_dir_fd=directory)
     except OSError:
         # Whatever the reason (too many links, a file system without): a copy does.
-        shutil.copyfile(file, copy, follow_symlinks=False)
-        os.chmod(copy, stat.S_IMODE(os.lstat(file).st_mode))  # noqa: PTH101 - bytes
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory), "rb") as file, open(copy, "xb") as new:
+            shutil.copyfileobj(file, new)
+            os.fchmod(new.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
         os.utime(copy, ns=_TIMES)

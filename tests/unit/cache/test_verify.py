@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from millpond.cache.attempt import begin_attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.fill import FillCancelled, fill
 from millpond.cache.heal import Damage, Healer
+from millpond.cache.remove import remove_tree
 from millpond.cache.taking import is_content
 from millpond.cache.verify import Checked, verify
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt
@@ -182,3 +185,47 @@ def test_permissions_are_put_right_without_fetching_anything(volume: CacheVolume
 def test_what_is_not_published_is_told(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
     with pytest.raises(VolumeProblem, match="is not there"):
         check(volume, tree, lake, CommitPlace("project", "dataset", "d" * 64))
+
+
+def test_paths_longer_than_the_system_takes_at_once_are_healed(
+    volume: CacheVolume, lake: DirectLake, tmp_path: Path
+) -> None:
+    path = b"/".join([*[b"d" * 200] * 20, b"f" * (4095 - 20 * 201)])
+    source = tmp_path / "source"
+    source.mkdir()
+    with below(source) as root:
+        for end in range(200, len(path), 201):
+            os.mkdir(path[:end], dir_fd=root)
+        put(root, path, b"at the end of a long way")
+    tree = push_directory(source, lake).tree.root
+    lake.accept(tree)
+    fill(begin_attempt(volume, FIRST, 1), tree, lake)
+    fill(begin_attempt(volume, SECOND, 2), tree, lake, bases=[BaseTree(volume.commit(FIRST), tree, lake)])
+    with below(volume.commit(FIRST)) as root:
+        put(root, path, b"damaged")
+    found = check(volume, tree, lake)
+    assert (found.damaged, found.healed) == (1, 1)
+    for place in (FIRST, SECOND):
+        with below(volume.commit(place)) as root:
+            assert read(root, path) == b"at the end of a long way"
+    for name in (source, volume.commits):  # so that whoever cleans up after this can
+        assert remove_tree(name)
+
+
+@contextmanager
+def below(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def put(root: int, path: bytes, content: bytes) -> None:
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644, dir_fd=root), "wb") as file:
+        file.write(content)
+
+
+def read(root: int, path: bytes) -> bytes:
+    with open(os.open(path, os.O_RDONLY, dir_fd=root), "rb") as file:
+        return file.read()
