@@ -17,7 +17,6 @@ from millpond.db.tables import (
     commit,
     dataset,
     job,
-    lease,
     pack,
     page,
     page_pack,
@@ -85,13 +84,14 @@ def named_in_lineage(tx: Connection) -> Mapping[str, str]:
 
 
 def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
-    """Commits of a dataset that jobs, records on their way to the lake, and pins and leases of caches name."""
+    """Commits of a dataset that jobs, records on their way to the lake, and pins of caches name.
+
+    A lease names nothing: what somebody reads or holds when it is let go is let go, and leaves its volume after them.
+    """
     found: dict[str, str] = {}
     on = select(cached.c.commit_id, volume.c.name).join(volume, volume.c.id == cached.c.volume_id)
-    is_leased = exists().where(lease.c.cached_id == cached.c.id)
-    for what, condition in (("pinned on", cached.c.pinned), ("in use on", is_leased)):
-        for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id, condition)):
-            found.setdefault(commit_id, f"{what} {name}")
+    for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id, cached.c.pinned)):
+        found.setdefault(commit_id, f"pinned on {name}")
     own = select(commit.c.id).where(commit.c.dataset_id == dataset_id)
     uses = or_(
         job.c.code_commit.in_(own),

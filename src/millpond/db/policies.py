@@ -82,15 +82,20 @@ def page(
 
 
 def kept_on(tx: Connection, volume_id: str) -> Mapping[str, str]:
-    """The commits that policies keep on a volume now, and the branch (the first by name) each is the newest of."""
+    """The commits that policies keep on a volume now, and the branch (the first by name) each is the newest of.
+
+    Where a branch has just moved and nobody has asked for its new commit yet, the one before is kept, too.
+    """
     query = (
-        select(ref.c.commit_id, cache_policy.c.branch)
+        select(ref.c.commit_id.label("head"), cache_policy.c.commit_id.label("before"), cache_policy.c.branch)
         .join(ref, _head())
         .join(dataset, dataset.c.id == cache_policy.c.dataset_id)
         .where(cache_policy.c.volume_id == volume_id, dataset.c.deleted_at.is_(None))
         .order_by(cache_policy.c.branch.desc())
     )
-    return {row.commit_id: row.branch for row in tx.execute(query)}
+    rows = tx.execute(query).all()
+    before = {row.before: row.branch for row in rows if row.before is not None}
+    return before | {row.head: row.branch for row in rows}
 
 
 def _head() -> Any:

@@ -28,7 +28,8 @@ PAGE = "page"
 def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wire.CachedCommit:
     """Hold it until a time, or for longer than before. Reading takes viewers, holding by wish members.
 
-    NotReady for what is not there, or not to be used any more: its dataset was deleted, or it is on its way out.
+    NotReady for what is not there, or not to be used any more: its dataset was deleted, or it is on its way out. Who
+    reads it already may read on: it goes when the last one is done.
     """
     now = deps.clock.now()
     is_reading = asked.kind == "read"
@@ -37,7 +38,8 @@ def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wir
         user_id = _user(actor)
         if not is_reading:
             require_member(actor, view.cached.project_id, view.project)
-        check_may_use(view, whole=is_reading)
+        if not (is_reading and _reads_on(tx, view, user_id, asked.reader, now)):
+            check_may_use(view, whole=is_reading)
         seconds = READ_SECONDS if is_reading else asked.seconds or HOLD_SECONDS
         kind = LeaseKind.READ if is_reading else LeaseKind.HOLD
         until = now + timedelta(seconds=seconds)
@@ -114,6 +116,13 @@ def check_may_use(view: CachedView, *, whole: bool) -> None:
         raise NotReady(f"{view.written} is leaving {view.volume}{why}.", hint=hint)
     if view.cached.state is CachedState.FAILED or (whole and view.cached.state is not CachedState.READY):
         raise NotReady(f"{view.written} is not whole on {view.volume} ({view.cached.state.value}).")
+
+
+def _reads_on(tx: Connection, view: CachedView, user_id: str, reader: str | None, now: datetime) -> bool:
+    """Whether this reader has it already."""
+    if reader is None:
+        return False
+    return leases.reads_until(tx, [view.cached.id], user_id, reader).get(view.cached.id, now) > now
 
 
 def _user(actor: Actor) -> str:

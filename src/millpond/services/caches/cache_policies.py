@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from logging import getLogger
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.db import caches, policies, volumes
@@ -125,11 +126,8 @@ def _carry_out(deps: Deps, view: PolicyView, head: str, now: datetime) -> bool:
         size = caches.size_of(tx, head)
         if volume is None or size is None or policies.get(tx, policy.id) is None:
             return False
-        if policy.commit_id not in (None, head):
-            before = caches.find(tx, volume.id, policy.commit_id or "")
-            caches.touch(tx, [before.cached.id] if before else [], now)
+        _note_tried(tx, policy, head, now)  # before room is looked for: the commit before may make it
         begun = begin_fill(tx, volume, size, requested_by=BY.format(policy.created_by)[:63], now=now)
-        policies.note(tx, policy.id, commit_id=head, problem=None, now=now)
         if begun.started:
             count_miss(tx, begun.cached.cached, now)
     if begun.started:
@@ -143,11 +141,23 @@ def _note(deps: Deps, view: PolicyView, head: str, error: MillError, now: dateti
     with deps.db.write() as tx:
         # Others' commits may be in the way: their names stay out of what members of this project read.
         problem = error.message.partition(" In the way: ")[0]
-        policies.note(tx, view.policy.id, commit_id=head, problem=problem, now=now)
+        _note_tried(tx, view.policy, head, now, problem)
+
+
+def _note_tried(tx: Connection, policy: CachePolicy, head: str, now: datetime, problem: str | None = None) -> None:
+    """From here on this commit is kept, and the one before it ages."""
+    if policy.commit_id not in (None, head):
+        before = caches.find(tx, policy.volume_id, policy.commit_id or "")
+        caches.touch(tx, [before.cached.id] if before else [], now)
+    policies.note(tx, policy.id, commit_id=head, problem=problem, now=now)
+
+
+def _is_there(view: PolicyView) -> bool:
+    return view.state in (CachedState.READY.value, CachedState.FILLING.value)
 
 
 def _is_due(view: PolicyView, now: datetime) -> bool:
-    if view.head is None or view.state in (CachedState.READY.value, CachedState.FILLING.value):
+    if view.head is None or _is_there(view):
         return view.head is not None and view.policy.commit_id != view.head
     is_new = view.policy.commit_id != view.head
     return is_new or view.policy.tried_at is None or now - view.policy.tried_at >= RETRY
@@ -164,5 +174,6 @@ def _shape(view: PolicyView) -> wire.CachePolicy:
         created_at=view.policy.created_at,
         commit_id=view.head,
         state=view.state,
-        problem=view.policy.problem,
+        # Somebody else may have asked for it since it was refused.
+        problem=None if _is_there(view) else view.policy.problem,
     )
