@@ -172,6 +172,22 @@ SHARED_CASES = [
         "nfs can give 40 B of its 100 B",
     ),
     SharedCase(
+        "a base that is leaving gives nothing back that a fill links from it",
+        (held("a", 50, state=EVICTING), replace(held("b", 10, state=FILLING), base_id="a")),
+        (shared("a", 50),),
+        Room(60),
+        None,
+        "nfs can give 40 B of its 100 B",
+    ),
+    SharedCase(
+        "nor what was linked from it since anybody measured",
+        (held("a", 50, state=EVICTING), replace(held("b", 10, pinned=True), base_id="a")),
+        (shared("a", 50),),
+        Room(60),
+        None,
+        "nfs can give 40 B of its 100 B",
+    ),
+    SharedCase(
         "a project keeps to its limit: its own go, the least recently used first",
         (
             replace(held("a", 20, hours=9), project_id="q"),
@@ -245,6 +261,12 @@ def test_a_fill_that_waits_for_its_limit_holds_nobody_up() -> None:
     second = held("b", 20, state=FILLING, attempt=0, project_id="q")
     assert fills_to_start(Usable(100), Stock([leaving, first, second], limits={"p": 40})) == ("b",)
     assert fills_to_start(Usable(100), Stock([first, second], limits={"p": 40})) == ("a", "b")
+
+
+def test_what_a_fill_has_written_counts_once() -> None:
+    filling = held("a", 40, state=FILLING, reserved_inodes=50, written_bytes=30, written_inodes=20)
+    space = Space("nfs", 100, 0, disk_free_bytes=60, inodes_total=100, inodes_free=70)
+    assert usable_room(space, Stock([filling])) == Usable(90, 90)
 
 
 def test_foreign_bytes_are_what_others_have_on_the_disk() -> None:

@@ -67,6 +67,11 @@ CASES = [
         (("c", FULL),),
     ),
     Case(
+        "nothing is spared for having been asked for before what is in use",
+        (held("a", 45, hours=3), held("b", 50, leased_by=("job x/train",))),
+        (("a", FULL),),
+    ),
+    Case(
         "what is idle makes the room, nothing else must go",
         (held("a", 50, hours=25), held("b", 45)),
         (("a", IDLE),),

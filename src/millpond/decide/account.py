@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from millpond.decide.stock import Held, Room, Stock, shares_of
+from millpond.decide.stock import Held, Room, Stock, linking, shares_of
 from millpond.model.volume import CachedState, Share
 
 
@@ -20,6 +20,7 @@ class Account:
         for number, share in enumerate(self._shares):
             for member in share.members:
                 self._of[member].append(number)
+        self._share_with_unmeasured(stock)
         self.used = Room()
         self.used_by: dict[str, Room] = defaultdict(Room)
         for share in self._shares:
@@ -58,6 +59,13 @@ class Account:
                 for number in self._of[one.id]:
                     self._left[number].add(one.id)
         return [one for one in gone if one.id in self._useful]
+
+    def _share_with_unmeasured(self, stock: Stock) -> None:
+        """What links from another and was not measured since may have all its files: they stay until both are gone."""
+        for one in linking(stock):
+            for number in self._of[one.base_id or ""]:
+                self._left[number].add(one.id)
+                self._of[one.id].append(number)
 
     def _count(self, share: Share, sign: int) -> None:
         room = Room(sign * share.bytes, sign * share.inodes)

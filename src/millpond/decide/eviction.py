@@ -78,11 +78,17 @@ def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates:
     if _is_below(limits, account.used, limits.high_percent):
         return []
     reason = f"the volume is {_full(limits, account.used)}, above its high watermark of {limits.high_percent} %"
-    # What was asked for last stays: evicting it would only bring it back. While something is filled, that is the last.
-    is_filling = any(one.state is CachedState.FILLING for one in stock.held)
-    may_go = candidates if is_filling else candidates[:-1]
+    # What was asked for last stays: evicting it would only bring it back.
+    last = _last_asked_for(stock)
+    may_go = [one for one in candidates if one is not last]
     gone = account.make_room(may_go, lambda: _is_below(limits, account.used, limits.low_percent))
     return [Evict(one.id, reason, Cause.WATERMARK) for one in gone]
+
+
+def _last_asked_for(stock: Stock) -> Held | None:
+    """While something is filled, that is the last."""
+    there = [one for one in stock.held if one.state in (CachedState.READY, CachedState.FILLING)]
+    return max(there, key=lambda one: (one.state is CachedState.FILLING, one.used_at, one.cost, one.id), default=None)
 
 
 def _is_below(limits: Limits, used: Room, percent: int) -> bool:

@@ -24,7 +24,8 @@ class Held:
     # 0 while a fill waits for room: no agent knows of it yet, and nothing of it is on the disk.
     attempt: int
     reserved_bytes: int
-    done_bytes: int
+    # What a fill has allocated so far, as far as that can be told.
+    written_bytes: int
     requested_at: datetime
     used_at: datetime
     # Its own idle time or its dataset's; None: the volume's.
@@ -33,6 +34,7 @@ class Held:
     leased_by: tuple[str, ...] = ()
     project_id: str = ""
     reserved_inodes: int = 0
+    written_inodes: int = 0
     pinned_by: str | None = None
     # The branch whose newest commit this is, where a policy keeps that here.
     kept_for: str | None = None
@@ -126,8 +128,11 @@ def on_disk(stock: Stock) -> Room:
     whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
     shares = [share for share in shares_of(stock) if not share.members.isdisjoint(whole)]
     filling = [one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting]
-    written = sum(min(one.done_bytes, one.reserved_bytes) for one in filling)
-    return room_of(shares) + Room(written)
+    written = Room(
+        sum(min(one.written_bytes, one.reserved_bytes) for one in filling),
+        sum(min(one.written_inodes, one.reserved_inodes) for one in filling),
+    )
+    return room_of(shares) + written
 
 
 def used_room(stock: Stock) -> Room:
@@ -156,10 +161,15 @@ def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[Held]:
 
 def needed_bases(stock: Stock) -> set[str]:
     """What fills link from now, or linked from since anybody measured: its going would give back less than it seems."""
+    return {one.base_id for one in linking(stock) if one.base_id is not None}
+
+
+def linking(stock: Stock) -> list[Held]:
+    """What links files of another, and was not measured since: nobody knows yet how much of it they share."""
     measured = measured_ids(stock.measured)
-    return {
-        one.base_id
+    return [
+        one
         for one in stock.held
         if one.base_id is not None
         and (one.state is CachedState.FILLING or (one.state is CachedState.READY and one.id not in measured))
-    }
+    ]

@@ -248,7 +248,7 @@ class StockMachine(RuleBasedStateMachine):
                 state=row.state,
                 attempt=row.attempt,
                 reserved_bytes=row.reserved.bytes,
-                done_bytes=row.reserved.bytes if name in self.writing else 0,
+                written_bytes=row.reserved.bytes if name in self.writing else 0,
                 requested_at=NOON + timedelta(seconds=row.asked),
                 used_at=NOON + timedelta(hours=row.used),
                 pinned=row.pinned,

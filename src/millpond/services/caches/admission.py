@@ -18,7 +18,7 @@ from millpond.db.leases import Sees
 from millpond.decide.admission import Admit, Asked, Refuse, admit, fills_to_start, usable_room
 from millpond.decide.allocation import BLOCK, Allocating, Counted, room_of_tree
 from millpond.decide.eviction import Evict
-from millpond.decide.stock import Room, Stock
+from millpond.decide.stock import Room, Stock, linking
 from millpond.errors import DoesNotFit, NotReady, VolumeProblem
 from millpond.model.ids import new_id
 from millpond.model.quantity import format_bytes
@@ -205,6 +205,19 @@ def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> N
         reserved_bytes=room.bytes,
         reserved_inodes=room.inodes,
     )
+
+
+def count_as_whole(tx: Connection, volume: Volume, base_id: str, now: datetime) -> None:
+    """A cached commit has gone: what links from it, or did since anybody measured, takes all its room itself now."""
+    for one in linking(stock_of(tx, volume.id, now)):
+        view = caches.get(tx, one.id) if one.base_id == base_id else None
+        size = caches.size_of(tx, view.cached.commit_id) if view else None
+        if size is not None:
+            room = _room_of(volume, size, size.directory_bytes)
+            caches.change(
+                tx, one.id, base_id=None, reserved_bytes=room.bytes, reserved_inodes=room.inodes,
+                fetch_bytes=size.bytes, fetch_files=size.files,
+            )  # fmt: skip
 
 
 def _beside_base(tx: Connection, volume: Volume, size: CommitSize) -> list[Need]:

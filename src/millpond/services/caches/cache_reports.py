@@ -15,7 +15,7 @@ from millpond.model.job import Agent
 from millpond.model.topology import Sight
 from millpond.model.volume import CachedCommit, CachedState, Cause, Volume
 from millpond.services.caches import cache_checks
-from millpond.services.caches.admission import refill, start_fills
+from millpond.services.caches.admission import count_as_whole, refill, start_fills
 from millpond.services.caches.cache_checks import is_verifying
 from millpond.services.caches.cache_found import take_up
 from millpond.services.caches.cache_uses import note_filled, note_progress
@@ -127,6 +127,7 @@ def _reconcile(
         else:
             evictions.record(tx, row, reason="it was no longer found on the volume", now=now, cause=Cause.LOST)
             caches.delete(tx, row.id)
+            count_as_whole(tx, volume, row.id, now)
             changed.append((view, "gone"))
     return changed
 
@@ -151,6 +152,8 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         if view is None or volume is None or volume.site_id != agent.site_id or _number(view.cached) != seen.attempt:
             return None
         what = _apply(tx, view, seen, now)
+        if what == "evicted":
+            count_as_whole(tx, volume, view.cached.id, now)
         if what in ("evicted", "gone", "failed"):
             start_fills(tx, volume, now)
         return (caches.get(tx, seen.cached_id) or view, what) if what else None

@@ -7,6 +7,7 @@ knows it inside one; without a row a commit counts as a whole.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from logging import getLogger
@@ -134,15 +135,27 @@ def _compare(deps: Deps, size: CommitSize, base: Candidate) -> Difference:
 
 
 def _new_files(changes: Iterable[TreeChange]) -> list[Entry]:
-    """What the base does not have under any path: the same content with the same permissions is the same file."""
-    gone: set[tuple[bytes, Kind]] = set()
+    """What the base does not have under any path: the same content with the same permissions is the same file.
+
+    A file that is gone there becomes one file here, however many there are of its content.
+    """
+    gone: Counter[tuple[bytes, Kind]] = Counter()
     news: list[Entry] = []
     for number, change in enumerate(changes, start=1):
-        if change.before is not None and number <= MOVED_MOST:
-            gone.add((change.before.digest, change.before.kind))
+        before = change.before
+        if before is not None and before.kind.is_file and before.size and number <= MOVED_MOST:
+            gone[before.digest, before.kind] += 1
         if change.after is not None:
             news.append(change.after)
         if number == MOVED_MOST + 1:
             gone.clear()
-    moved = {key for key in gone if any(key[0])}
-    return [entry for entry in news if (entry.digest, entry.kind) not in moved]
+    return [entry for entry in news if not _is_moved(entry, gone)]
+
+
+def _is_moved(entry: Entry, gone: Counter[tuple[bytes, Kind]]) -> bool:
+    """Whether one of those that are gone becomes this one, which is taken from them then."""
+    key = entry.digest, entry.kind
+    if not gone[key]:
+        return False
+    gone[key] -= 1
+    return True

@@ -11,9 +11,10 @@ from millpond.db import caches, leases, policies, shares
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder, Sees
 from millpond.decide.admission import Space, usable_room
+from millpond.decide.allocation import BLOCK
 from millpond.decide.eviction import Limits
-from millpond.decide.stock import Held, Stock
-from millpond.model.volume import Volume
+from millpond.decide.stock import Held, Room, Stock
+from millpond.model.volume import CachedCommit, Volume
 
 FOREIGN = "a commit of another project"
 
@@ -58,13 +59,14 @@ def limits_of(volume: Volume, stock: Stock) -> Limits:
 
 def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, sees: Sees) -> Held:
     row, is_known = view.cached, sees(view.cached.project_id)
+    written = _written(row)
     return Held(
         id=row.id,
         name=view.written if is_known else FOREIGN,
         state=row.state,
         attempt=row.attempt,
         reserved_bytes=row.reserved_bytes,
-        done_bytes=row.done_bytes,
+        written_bytes=written.bytes,
         requested_at=row.requested_at,
         used_at=row.used_at,
         idle_seconds=row.idle_seconds if row.idle_seconds is not None else view.dataset_idle_seconds,
@@ -72,9 +74,17 @@ def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, see
         leased_by=tuple(holder.shown(sees, known=is_known) for holder in holders),
         project_id=row.project_id,
         reserved_inodes=row.reserved_inodes,
+        written_inodes=written.inodes,
         pinned_by=row.pinned_by if is_known else None,
         kept_for=(kept_for if is_known else "a branch") if kept_for and not view.leaving else None,
         base_id=row.base_id,
         cost=float(row.bytes),
         is_known=is_known,
     )
+
+
+def _written(row: CachedCommit) -> Room:
+    """Of what was promised to a fill, as much as it has come along. Of small files most is not their content."""
+    whole = row.bytes + row.files * BLOCK
+    done = min(whole, row.done_bytes + row.done_files * BLOCK)
+    return Room(row.reserved_bytes * done // whole, row.reserved_inodes * done // whole) if whole else Room()

@@ -13,7 +13,16 @@ from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
 from millpond.model.volume import DAY, CachedState, Cause, Share
-from millpond.services.caches import cache_holds, cache_offers, cache_policies, cache_requests, cache_why, evict
+from millpond.services.caches import (
+    cache_holds,
+    cache_offers,
+    cache_policies,
+    cache_reports,
+    cache_requests,
+    cache_why,
+    desired_fills,
+    evict,
+)
 from millpond.services.caches.cache_requests import CacheFilter
 from millpond.services.datasets import dataset_bin, dataset_caches
 from millpond.services.datasets import datasets as dataset_service
@@ -31,11 +40,14 @@ from millpond.testing.builders_data import (
     an_actor,
     an_agent,
     carry_out,
+    sees,
     the_admin,
     the_project,
+    the_volume,
+    told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
+from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold, VolumeChange
 from millpond.wire.cache_plans import CacheOffer, CachePolicyCreate
 from millpond.wire.data import Retention
 
@@ -64,6 +76,13 @@ def settle(deps: Deps) -> None:
     with deps.db.read() as tx:
         (agent,) = agents.all_agents(tx)
     carry_out(deps, agent)
+
+
+def observe_room(deps: Deps, free: int) -> None:
+    """The agent tells how much room the disk has."""
+    with deps.db.read() as tx:
+        (agent,) = agents.all_agents(tx)
+    cache_reports.observe_volumes(deps, agent, [sees(the_volume(deps), free=free)])
 
 
 def there(deps: Deps) -> dict[str, CachedState]:
@@ -123,6 +142,23 @@ def test_what_somebody_reads_is_deleted_at_once_and_goes_when_they_are_done(deps
     housekeeping(deps)
     assert cache_requests.get(deps, viewer, found.id).leaving
     clock.advance(cache_holds.READ_SECONDS + 1)
+    housekeeping(deps)
+    with pytest.raises(NotFound):
+        cache_requests.get(deps, viewer, found.id)
+
+
+def test_who_reads_what_was_deleted_may_read_on(deps: Deps, clock: FakeClock) -> None:
+    found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
+    reading = CacheHold(kind="read", reader="a notebook")
+    cache_holds.hold(deps, viewer, found.id, reading)
+    dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
+    for _ in range(3):
+        clock.advance(cache_holds.READ_SECONDS - 60)
+        cache_holds.hold(deps, viewer, found.id, reading)
+        housekeeping(deps)
+    with pytest.raises(NotReady):
+        cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read", reader="another"))
+    cache_holds.release(deps, viewer, found.id, reader="a notebook")
     housekeeping(deps)
     with pytest.raises(NotFound):
         cache_requests.get(deps, viewer, found.id)
@@ -212,6 +248,41 @@ def test_a_kept_branch_that_does_not_fit_says_why_and_tries_again(deps: Deps, cl
     assert cache_policies.carry_out(deps, clock.now()) == 1
 
 
+def test_the_commit_before_ages_from_when_a_new_one_was_asked_for(deps: Deps, clock: FakeClock) -> None:
+    admin = the_admin(deps)
+    first = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
+    cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs"))
+    settle(deps)
+    clock.advance(3 * DAY)
+    second = a_sized_commit(deps, a_dataset(deps), size=40 * GB, branch="main")
+    housekeeping(deps)
+    assert there(deps) == {first.id: CachedState.READY}, "nobody has asked for the new one yet"
+    assert cache_policies.carry_out(deps, clock.now()) == 0
+    housekeeping(deps)
+    assert there(deps) == {first.id: CachedState.READY}, "what was refused is no reason to lose what is there"
+    clock.advance(DAY)
+    housekeeping(deps)
+    assert there(deps) == {}
+    volume_service.change(deps, admin, "nfs", VolumeChange(capacity_bytes=50 * GB))
+    observe_room(deps, 50 * GB)
+    assert cache_policies.carry_out(deps, clock.now()) == 1
+    settle(deps)
+    assert there(deps) == {second.id: CachedState.READY}
+
+
+def test_a_kept_branch_has_no_problem_once_somebody_brought_its_commit(deps: Deps) -> None:
+    admin = the_admin(deps)
+    other = ready(deps, 8 * GB)
+    cache_requests.pin(deps, admin, other.id, pinned=True)
+    commit = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
+    assert cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs")).problem
+    cache_requests.pin(deps, admin, other.id, pinned=False)
+    cached(deps, commit)
+    settle(deps)  # what made room for it has gone
+    found = cache_policies.list_visible(deps, admin, volume=None, dataset=None, project=None, limit=9, cursor=None)
+    assert [(policy.state, policy.problem) for policy in found.items] == [("ready", None)]
+
+
 def test_a_limit_bounds_a_project_and_is_shown_to_its_members(deps: Deps) -> None:
     admin = the_admin(deps)
     volume_limits.put(deps, admin, "nfs", "default", 3 * GB)
@@ -260,6 +331,45 @@ def test_a_commit_beside_another_reserves_what_differs(deps: Deps) -> None:
     assert shown.allocated_bytes < 100_000, "one file and the directories"
     whole = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(), limit=9, cursor=None).items
     assert max(item.allocated_bytes for item in whole) > 200 * 8192
+
+
+def test_nothing_goes_because_a_fill_of_small_files_is_half_way(deps: Deps) -> None:
+    other = ready(deps, 4 * GB)
+    small = a_sized_commit(deps, a_dataset(deps), size=10**6, allocated=45 * GB // 10, files=10**6)
+    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"xray@{small.id}", volume="nfs"))
+    with deps.db.read() as tx:
+        (agent,) = agents.all_agents(tx)
+    (fill,) = desired_fills.desired_for(deps, agent)[1]
+    cache_reports.observe_fills(deps, agent, [told(fill, "filling", done_bytes=10**6, done_files=10**6)])
+    observe_room(deps, 10 * GB - 4 * GB - 45 * GB // 10)
+    assert evict.evict_all(deps) == 0
+    assert there(deps)[other.commit_id] is CachedState.READY
+
+
+def test_what_is_filled_beside_a_base_that_goes_counts_as_a_whole(deps: Deps) -> None:
+    admin = the_admin(deps)
+    files = {f"{n:03}": b"%d" % n * 5000 for n in range(200)}
+    first = cached(deps, a_commit(deps, files))
+    second = a_commit(deps, files | {"new": b"new"})
+    added = cache_requests.request(deps, admin, CacheAdd(dataset=f"xray@{second.id}", volume="nfs")).cached
+    assert (added.base, added.fetch_files) == (first.commit_id, 1)
+    cache_requests.clear(deps, admin, first.id)
+    with deps.db.read() as tx:
+        (agent,) = agents.all_agents(tx)
+    (leaving,) = (one for one in desired_fills.desired_for(deps, agent)[1] if one.want == "absent")
+    cache_reports.observe_fills(deps, agent, [told(leaving, "evicted")])
+    shown = cache_requests.get(deps, admin, added.id)
+    assert (shown.base, shown.fetch_files) == (None, 201)
+    assert volume_service.get(deps, "nfs").used_bytes == shown.allocated_bytes > 200 * 8192
+
+
+def test_equal_files_beside_one_that_went_are_each_promised_room(deps: Deps) -> None:
+    content = b"the same" * 600
+    first = cached(deps, a_commit(deps, {"kept": b"kept" * 2000, "one": content}))
+    second = cached(deps, a_commit(deps, {"kept": b"kept" * 2000} | {f"copies/{n:03}": content for n in range(300)}))
+    assert second.base == first.commit_id
+    assert second.fetch_files == 299, "one of them is the file that has moved"
+    assert second.allocated_bytes >= 299 * 8192
 
 
 def test_why_tells_what_is_and_what_was(deps: Deps, clock: FakeClock) -> None:
@@ -328,15 +438,13 @@ def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: D
     found = let_go(deps, old)
     cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="hold", seconds=60))
     collect.collect(deps, the_admin(deps))
-    assert not cache_requests.get(deps, the_admin(deps), found.id).leaving, "somebody holds it"
-
-    cache_holds.release(deps, the_admin(deps), found.id)
-    collect.collect(deps, the_admin(deps))
-    assert cache_requests.get(deps, the_admin(deps), found.id).leaving
+    assert cache_requests.get(deps, the_admin(deps), found.id).leaving, "at once"
+    assert evict.evict_all(deps) == 0, "somebody holds it"
     with pytest.raises(NotReady, match="nothing names the commit any more"):
         cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
     with pytest.raises(InUse):
         cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
+    cache_holds.release(deps, the_admin(deps), found.id)
     assert evict.evict_all(deps) == 1
     clock.advance(30 * DAY)
     collect.collect(deps, the_admin(deps))
