@@ -14,6 +14,16 @@ FAR = "far.pyz"
 
 _AGENT = Path(__file__).parent
 _FAR = ("beside.py", "entering.py", "far.py", "framing.py", "serving.py", "drivers/process/reaching.py")
+# Understood by every Python there ever was.
+_MAIN = """\
+import sys
+
+if sys.version_info < (3, 9):
+    sys.exit("Millpond needs Python 3.9 or newer where jobs run; this is %d.%d." % tuple(sys.version_info[:2]))
+from {main} import main
+
+main()
+"""
 # The packages' own `__init__` import what is not there.
 _FAR_PACKAGES = ("millpond", "millpond/agent", "millpond/agent/drivers", "millpond/agent/drivers/process")
 
@@ -38,9 +48,9 @@ def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _archive(files: Mapping[str, bytes], main: str) -> bytes:
-    """Not compressed: a bare Python may lack what that needs."""
+    """Not compressed: a bare Python may lack what that needs. One that is too old says so before it claims."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in {**files, "__main__.py": f"from {main} import main\n\nmain()\n".encode()}.items():
+        for name, content in {**files, "__main__.py": _MAIN.format(main=main).encode()}.items():
             archive.writestr(zipfile.ZipInfo(name), content)
     return buffer.getvalue()

@@ -142,9 +142,14 @@ def commit_is_in(tx: Connection, commit_id: str, *, project_id: str, dataset_nam
     return tx.execute(query).first() is not None
 
 
-def renew(tx: Connection, agent_id: str, now: datetime) -> None:
-    """Everything this agent is told to run: its keepers count from here again."""
-    tx.execute(placement.update().where(placement.c.agent_id == agent_id, _LIVING).values(renewed_at=now))
+def renew(tx: Connection, agent_id: str, told: Collection[str], now: datetime) -> None:
+    """Everything this agent is told to run: its keepers count from here again.
+
+    `told` are those that it knows. Of the others those are not renewed that have begun: it has lost them.
+    """
+    begun = [state.value for state in PlacementState if state.has_begun]
+    is_known = placement.c.state.not_in(begun) | placement.c.id.in_(sorted(told))
+    tx.execute(placement.update().where(placement.c.agent_id == agent_id, _LIVING, is_known).values(renewed_at=now))
 
 
 def advance(tx: Connection, placement_id: str, state: PlacementState) -> bool:

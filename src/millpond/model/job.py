@@ -201,6 +201,11 @@ class PlacementState(Enum):
     SAVING = "saving"  # the command has ended, its outputs are on the way to the lake
     FINISHED = "finished"
 
+    @property
+    def has_begun(self) -> bool:
+        """Its command runs or ran: an agent that says so has it on its disk."""
+        return self in (PlacementState.RUNNING, PlacementState.SAVING, PlacementState.FINISHED)
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:

@@ -63,7 +63,7 @@ def test_renewal_is_for_the_living(db: Database, agent: AddedAgent, job: Job) ->
     placed(db, agent, job)
     placed(db, agent, job, "p0", ended_at=NOON)
     with db.write() as tx:
-        placements.renew(tx, agent.agent.id, LATER)
+        placements.renew(tx, agent.agent.id, (), LATER)
     with db.read() as tx:
         renewed = {p.id: p.renewed_at for p in [placements.get(tx, "p0"), placements.get(tx, "p1")] if p}
     assert renewed == {"p0": NOON, "p1": LATER}

@@ -51,9 +51,10 @@ class World:
     def sync(self, *placements: PlacementSeen, **told: Any) -> Desired:
         """The agent tells what it sees: its volume is well, unless told otherwise."""
         told.setdefault("volumes", [VolumeSeen(id=self.volume.id, disk_free_bytes=self.volume.capacity_bytes)])
-        agent = agent_service.observe(self.deps, self.agent.actor, observed(placements=list(placements), **told))
+        seen = observed(placements=list(placements), **told)
+        agent = agent_service.observe(self.deps, self.agent.actor, seen)
         self.look()
-        return agent_service.desired(self.deps, agent)
+        return agent_service.desired(self.deps, agent, seen)
 
     def placed(self, name: str = "train", **wanted: Any) -> tuple[Job, DesiredPlacement]:
         """A job that was submitted, placed, and told to the agent."""

@@ -56,7 +56,7 @@ async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: D
     noted = time.monotonic()
     while True:
         mark = hub.mark("agents")
-        desired = await run_in_threadpool(agents.desired, deps, agent)
+        desired = await run_in_threadpool(agents.desired, deps, agent, body)
         left = ends - time.monotonic()
         if desired.revision != body.seen_revision or left <= 0 or hub.is_closed:
             return desired

@@ -23,6 +23,7 @@ from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
+from millpond.model.quantity import format_seconds
 from millpond.services.caches import cache_reports, desired_fills
 from millpond.services.computes import compute_tests, presence
 from millpond.services.computes.desired import desired_placements
@@ -30,6 +31,7 @@ from millpond.services.computes.joining import check_protocol
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, tunnel_calls
+from millpond.services.jobs.placements import runs_out_after
 from millpond.services.people.tokens import NEW_CREDENTIAL
 from millpond.services.runs import logs
 from millpond.wire.desired import Desired
@@ -39,6 +41,8 @@ logger = getLogger(__name__)
 
 # Reports that are written together.
 _AT_ONCE = 50
+# How much of an agent's word for its process is kept.
+_INSTANCE = 64
 
 
 def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
@@ -46,18 +50,26 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     check_protocol(observed.protocol, observed.version)
     now = deps.clock.now()
     agent = _hello(deps, actor, observed, now)
+    if _is_another(agent, observed):
+        _note_lost(deps, agent, observed, now)
     cache_reports.observe_volumes(deps, agent, observed.volumes)
     cache_reports.observe_fills(deps, agent, observed.fills)
     _observe_placements(deps, agent, observed.placements, now)
     return agent
 
 
-def desired(deps: Deps, agent: Agent) -> Desired:
-    """Everything wanted of the agent now. Equal wishes have equal revisions, whichever server is asked."""
+def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
+    """Everything wanted of the agent that sees this now. Equal wishes have equal revisions, whichever server is asked.
+
+    Conflict once another process speaks with its credential: both would run the same jobs.
+    """
     volumes, fills = desired_fills.desired_for(deps, agent)
     with deps.db.read() as tx:
-        _check_is_attached(tx, agent)
-        wanted = desired_placements(tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes)
+        if _attached(tx, agent).instance != observed.instance[:_INSTANCE]:
+            raise _replaced(agent)
+        wanted = desired_placements(
+            tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes, told=_told(observed)
+        )
         trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
         tunnels = tunnel_calls.waiting_for(deps, tx, agent)
     answer = Desired(
@@ -78,21 +90,60 @@ def desired(deps: Deps, agent: Agent) -> Desired:
 def still_there(deps: Deps, agent: Agent, instance: str) -> None:
     """Note that the agent is waiting for an answer. Conflict once another process speaks with its credential."""
     with deps.db.write() as tx:
-        _check_is_attached(tx, agent)
-        if agents.still_there(tx, agent.id, instance=instance, now=deps.clock.now()):
+        _attached(tx, agent)
+        if agents.still_there(tx, agent.id, instance=instance[:_INSTANCE], now=deps.clock.now()):
             return
-    raise Conflict(
+    raise _replaced(agent)
+
+
+def _attached(tx: Connection, agent: Agent) -> Agent:
+    """The agent as it is now. CredentialRevoked for one that was let go while it waited for an answer."""
+    known = agents.get(tx, agent.id)
+    if known is None or known.revoked_at is not None:
+        what = "was revoked" if known is not None else "was revoked: the compute is detached"
+        raise CredentialRevoked(f"The credential of compute {agent.name!r} {what}.", hint=NEW_CREDENTIAL)
+    return known
+
+
+def _is_another(known: Agent, observed: Observed) -> bool:
+    """Whether another process than this one was heard of last."""
+    return known.instance is not None and known.instance != observed.instance[:_INSTANCE]
+
+
+def _was_replaced(known: Agent, observed: Observed, now: datetime) -> bool:
+    """Whether another process has come since this one was first answered. The newest counts, because an agent that was
+    killed is started again at once. A database brought back from a copy names one that was heard of long ago."""
+    return _is_another(known, observed) and bool(observed.seen_revision) and is_connected(known.seen_at, now)
+
+
+def _replaced(agent: Agent) -> Conflict:
+    return Conflict(
         f"Another process has taken the place of agent {agent.name}.",
         hint="Run one agent per credential; give a second one a name of its own.",
     )
 
 
-def _check_is_attached(tx: Connection, agent: Agent) -> None:
-    """CredentialRevoked for an agent that was let go while it waited for an answer."""
-    known = agents.get(tx, agent.id)
-    if known is None or known.revoked_at is not None:
-        what = "was revoked" if known is not None else "was revoked: the compute is detached"
-        raise CredentialRevoked(f"The credential of compute {agent.name!r} {what}.", hint=NEW_CREDENTIAL)
+def _told(observed: Observed) -> set[str]:
+    return {one.id for one in observed.placements}
+
+
+def _note_lost(deps: Deps, agent: Agent, observed: Observed, now: datetime) -> None:
+    """Tell jobs that a new process of their agent does not know of what that means for them."""
+    changed: list[Job] = []
+    with deps.db.write() as tx:
+        living = [one for one in placements.living_of_agent(tx, agent.id) if one.state.has_begun]
+        for placement in sorted(living, key=lambda one: one.job_id):
+            job = jobs.lock(tx, placement.job_id) if placement.id not in _told(observed) else None
+            if job is None or job.placement_id != placement.id:
+                continue
+            within = format_seconds(runs_out_after(placement.valid_seconds))
+            after = job_life.leave_alone(
+                job,
+                f"{agent.name} does not know of it any more: its disk was emptied, or another agent has its "
+                f"credential. It may still run there; within {within} that is over, and it is placed anew.",
+            )
+            changed += [after] if job_changes.save(tx, job, after, now) else []
+    job_changes.announce(deps, changed)
 
 
 def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent:
@@ -100,12 +151,14 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         known = agents.get(tx, actor.agent_id or "")
         if known is None:
             raise NotSignedIn("This agent is not known any more.")
+        if _was_replaced(known, observed, now):
+            raise _replaced(known)
         agents.seen(
             tx, known.id, driver=observed.driver[:20], version=observed.version[:40],
-            instance=observed.instance[:64], capabilities=_capabilities(observed), now=now,
+            instance=observed.instance[:_INSTANCE], capabilities=_capabilities(observed), now=now,
         )  # fmt: skip
         changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
-        placements.renew(tx, known.id, now)
+        placements.renew(tx, known.id, _told(observed), now)
     if changed or known.instance != observed.instance or not is_connected(known.seen_at, now):
         gpus = sum(node.gpus for node in observed.nodes)
         logger.info("agent_connected agent=%s version=%s gpus=%s", known.name, observed.version, gpus or "none")

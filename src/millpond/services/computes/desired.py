@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection
 
@@ -23,10 +23,14 @@ ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
 
 
 def desired_placements(
-    tx: Connection, agent: Agent, server_secret: bytes, seal: Seal, *, log_bytes: int
+    tx: Connection, agent: Agent, server_secret: bytes, seal: Seal, *, log_bytes: int, told: Collection[str] = ()
 ) -> list[DesiredPlacement]:
-    """Oldest first. One that is over is not listed, and so the agent forgets it."""
-    living = placements.living_of_agent(tx, agent.id)
+    """Oldest first. One that is over is not listed, and so the agent forgets it.
+
+    `told` are those that the agent knows. One that has begun and is not among them is not listed either: the agent has
+    lost it with its disk and would begin it anew, though it may still run. It runs out.
+    """
+    living = [one for one in placements.living_of_agent(tx, agent.id) if not one.state.has_begun or one.id in told]
     known = jobs.by_ids(tx, [placement.job_id for placement in living])
     leased = placements.leased(tx, list(known))
     owners = {job.project_id for job in known.values()}

@@ -114,15 +114,16 @@ def test_another_agents_placement_is_not_its_to_report(world: World) -> None:
     job, desired = world.placed()
     other = add_agent(world.deps.db, "other")
     seen = [PlacementSeen(id=desired.id, state="finished", exit_code=0, started_at=world.clock.now())]
-    agent = agents.observe(world.deps, other.actor, observed(placements=seen))
+    told = observed(placements=seen)
+    agent = agents.observe(world.deps, other.actor, told)
     assert world.job(job.id).state is JobState.PLACED
-    assert agents.desired(world.deps, agent).placements == []
+    assert agents.desired(world.deps, agent, told).placements == []
 
 
-def test_absence_from_a_report_means_nothing(world: World) -> None:
+def test_absence_from_a_report_means_no_end(world: World) -> None:
     job, desired = world.placed()
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
-    assert world.sync().placements != []
+    world.sync()
     assert world.job(job.id).state is JobState.RUNNING
 
 
@@ -131,7 +132,8 @@ def test_a_stop_is_wanted_until_the_agent_says_it_is_done(world: World) -> None:
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
     stopped = jobs.stop(world.deps, world.maria, world.project, "train")
     assert stopped.job.state is JobState.RUNNING
-    assert [placement.want for placement in world.sync().placements] == ["stop"]
+    running = PlacementSeen(id=desired.id, state="running", started_at=world.clock.now())
+    assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     now = world.clock.now()
     world.sync(PlacementSeen(id=desired.id, state="finished", started_at=now, exited_at=now, signal=15))
     assert world.job(job.id).state is JobState.CANCELLED
@@ -154,3 +156,43 @@ def test_a_second_process_takes_the_place_of_the_first(world: World) -> None:
     world.sync(instance="two")
     with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
         agents.still_there(world.deps, world.agent.agent, "one")
+
+
+def test_of_two_processes_with_one_credential_one_is_told_what_to_run(world: World) -> None:
+    first = observed(instance="first")
+    agent = agents.observe(world.deps, world.agent.actor, first)
+    revision = agents.desired(world.deps, agent, first).revision
+    world.placed()  # told to another process of the agent, which has come since then
+    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+        agents.desired(world.deps, agent, first)  # it still waits for its answer
+    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+        world.sync(instance="first", seen_revision=revision)
+
+
+def test_a_process_that_a_restored_database_does_not_know_is_the_agent(world: World) -> None:
+    world.sync(instance="before the copy was made")
+    world.clock.advance(3600)
+    assert world.sync(instance="now", seen_revision="of now").agent_id == world.agent.agent.id
+
+
+def test_what_an_agent_lost_with_its_disk_is_not_begun_again(world: World) -> None:
+    """Its keeper may still be there: only when that has certainly ended, the job is placed anew."""
+    job, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    for _ in range(8):
+        assert world.sync(instance="two").placements == []
+        assert world.job(job.id).placement_id == desired.id
+        world.clock.advance(100)
+        world.schedule()
+    after = world.job(job.id)
+    assert (after.state, after.losses) == (JobState.QUEUED, 1)
+    assert any("local does not know of it any more" in reason for reason in after.reasons)
+    world.sync(instance="two")
+    world.schedule()
+    assert [one.id for one in world.sync(instance="two").placements] == [world.job(job.id).placement_id]
+
+
+def test_what_an_agent_has_not_begun_is_told_to_the_process_that_comes_after(world: World) -> None:
+    _, desired = world.placed()
+    world.sync(PlacementSeen(id=desired.id, state="preparing"))
+    assert world.sync(instance="two").placements == [desired]

@@ -100,10 +100,11 @@ def test_deleting_puts_job_and_run_into_the_bin_and_undelete_brings_them_back(wo
 
 def test_a_running_job_that_is_deleted_ends_first(world: World) -> None:
     job, desired = world.placed()
-    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    running = PlacementSeen(id=desired.id, state="running", started_at=world.clock.now())
+    world.sync(running)
     jobs.delete(world.deps, world.maria, world.project, "train")
     assert world.job(job.id).state is JobState.RUNNING
-    assert [placement.want for placement in world.sync().placements] == ["stop"]
+    assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     world.sync(PlacementSeen(id=desired.id, state="finished", started_at=world.clock.now(), exit_code=0))
     assert world.job(job.id).state is JobState.CANCELLED
     assert listed(world, deleted=True) == ["train"]

@@ -22,7 +22,7 @@ TEN_GBIT = 10 * 10**9
 def sync(world: World, agent: AddedAgent, **told: object) -> Desired:
     node = NodeFacts(name=agent.agent.name, cpus=4, memory_bytes=16 * GB, gpus=2)
     seen = observed(node, instance=agent.agent.name, **told)
-    return agent_service.desired(world.deps, agent_service.observe(world.deps, agent.actor, seen))
+    return agent_service.desired(world.deps, agent_service.observe(world.deps, agent.actor, seen), seen)
 
 
 def uses(world: World) -> CacheUses:
