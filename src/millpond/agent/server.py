@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import platform
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 from urllib3 import HTTPHeaderDict
 
 from millpond import __version__
@@ -99,7 +101,7 @@ class Server:
         params: dict[str, int] | None = None,
         timeout: httpx.Timeout | None = None,
     ) -> httpx.Response:
-        content = body if isinstance(body, bytes) else body.model_dump_json().encode()
+        content = body if isinstance(body, bytes) else _json(body)
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
         try:
             response = await client.request(
@@ -120,3 +122,11 @@ class Server:
         raise problem_of(
             Response(response.status_code, response.reason_phrase, str(response.url), headers, response.content)
         )
+
+
+def _json(body: BaseModel) -> bytes:
+    """What is told may quote the name of a file that is no text; that must keep nothing else back."""
+    try:
+        return body.model_dump_json().encode()
+    except PydanticSerializationError:
+        return json.dumps(body.model_dump(mode="json"), ensure_ascii=False).encode(errors="replace")

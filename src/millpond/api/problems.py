@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -45,7 +46,9 @@ def respond(request_id: str, error: MillError, *, status: int | None = None) -> 
         request_id=request_id,
         details=error.details,
     )
-    return Response(problem.model_dump_json(), status_code=code, media_type=MEDIA_TYPE, headers=_headers(error))
+    # Not by pydantic: what somebody sent may be quoted, and half a character cannot be written as UTF-8.
+    content = json.dumps(problem.model_dump(mode="json"))
+    return Response(content, status_code=code, media_type=MEDIA_TYPE, headers=_headers(error))
 
 
 def request_id_of(request: Request) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
@@ -15,6 +15,7 @@ from millpond import __version__
 from millpond.api import health, metrics, problems, static, storage_errors, streams
 from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
+from millpond.api.characters import whole_characters
 from millpond.api.limits import BodyLimit
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
@@ -113,7 +114,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     registry.register(CacheCollector(deps))
     _check_routes(routers)
     for router in routers:
-        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])
     app.include_router(streams.router, prefix=PREFIX)
     for router in (health.router, metrics.router, lake.router, external.router, static.page_router()):
         app.include_router(router)

@@ -6,7 +6,7 @@ import errno
 from logging import getLogger
 
 from fastapi import FastAPI, Request
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, StatementError, TimeoutError
 from starlette.responses import Response
 
 from millpond.api import problems
@@ -14,11 +14,13 @@ from millpond.errors import Conflict, DiskFull, Invalid, MillError, Unavailable
 
 logger = getLogger(__name__)
 
+# A number or moment beyond all bounds, a zero byte, half a character: JSON can say what no database holds.
+_UNSTORABLE = (DataError, OverflowError, UnicodeEncodeError)
 _FULL = ("disk is full", "No space left on device", "could not extend file")
 
 
 def install(app: FastAPI) -> None:
-    for cls in (OperationalError, TimeoutError, DataError, IntegrityError, OverflowError, OSError):
+    for cls in (*_UNSTORABLE, OperationalError, TimeoutError, IntegrityError, StatementError, OSError):
         app.add_exception_handler(cls, _answer)
 
 
@@ -32,7 +34,9 @@ def translated(error: Exception) -> MillError | None:
         return Unavailable("The database does not answer at the moment.", hint="Try again in a while.")
     if isinstance(error, IntegrityError):
         return Conflict("Somebody changed the same thing at the same moment.", hint="Look at it, then try again.")
-    return Invalid("A number or a text in the request cannot be stored.", hint="Numbers have at most 64 bits.")
+    if isinstance(error, _UNSTORABLE) or (isinstance(error, StatementError) and isinstance(error.orig, _UNSTORABLE)):
+        return Invalid("A number or a text in the request cannot be stored.", hint="Numbers have at most 64 bits.")
+    return None
 
 
 async def _answer(request: Request, error: Exception) -> Response:

@@ -42,7 +42,7 @@ def decode(cursor: str) -> Key:
     except (binascii.Error, ValueError) as error:
         raise _bad(cursor) from error
     parts = key if isinstance(key, list) else [key]
-    if not all(isinstance(part, str | int) for part in parts):
+    if not all(_is_key(part) for part in parts):
         raise _bad(cursor)
     return parts if isinstance(key, list) else parts[0]
 
@@ -60,6 +60,13 @@ def number_of(cursor: str | None) -> int | None:
     if key is not None and not (isinstance(key, int) and 0 <= key < 1 << 63):
         raise _bad(str(cursor))
     return key
+
+
+def _is_key(part: object) -> bool:
+    """Whether a row can have it: JSON can say more."""
+    if isinstance(part, str):
+        return "\0" not in part and part.encode(errors="ignore").decode() == part
+    return isinstance(part, int) and not isinstance(part, bool) and abs(part) < 1 << 63
 
 
 def _bad(cursor: str) -> BadRequest:

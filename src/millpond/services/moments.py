@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from millpond.errors import BadRequest
 from millpond.services.listing import decode
@@ -18,11 +18,14 @@ def moment_of(cursor: str | None) -> tuple[datetime, str] | None:
     if cursor is None:
         return None
     match decode(cursor):
-        case [str(text), str(item_id)]:
-            try:
-                moment = datetime.fromisoformat(text)
-            except ValueError:
-                moment = None
-            if moment is not None and moment.tzinfo is not None:
-                return moment, item_id
+        case [str(text), str(item_id)] if (moment := _moment(text)) is not None:
+            return moment, item_id
     raise BadRequest(f"{cursor[:80]!r} is not a cursor.", hint="Take `next` of the page before, or leave it out.")
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return None if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

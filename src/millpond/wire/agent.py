@@ -30,7 +30,7 @@ class LogAnswer(Response):
 
 class UsageSample(Request):
     at: Time
-    cpu_percent: float
+    cpu_percent: float = Field(allow_inf_nan=False)
     memory_bytes: int
     read_bytes: int
     write_bytes: int

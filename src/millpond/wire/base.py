@@ -9,7 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 
 
 def _utc(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the moment lies outside the years 1 to 9999") from error
 
 
 # ISO 8601 with an offset, always UTC on the wire; viewers show it in their own zone.

@@ -10,6 +10,7 @@ from millpond.agent.server import SHIPPING_AT_ONCE, Server
 from millpond.testing.builders_work import observed
 from millpond.wire.agent import LogAnswer
 from millpond.wire.desired import Desired
+from millpond.wire.observed import Observed, PlacementSeen
 
 
 class SlowForLogs(httpx.AsyncBaseTransport):
@@ -52,3 +53,21 @@ def test_the_exchange_does_not_wait_behind_logs() -> None:
         await server.close()
 
     asyncio.run(with_hundreds_of_jobs())
+
+
+def test_what_is_no_text_is_told_all_the_same() -> None:
+    """A job may have given any name to a file that its agent has to speak of."""
+    heard: list[bytes] = []
+
+    async def hear(request: httpx.Request) -> httpx.Response:
+        heard.append(await request.aread())
+        return await SlowForLogs().handle_async_request(request)
+
+    async def tell() -> None:
+        server = Server("http://server", "token", transport=httpx.MockTransport(hear))
+        seen = PlacementSeen(id="p1", state="finished", problem="cannot be saved: a\udcff")
+        await server.sync(observed(placements=[seen]))
+        await server.close()
+
+    asyncio.run(tell())
+    assert Observed.model_validate_json(heard[0]).placements[0].problem == "cannot be saved: a?"

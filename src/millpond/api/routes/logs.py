@@ -24,10 +24,16 @@ _JOB = "/projects/{project}/jobs/{job}"
 # Jobs write what they like: no browser may take it for anything but text.
 _PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
-Attempt = Annotated[int | None, Query(ge=1, description="Which attempt; without it, the newest.")]
+# Beyond what any log has: numbers in a query are not bounded by themselves.
+_MOST = 1 << 31
+_MOST_BYTES = 1 << 62
+
+Attempt = Annotated[int | None, Query(ge=1, lt=_MOST, description="Which attempt; without it, the newest.")]
 Rank = Annotated[
     int | None,
-    Query(ge=0, description="Which process of a distributed job; without it, the one that failed first, or 0."),
+    Query(
+        ge=0, lt=_MOST, description="Which process of a distributed job; without it, the one that failed first, or 0."
+    ),
 ]
 
 
@@ -36,7 +42,10 @@ def read_log(
     job: str,
     scope: Viewer,
     deps: DepsOf,
-    offset: Annotated[int, Query(description="Of the first byte; a negative one counts from the end.")] = 0,
+    offset: Annotated[
+        int,
+        Query(gt=-_MOST_BYTES, lt=_MOST_BYTES, description="Of the first byte; a negative one counts from the end."),
+    ] = 0,
     limit: Annotated[int, Query(ge=1, le=logs.MAX_READ)] = 1 << 20,
     attempt: Attempt = None,
     rank: Rank = None,
@@ -77,7 +86,7 @@ def search_log(
     q: Annotated[str, Query(min_length=1, max_length=1000, description="A text, or with `regex` a pattern (RE2).")],
     regex: bool = False,
     ignore_case: bool = False,
-    offset: Annotated[int, Query(ge=0, description="Matches before it are passed over.")] = 0,
+    offset: Annotated[int, Query(ge=0, lt=_MOST_BYTES, description="Matches before it are passed over.")] = 0,
     context: Annotated[int, Query(ge=0, le=log_search.MAX_CONTEXT, description="Lines around each hit.")] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000, description="How many hits at most.")] = 1000,
     seconds: Annotated[float, Query(gt=0, le=60, description="After this time the search says how far it came.")] = 20,

@@ -22,7 +22,7 @@ from millpond.services.listing import Listing, page_of
 from millpond.services.moments import moment_of, written_moment
 from millpond.services.people import access, audit
 
-MIN_PREFIX = 4
+MIN_PREFIX, MAX_PREFIX = 4, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def find(tx: Connection, project: Project, text: str) -> Job:
     found = jobs.get(tx, written.name) if written.number is None else None
     if found is None or found.project_id != project.id:
         found = jobs.find_numbered(tx, project.id, written.name, written.number)
-    if found is None and written.number is None and len(written.name) >= MIN_PREFIX:
+    if found is None and written.number is None and MIN_PREFIX <= len(written.name) <= MAX_PREFIX:
         found = _by_prefix(tx, project, written.name)
     if found is None:
         raise access.not_found("job", text, jobs.names(tx, project.id))
