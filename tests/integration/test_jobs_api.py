@@ -137,9 +137,10 @@ def test_an_agent_with_nothing_new_waits_its_time(agent: PlayedAgent) -> None:
 def test_a_stop_reaches_the_agent(server: RunningServer, agent: PlayedAgent, maria: httpx.Client) -> None:
     job = submit(maria, name="train")
     placement = placement_of(agent, job["id"])
-    agent.sync(PlacementSeen(id=placement, state="running", started_at=server.deps.clock.now()))
+    running = PlacementSeen(id=placement, state="running", started_at=server.deps.clock.now())
+    agent.sync(running)
     assert maria.post(f"{JOBS}/train/stop").json()["state"] == "running"
-    assert [wanted.want for wanted in agent.sync(wait=5).placements] == ["stop"]
+    assert [wanted.want for wanted in agent.sync(running, wait=5).placements] == ["stop"]
     agent.sync(PlacementSeen(id=placement, state="finished", started_at=server.deps.clock.now(), signal=15))
     assert maria.get(f"{JOBS}/train").json()["state"] == "cancelled"
     assert agent.client.put(f"/placements/{placement}/log?offset=0", content=b"x").json()["code"] == "stale_placement"
