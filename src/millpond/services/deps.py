@@ -16,6 +16,7 @@ from millpond.services.commits.pages import PageCache
 from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.people.tickets import UsedTickets
+from millpond.services.repeats import Repeats
 from millpond.services.unchanged import Unchanged
 from millpond.settings import Settings
 
@@ -93,6 +94,8 @@ class Deps:
     used_tickets: UsedTickets = field(default_factory=UsedTickets)
     # For how long agents were silent and jobs unused.
     unchanged: Unchanged = field(default_factory=Unchanged)
+    # What agents said of their volumes a moment ago.
+    repeats: Repeats = field(default_factory=Repeats)
     # Streams to jobs that their agents have not come for yet.
     tunnels: Tunnels = field(default_factory=Tunnels)
     # Seals the credentials of connections; its key lies in a file, never in the database.

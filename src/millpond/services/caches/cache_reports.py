@@ -39,7 +39,11 @@ def observe_volumes(deps: Deps, agent: Agent, seen: Sequence[VolumeSeen]) -> Non
     and is not is filled again if something holds it, and otherwise forgotten, with the reason recorded.
     """
     for report in seen:
+        key, elapsed = (agent.id, report.id), deps.clock.elapsed()
+        if deps.repeats.is_known(key, report, elapsed):
+            continue
         changed = _observe_volume(deps, agent, report)
+        deps.repeats.take(key, report, elapsed)
         for view, what in changed:
             announce(deps, [view], what)
 
@@ -133,14 +137,21 @@ def _reconcile(
 
 
 def _under_way(deps: Deps, seen: Sequence[FillSeen]) -> list[FillSeen]:
-    """Agents repeat what is long known: only reports about work that goes on are worth a write transaction."""
+    """Agents repeat what is long known: only news of work that goes on is worth a write transaction."""
     with deps.db.read() as tx:
         rows = {view.cached.id: view.cached for view in caches.of_ids(tx, [report.cached_id for report in seen])}
-    return [report for report in seen if report.cached_id in rows and _goes_on(rows[report.cached_id])]
+    known = ((report, rows.get(report.cached_id)) for report in seen)
+    return [report for report, row in known if row is not None and _goes_on(row) and not _is_known(row, report)]
 
 
 def _goes_on(row: CachedCommit) -> bool:
     return row.state in (CachedState.FILLING, CachedState.EVICTING) or is_verifying(row)
+
+
+def _is_known(row: CachedCommit, seen: FillSeen) -> bool:
+    """Whether a fill is told to be as far as it was."""
+    told = (seen.state, seen.problem, seen.done_bytes, seen.done_files)
+    return told == ("filling", row.problem, row.done_bytes, row.done_files) and not is_verifying(row)
 
 
 def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView, str] | None:
