@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +20,11 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks import peers
-from benchmarks.measure import Measured, flush, fresh, make_tree, medians, run
+from benchmarks.measure import PER_FOLDER, Measured, flush, fresh, make_tree, medians, run
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.testing.seaweed import CREDENTIALS, Seaweed, find_weed, running_seaweed
 
+MAKE_FILES = Path(__file__).with_name("make_files.py")
 PACK = 32 << 20
 PEERS_AT_MOST = 100_000  # beyond that their time would be the whole benchmark
 
@@ -75,6 +77,7 @@ def one_round(number: int, tree: Path, work: Path, mill: Mill, rivals: peers.Pee
     note(found, "mill down", down)
     found["peak rss"] = max(ours.peak_rss, down.peak_rss) / 1e6
     note(found, "tar down", tar_down(work))
+    note(found, "files down", files_down(tree, work))
     if with_peers:
         note(found, "s5cmd down", rivals.s5cmd_down(f"s5cmd-{prefix}", fresh(work)))
         note(found, "rclone down", rivals.rclone_down(f"rclone-{prefix}", fresh(work)))
@@ -96,6 +99,13 @@ def tar_up(tree: Path, work: Path) -> Measured:
 def tar_down(work: Path) -> Measured:
     target = fresh(work)
     return run(["sh", "-c", f"tar xf {work}/tree.tar -C {target} && sync -f {target}"], cwd=work)
+
+
+def files_down(tree: Path, work: Path) -> Measured:
+    """The floor of the file system: files of these sizes made from memory, by a process for each core."""
+    sizes = work / "sizes"
+    sizes.write_text("\n".join(str(path.stat().st_size) for path in sorted(tree.rglob("*.bin"))))
+    return run([sys.executable, MAKE_FILES, sizes, fresh(work), str(PER_FOLDER)], cwd=work)
 
 
 def mill_down(mill: Mill, work: Path, dataset: str) -> tuple[Measured, float]:
@@ -137,7 +147,7 @@ def report(rounds: list[dict[str, float]], files: int) -> None:
     times = medians(rounds)
     up, down = times["mill up"], times["mill down"]
     print(f"\n{'':<12} {'up':>9} {'down':>9}   (medians of {len(rounds)} rounds, {files:,} files)")
-    for name in ("tar", "put", "s5cmd", "rclone", "dvc", "mill"):
+    for name in ("tar", "put", "files", "s5cmd", "rclone", "dvc", "mill"):
         row = [f"{times[key]:8.2f}s" if (key := f"{name} {way}") in times else f"{'–':>9}" for way in ("up", "down")]
         print(f"{name:<12} {row[0]} {row[1]}")
     answer = {
@@ -147,6 +157,7 @@ def report(rounds: list[dict[str, float]], files: int) -> None:
         "down_vs_dvc": times["dvc down"] / down if "dvc down" in times else None,
         "up_over_put": up / times["put up"],
         "down_over_tar": times["mill down, sync"] / times["tar down"],
+        "down_over_files": down / times["files down"],
         "resync_extra_s": times["resync extra"],
         "peak_rss_mb": times["peak rss"],
         "up_files_per_s": files / up,
