@@ -95,6 +95,15 @@ def test_a_refusal_says_how_much_could_be_given() -> None:
     assert answer.reasons == ("x takes 50 B", "nfs can give 40 B of its 100 B")
 
 
+@pytest.mark.parametrize(("needed", "are_named"), [(20, True), (41, False)])
+def test_other_files_are_named_where_it_would_fit_without_them(needed: int, are_named: bool) -> None:
+    disk = replace(SPACE, disk_free_bytes=20)
+    answer = admit(disk, Stock([held("a", 60, pinned=True)]), Asked("x", Room(needed)))
+    assert isinstance(answer, Refuse)
+    assert answer.reasons[-1].startswith("nfs can give 10 B of its 70 B")
+    assert ("filled by other files" in answer.reasons[-1]) == are_named
+
+
 def test_a_fill_waits_until_the_bytes_it_was_promised_are_gone() -> None:
     leaving, coming = held("a", 60, state=EVICTING), held("b", 80, state=FILLING, attempt=0)
     assert fills_to_start(Usable(100), Stock([leaving, coming])) == ()

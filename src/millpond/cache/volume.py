@@ -286,7 +286,7 @@ def _other_volume(volume: CacheVolume, found: _Identity, lake_id: str | None = N
     is_elsewhere = lake_id not in (None, found.lake)
     hint = "Mount the right file system there, or add the volume with another directory."
     if is_elsewhere:
-        hint += " If the lake that it belongs to is gone for good, empty the directory first."
+        hint += " If it was removed there, or its lake is gone for good, empty the directory first."
     return VolumeProblem(
         f"{volume.root} is another volume{' of another lake' if is_elsewhere else ''} ({found.volume}), "
         f"not this one ({volume.id}).",

@@ -176,7 +176,7 @@ def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
         return f"it is {needed.inodes:,} files and directories, and {space.name} can take {more:,} more (inodes)"
     free = format_bytes(max(0, usable.bytes - used.bytes))
     text = f"{space.name} can give {free} of its {format_bytes(usable.bytes)}"
-    if usable.bytes < space.capacity_bytes - space.reserve_bytes:
+    if used.bytes + needed.bytes <= space.capacity_bytes - space.reserve_bytes:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"
     return text
 

@@ -72,11 +72,18 @@ export function sharing(cached: CachedCommit): string[] {
 
 const WHOSE = { commit: "its own", dataset: "its dataset's", volume: "its volume's" } as const;
 
+const WITHOUT_A_TIME = {
+  filling: "not before it is there",
+  ready: "not while it is kept",
+  evicting: "now",
+  failed: "–",
+} as const;
+
 export function Expiry({ cached }: Props) {
   if (cached.pinned) return <>never (pinned)</>;
   return (
     <>
-      {cached.expires_at ? <Time at={cached.expires_at} /> : "not while it is kept"}
+      {cached.expires_at ? <Time at={cached.expires_at} /> : WITHOUT_A_TIME[cached.state]}
       <Text size="xs" c="dimmed" miw={130}>
         {WHOSE[cached.idle_by]} idle time,{" "}
         <span className="unbroken">{formatSeconds(cached.idle_seconds)}</span>

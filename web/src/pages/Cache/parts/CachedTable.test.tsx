@@ -45,6 +45,11 @@ it("says who keeps a commit, what it shares and what clearing it frees", async (
   }
 });
 
+it("says of what is on its way that it does not go before it is there", async () => {
+  const page = await showPage(<CachedTable cached={[aCached({ state: "filling", expires_at: null })]} />);
+  expect(page.getByRole("row", { name: /digits/ }).textContent).toContain("not before it is there");
+});
+
 it("verifies through the menu", async () => {
   const server = answering({});
   const page = await showPage(<CachedTable cached={[aCached()]} />);
