@@ -57,7 +57,9 @@ class StateCollector(Collector):
         for state, number in sorted(jobs.items()):
             by_state.add_metric([state], number)
         yield by_state
-        yield GaugeMetricFamily("millpond_cached_bytes", "Bytes reserved by cached commits.", now.cached_bytes)
+        yield GaugeMetricFamily(
+            "millpond_cached_bytes", "Taken by cached commits; what several share counts once.", now.cached_bytes
+        )
         yield GaugeMetricFamily("millpond_volume_bytes", "Capacity of all volumes less reserve.", now.volume_bytes)
         yield GaugeMetricFamily("millpond_volumes", "Volumes.", now.volumes)
         yield GaugeMetricFamily("millpond_volumes_with_problem", "Volumes that cannot be used.", now.volume_problems)

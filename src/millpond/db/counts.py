@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from millpond.db.tables import agent, cached, job, volume
+from millpond.db import volumes
+from millpond.db.tables import agent, job, volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ def jobs_by_state(tx: Connection) -> Mapping[str, int]:
 
 def totals(tx: Connection, *, agents_since: datetime) -> Totals:
     """Agents count as connected when they were seen since `agents_since`."""
-    volumes, problems, capacity = tx.execute(
+    count, problems, capacity = tx.execute(
         select(
             func.count(),
             func.count(volume.c.problem),
             func.coalesce(func.sum(volume.c.capacity_bytes - volume.c.reserve_bytes), 0),
         )
     ).one()
-    reserved = tx.scalar(select(func.coalesce(func.sum(cached.c.reserved_bytes), 0)))
+    taken = volumes.cached_bytes(tx, among=None)
     agents = tx.scalar(select(func.count()).where(agent.c.seen_at >= agents_since))
-    return Totals(int(reserved or 0), int(capacity), volumes, problems, agents or 0)
+    return Totals(taken, int(capacity), count, problems, agents or 0)

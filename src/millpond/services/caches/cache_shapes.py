@@ -129,9 +129,16 @@ def _problem(view: CachedView, now: datetime) -> str | None:
     is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING)
     if not is_under_way or is_connected(view.volume_seen_at, now):
         return None
+    if view.volume_seen_at is None:
+        return (
+            f"No agent of site {view.site} has looked at {view.volume} yet. It goes on when one has: mill compute list"
+        )
     # The moment, not how long ago: whoever waits is told anew when the words change.
-    silent = f"since {view.volume_seen_at.astimezone(UTC):%H:%M:%S} UTC" if view.volume_seen_at else "yet"
-    return f"No agent of site {view.site} has been heard of {silent}. It goes on when there is one: mill compute list"
+    silent = f"{view.volume_seen_at.astimezone(UTC):%H:%M:%S} UTC"
+    return (
+        f"The agent that fills {view.volume} has not been heard of since {silent}. It goes on when it is back, or "
+        f"with another of site {view.site}: mill compute list"
+    )
 
 
 def _idle_by(view: CachedView) -> Literal["commit", "dataset", "volume"]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.db import agents
+from millpond.db import agents, counts
 from millpond.db import shares as share_rows
 from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady
 from millpond.model.dataset import Commit
@@ -313,6 +313,8 @@ def test_evicting_gives_back_only_what_nobody_else_has(deps: Deps) -> None:
     shown = cache_requests.get(deps, admin, one.id)
     assert (shown.allocated_bytes, shown.freed_bytes, shown.measured) == (4 * GB, GB, True)
     assert volume_service.get(deps, "nfs").used_bytes == 5 * GB
+    with deps.db.read() as tx:
+        assert counts.totals(tx, agents_since=deps.clock.now()).cached_bytes == 5 * GB
     cache_requests.clear(deps, admin, one.id)
     assert volume_service.get(deps, "nfs").evicting_bytes == GB
     settle(deps)

@@ -258,7 +258,7 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     assert cached.problem is None
     clock.advance(120)
     (shown,) = listed(deps)
-    assert (shown.problem or "").startswith("No agent of site lab has been heard of since 12:00:00 UTC.")
+    assert (shown.problem or "").startswith("The agent that fills nfs has not been heard of since 12:00:00 UTC.")
     assert shown.seconds_left is None
     clock.advance(1)
     assert listed(deps)[0].problem == shown.problem, "whoever waits is told it once"
