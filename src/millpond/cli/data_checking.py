@@ -72,7 +72,7 @@ def _show(mill: Session, name: str, done: Verified, seconds: float) -> None:
     else:
         for problem in done.problems:
             for path in problem.paths or ("-",):
-                mill.out.line(f"{path}\t{problem.what}")
+                mill.out.fields(path, problem.what)
     size = format_tree(done.commit.files, done.commit.bytes)
     checked = f"{name} ({done.commit.id[:12]}, {size}; {_CHECKED[done.depth]}; {format_seconds(seconds)})"
     if done.problems:

@@ -9,6 +9,7 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.here import here, warn_with
 from millpond.cli.naming import two_refs
+from millpond.cli.output import one_line
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.client.datasets import diff
@@ -69,7 +70,10 @@ def _show_diff(mill: Session, found: Diff) -> None:
         mill.out.shape(found, [])
         return
     for change in found.items:
-        mill.out.line(_line(change) if mill.out.for_people else _plain(change))
+        if mill.out.for_people:
+            mill.out.line(_line(change))
+        else:
+            mill.out.fields(_SIGNS[change.change], change.path, *([change.path_before] if change.path_before else []))
     grown = found.added_bytes - found.removed_bytes
     mill.out.note(
         f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed, {found.renamed:,} renamed; "
@@ -79,16 +83,11 @@ def _show_diff(mill: Session, found: Diff) -> None:
         mill.out.note("So much has changed that not all renames were looked for.")
 
 
-def _plain(change: Change) -> str:
-    fields = [_SIGNS[change.change], change.path, *([change.path_before] if change.path_before else [])]
-    return "\t".join(fields)
-
-
 def _line(change: Change) -> str:
     size = change.size_after if change.size_after is not None else change.size_before
     came_from = f"{change.path_before} > " if change.path_before else ""
     sign = " " if came_from else _SIGNS[change.change]
-    return f"{sign} {came_from}{change.path}  ({format_bytes(size or 0)})"
+    return f"{sign} {one_line(came_from + change.path)}  ({format_bytes(size or 0)})"
 
 
 def _change(change: TreeChange) -> Change:

@@ -135,7 +135,7 @@ def _show_hits(mill: Session, hits: Iterable[LogHit], context: int) -> None:
     else:
         for hit in hits:
             if found and context:
-                mill.out.line("--")
+                mill.out.verbatim("--")
             found = True
             _show_hit(mill, hit)
     if not found:
@@ -145,7 +145,7 @@ def _show_hits(mill: Session, hits: Iterable[LogHit], context: int) -> None:
 
 def _show_hit(mill: Session, hit: LogHit) -> None:
     for number, text in enumerate(hit.before, hit.line - len(hit.before)):
-        mill.out.line(f"{number}-{text}")
-    mill.out.line(f"{hit.line}:{hit.text}")
+        mill.out.verbatim(f"{number}-{text}")
+    mill.out.verbatim(f"{hit.line}:{hit.text}")
     for number, text in enumerate(hit.after, hit.line + 1):
-        mill.out.line(f"{number}-{text}")
+        mill.out.verbatim(f"{number}-{text}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO, TypeVar
 
-from millpond.cli.report import printable, use_color
+from millpond.cli.report import json_text, printable, use_color
 from millpond.model.quantity import format_bytes, format_seconds
 
 Item = TypeVar("Item")
@@ -113,12 +112,20 @@ class Output:
                 self.line(f"{name}\t{_plain(value)}")
 
     def json(self, document: Any) -> None:
-        self.line(json.dumps(document, ensure_ascii=False, indent=2 if self.stdout.isatty() else None))
+        self.line(json_text(document, indent=2 if self.stdout.isatty() else None))
 
     def line(self, text: str) -> None:
-        """A line of data."""
+        """A line of data, safe to look at."""
+        self.verbatim(printable(text))
+
+    def verbatim(self, text: str) -> None:
+        """A line as it is, whatever it holds: of a log."""
         self._is_silent = False
         self.stdout.write(text + "\n")
+
+    def fields(self, *values: str) -> None:
+        """Values with tabs between them, on one line whatever they hold."""
+        self.line("\t".join(map(one_line, values)))
 
     def note(self, text: str) -> None:
         """A word to the person; not data."""
@@ -172,6 +179,11 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
     return f"{int(seconds // size)} {unit} ago" if seconds > 0 else f"in {int(-seconds // size)} {unit}"
 
 
+def one_line(text: str) -> str:
+    """A name or path from anybody, so that it neither ends its line nor moves a terminal's cursor."""
+    return printable(text.replace("\t", "\\t").replace("\n", "\\n"))
+
+
 def _document(item: Any) -> Any:
     return item.model_dump(mode="json") if hasattr(item, "model_dump") else item
 
@@ -199,7 +211,7 @@ def _plain(value: Any) -> str:
         return value.id
     if isinstance(value, datetime):
         return value.isoformat()
-    return _word(value).replace("\t", "\\t").replace("\n", "\\n")
+    return one_line(_word(value))
 
 
 def _word(value: Any) -> str:

@@ -14,7 +14,7 @@ from millpond.errors import MillError
 def report(error: MillError, *, as_json: bool, color: bool = False, stream: TextIO | None = None) -> None:
     out = stream or sys.stderr
     if as_json:
-        out.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
+        out.write(json_text({"error": error_document(error)}) + "\n")
         return
     out.write(f"{_red('error:', color)} {printable(error.message)}\n")
     if error.hint:
@@ -40,6 +40,14 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in "\n\t" or not unicodedata.category(c).startswith("C") else _escape(c) for c in text)
+
+
+def json_text(document: Any, indent: int | None = None) -> str:
+    """JSON that says the same and is safe to look at: what JSON need not escape may still move a terminal's cursor."""
+    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(json.dumps(c)[1:-1] if c != "\n" and unicodedata.category(c).startswith("C") else c for c in text)
 
 
 def _escape(character: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -110,3 +111,23 @@ def test_bytes_that_are_the_data_stay_what_they_are() -> None:
     out.raw.write(b"\xff\x00")
     out.finish()
     assert kept.getvalue() == b"\xff\x00"
+
+
+HOSTILE = "a\x1b]0;owned\x07\x1b[2Jb\nc\td\r\x9b31m\u202e"
+
+
+def test_no_name_ends_its_line_or_moves_the_cursor() -> None:
+    """On a terminal and piped, which may end on a terminal all the same; programs read the same with --json."""
+    for stdout in (Terminal(), io.StringIO()):
+        out = Output(stdout=stdout, no_color=True)
+        out.items([HOSTILE], [("NAME", lambda name: name)], empty="")
+        out.fields(HOSTILE, "what")
+        out.line(HOSTILE.replace("\n", " "))
+        Output(stdout=stdout, as_json=True).json({"name": HOSTILE})
+        shown = stdout.getvalue()
+        assert not {character for character in shown if not character.isprintable()} - {"\n", "\t"}
+        assert shown.count("owned") == 4
+    document = io.StringIO()
+    Output(stdout=document, as_json=True).json({"name": HOSTILE, "smile": "🙂", "emoji": "\U000e0001"})
+    assert json.loads(document.getvalue()) == {"name": HOSTILE, "smile": "🙂", "emoji": "\U000e0001"}
+    assert "🙂" in document.getvalue()
