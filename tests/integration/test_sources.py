@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import Connection
 
 from millpond.blobs.external_s3 import S3Place
-from millpond.client.datasets import create_dataset, get_commit, list_commits, list_entries, read_file
+from millpond.client.datasets import create_dataset, get_commit, list_commits, list_entries
 from millpond.client.edits import put_files
 from millpond.client.http import Api
+from millpond.client.reading import read_file
 from millpond.client.sources import change_source, create_source, delete_source, get_source, run_source
 from millpond.db import projects, sources, users
 from millpond.errors import InUse, NameTaken
@@ -169,6 +170,49 @@ def test_one_source_is_run_by_one_server_at_a_time(there: Importing, monkeypatch
     first.join(30)
     assert len(runs) == 1
     assert get_source(there.api, "default", source.id).state == "waiting"
+
+
+def test_a_source_that_two_servers_find_due_runs_once(there: Importing) -> None:
+    there.bucket.put("twice/a", b"a")
+    source = a_source(there, "twice")
+    now = there.server.deps.clock.now()
+    with there.server.deps.db.read() as tx:
+        assert sources.due(tx, now) == source.id
+    assert there.run_sources() == 1, "another was quicker"
+    with there.server.deps.db.write() as tx:
+        assert not sources.claim(tx, source.id, "late", now=now, until=now + timedelta(minutes=2))
+
+
+def test_a_source_that_was_paused_since_it_was_found_due_does_not_run(there: Importing) -> None:
+    source = a_source(there, "stopped")
+    change_source(there.api, "default", source.id, SourceChange(paused=True))
+    now = there.server.deps.clock.now()
+    with there.server.deps.db.write() as tx:
+        assert not sources.claim(tx, source.id, "late", now=now, until=now + timedelta(minutes=2))
+
+
+def test_a_run_that_is_asked_for_during_a_run_is_not_lost(there: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one under way has listed the place already."""
+    there.bucket.put("asked/a", b"a")
+    source = a_source(there, "asked")
+    real = source_runs.carry_out
+    runs: list[int] = []
+
+    def meanwhile(*arguments: object, **options: object) -> object:
+        done = real(*arguments, **options)  # type: ignore[arg-type]
+        runs.append(len(runs))
+        if len(runs) == 1:
+            there.bucket.put("asked/b", b"b")
+            run_source(there.api, "default", source.id)
+            change_source(there.api, "default", source.id, SourceChange(every_seconds=7200))
+        return done
+
+    monkeypatch.setattr(source_runs, "carry_out", meanwhile)
+    assert there.run_sources() == 2
+    assert content(there, "asked") == {"a": b"a", "b": b"b"}
+    after = get_source(there.api, "default", source.id)
+    assert after.next_at is not None and after.started_at is not None
+    assert after.next_at - after.started_at == timedelta(seconds=7200), "by the schedule as it is now"
 
 
 def test_a_server_that_died_while_running_is_replaced(there: Importing) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, or_, select
+from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.tables import connection, dataset, project, source, source_object, user
@@ -68,7 +68,7 @@ def using(tx: Connection, connection_id: str) -> Sequence[str]:
 
 def due(tx: Connection, now: datetime) -> str | None:
     """One source whose time has come and that nobody runs."""
-    query = select(source.c.id).where(source.c.next_at <= now, source.c.paused_at.is_(None), _is_free(now))
+    query = select(source.c.id).where(_is_due(now))
     return tx.scalars(query.order_by(source.c.next_at).limit(1)).first()
 
 
@@ -79,8 +79,8 @@ def soonest(tx: Connection) -> datetime | None:
 
 
 def claim(tx: Connection, source_id: str, runner: str, *, now: datetime, until: datetime) -> bool:
-    """Whether `runner` is the one who runs it from now on, alone."""
-    query = source.update().where(source.c.id == source_id, _is_free(now))
+    """Whether `runner` is the one who runs it from now on, alone: not if another has run it since it was found due."""
+    query = source.update().where(source.c.id == source_id, _is_due(now))
     return tx.execute(query.values(runner=runner, runner_until=until, started_at=now)).rowcount == 1
 
 
@@ -127,8 +127,9 @@ def forget_objects(tx: Connection, source_id: str, paths: Iterable[bytes]) -> No
         )
 
 
-def _is_free(now: datetime) -> Any:
-    return or_(source.c.runner.is_(None), source.c.runner_until <= now)
+def _is_due(now: datetime) -> Any:
+    is_free = or_(source.c.runner.is_(None), source.c.runner_until <= now)
+    return and_(source.c.next_at <= now, source.c.paused_at.is_(None), is_free)
 
 
 def _of(project_id: str) -> Select[Any]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from logging import getLogger
 
+from sqlalchemy import Connection
+
 from millpond.db import actors, connections, datasets, projects, sources, users
 from millpond.decide.source_times import next_run
 from millpond.errors import Forbidden, MillError, NotFound, NotReady
@@ -139,7 +141,6 @@ def _actor(deps: Deps, source: Source, project: Project) -> Actor:
 
 def _note_success(deps: Deps, source: Source, done: Done) -> None:
     now = deps.clock.now()
-    every = timedelta(seconds=source.every_seconds)
     result = {"commit_id": done.commit.id if done.commit and done.is_new else None, **done.counts}
     with deps.db.write() as tx:
         is_ours = sources.finish(
@@ -147,7 +148,7 @@ def _note_success(deps: Deps, source: Source, done: Done) -> None:
             source.id,
             source.runner or "",
             ended_at=now,
-            next_at=next_run(source.started_at or now, now, every, 0),
+            next_at=_next_at(tx, source, now, failures=0),
             result=result,
             problem=None,
             failures=0,
@@ -160,8 +161,18 @@ def _note_success(deps: Deps, source: Source, done: Done) -> None:
 def _note_failure(deps: Deps, source: Source, problem: str) -> None:
     now = deps.clock.now()
     failures = source.failures + 1
-    at = next_run(source.started_at or now, now, timedelta(seconds=source.every_seconds), failures)
     with deps.db.write() as tx:
+        at = _next_at(tx, source, now, failures=failures)
         sources.finish(
             tx, source.id, source.runner or "", ended_at=now, next_at=at, problem=problem[:2000], failures=failures
         )
+
+
+def _next_at(tx: Connection, source: Source, now: datetime, *, failures: int) -> datetime:
+    """By the schedule as it is now. A run that somebody asked for while this one was under way comes at once: this one
+    may have listed its place before what they want to see was there."""
+    current = sources.get(tx, source.id) or source
+    started = source.started_at or now
+    if current.next_at > started:
+        return min(current.next_at, now)
+    return next_run(started, now, timedelta(seconds=current.every_seconds), failures)
