@@ -64,8 +64,7 @@ class GuardedHttp:
             if answer.status not in TRANSIENT:
                 return answer
             problem, cause = f"it answered {answer.status}", None
-            answer.drain_conn()
-            answer.release_conn()
+            _leave(answer)
         raise StoreUnavailable(f"{shown(url)} does not answer as it should: {problem}.") from cause
 
     def close(self) -> None:
@@ -82,9 +81,8 @@ class GuardedHttp:
             target = answer.headers.get("Location")
             if not hops or answer.status not in _REDIRECTS or not target:
                 return answer
-            answer.drain_conn()
-            answer.release_conn()
-            url = urljoin(url, target)
+            _leave(answer)
+            url = _led_to(url, target)
         raise BadRequest(f"{shown(url)} leads on and on: more than {_HOPS} redirects.")
 
     def _check_scheme(self, url: str) -> None:
@@ -178,6 +176,25 @@ def _pool(reach: Reach) -> urllib3.PoolManager:
         "https": type("GuardedTlsPool", (urllib3.HTTPSConnectionPool,), {"ConnectionCls": guarded_tls}),
     }
     return pool
+
+
+def _leave(answer: urllib3.BaseHTTPResponse) -> None:
+    """The body is not wanted, and may have no end: its connection is given up rather than read."""
+    answer.close()
+    answer.release_conn()
+
+
+def _led_to(url: str, target: str) -> str:
+    """Where a redirect leads. AddressRefused for what two readers could take for different hosts."""
+    try:
+        led = urljoin(url, target)
+        parts = urlsplit(led)
+        is_plain = bool(parts.hostname) and (parts.port or 0) >= 0 and "@" not in parts.netloc
+    except ValueError:
+        is_plain, led = False, target
+    if not is_plain or any(ord(character) <= 32 or character == "\\" for character in led):
+        raise AddressRefused(f"{shown(url)} leads to an address that is not written plainly: {shown(led)[:200]!r}.")
+    return led
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -10,6 +10,9 @@ Network = IPv4Network | IPv6Network
 
 # IPv6 addresses that carry an IPv4 address, which is where packets end: NAT64 (RFC 6052).
 _NAT64 = IPv6Network("64:ff9b::/96")
+# All that was ever given out as global unicast. Outside it lie forms that are neither called private nor routed, as the
+# old site-local addresses, and those that carry an IPv4 address without a word.
+_GLOBAL = IPv6Network("2000::/3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +74,6 @@ def _inside(address: Address) -> tuple[IPv4Address, ...]:
 def _is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address) and (address.ipv4_mapped or address in _NAT64):
         return True  # the address inside decides
+    if isinstance(address, IPv6Address) and address not in _GLOBAL:
+        return False
     return address.is_global and not address.is_multicast

@@ -12,7 +12,7 @@ import pytest
 from millpond.blobs.guarded_http import GuardedHttp, body_of
 from millpond.blobs.retry import Patience
 from millpond.decide.reach import Reach
-from millpond.errors import BadRequest, StoreUnavailable
+from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 from millpond.testing.website import Website, resolving, running_website
 
 LISTED = Reach.parse("files.test")
@@ -85,6 +85,24 @@ def test_a_redirect_within_what_may_be_reached_is_followed_without_credentials(s
     assert site.asked[-1][2]["Authorization"] == "Bearer secret"
     assert fetch(both, site.url("/far"), authorization="Bearer secret") == b"content"
     assert "Authorization" not in site.asked[-1][2]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://other.test:{port}\\@files.test:{port}/a.txt",
+        "https://files.test:{port}@other.test:{port}/a.txt",
+        "https://[::1",
+        "https://files.test:99999/",
+        "https://",
+    ],
+)
+def test_a_redirect_that_can_be_read_in_two_ways_is_refused(site: Website, target: str) -> None:
+    """Credentials would go to a host that one reader takes for the first, and the other does not."""
+    site.redirects["/odd"] = target.format(port=site.port)
+    with pytest.raises(AddressRefused, match="not written plainly"):
+        fetch(Reach.parse("files.test,other.test"), site.url("/odd"), authorization="Bearer secret")
+    assert site.asked[-1][1] == "/odd"
 
 
 def test_redirects_end(site: Website) -> None:
