@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 
 from millpond.model.dataset import Commit
 
@@ -14,8 +15,19 @@ _LEFT, _RIGHT, _PASSED = 1, 2, 4
 _BOTH = _LEFT | _RIGHT
 
 
-def nearest_common(left: Commit, right: Commit, load: Load) -> Commit | None:
-    """The newest commit that both have grown from (one of the two itself, if the other grew from it); None if none.
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """`common` is the newest commit that both have grown from (one of the two itself, if the other grew from it).
+
+    None if none is known; `is_cut` if commits on the way back are gone: there may have been one.
+    """
+
+    common: Commit | None
+    is_cut: bool
+
+
+def parting(left: Commit, right: Commit, load: Load) -> Parting:
+    """Where the histories of two commits part.
 
     Looks only at commits back to where the two part. Where histories crossed and several would do, it is the newest.
     """
@@ -31,7 +43,7 @@ def nearest_common(left: Commit, right: Commit, load: Load) -> Commit | None:
             marks |= _PASSED  # what lies behind it is common, too, but farther away
         walk.mark_parents(commit, marks)
     nearest = [commit for commit in common if not walk.marks[commit.id] & _PASSED]
-    return max(nearest, key=lambda commit: (commit.time, commit.id), default=None)
+    return Parting(max(nearest, key=lambda commit: (commit.time, commit.id), default=None), walk.is_cut)
 
 
 class _Walk:
@@ -44,6 +56,7 @@ class _Walk:
         self.marks: dict[str, int] = {}
         # Those in the queue that are not yet known to lie behind a common one: without any, all is found.
         self.unpassed: set[str] = set()
+        self.is_cut = False
 
     def next(self) -> Commit:
         commit = self._queued.pop(heapq.heappop(self._queue)[1])
@@ -65,5 +78,7 @@ class _Walk:
 
     def mark_parents(self, commit: Commit, marks: int) -> None:
         new = [parent for parent in commit.parents if self.marks.get(parent, 0) | marks != self.marks.get(parent)]
-        for parent in self._load(new) if new else ():
+        found = list(self._load(new)) if new else []
+        self.is_cut = self.is_cut or len(found) < len(set(new))
+        for parent in found:
             self.mark(parent, marks)

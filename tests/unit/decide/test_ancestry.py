@@ -9,7 +9,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.decide.ancestry import nearest_common
+from millpond.decide.ancestry import parting
 from millpond.model.dataset import Commit
 from millpond.testing.clock import NOON
 
@@ -31,7 +31,7 @@ class History:
         return [self.commits[name] for name in ids]
 
     def nearest(self, left: str, right: str) -> str | None:
-        found = nearest_common(self.commits[left], self.commits[right], self.load)
+        found = parting(self.commits[left], self.commits[right], self.load).common
         return found.id if found else None
 
     def ancestors(self, name: str) -> set[str]:

@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 
 from millpond.db import commits, projects
 from millpond.db.datasets import PendingRecord
-from millpond.decide.ancestry import nearest_common
-from millpond.errors import MergeConflict
+from millpond.decide.ancestry import parting
+from millpond.errors import Conflict, MergeConflict
 from millpond.lake.merge import Merged, PathConflict, merge_trees
 from millpond.lake.turns import on_newest
 from millpond.model.dataset import Commit, Dataset
@@ -49,7 +49,8 @@ def merge(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Merge) -> Comm
 def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wire.Merge) -> Commit:
     with deps.db.read() as tx:
         head = refs.branch_head(tx, dataset, asked.into)
-        common = nearest_common(source, head, lambda ids: commits.get_many(tx, ids))
+        parted = parting(source, head, lambda ids: commits.get_many(tx, ids))
+    common = parted.common
     if common is not None and common.id == source.id:
         return head  # also when this was asked before and the answer was lost
     if asked.expected is not None and head.id != asked.expected:
@@ -57,6 +58,12 @@ def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wi
     if common is not None and common.id == head.id:
         _move(deps, actor, dataset, asked.into, head, source)
         return source
+    if common is None and parted.is_cut:
+        # From nothing, what one side has removed since would be something that the other side has added.
+        raise Conflict(
+            f"What {asked.source} and {asked.into} have grown from is gone: the dataset's retention rule let it go.",
+            hint="Nothing was changed. Take the files that are wanted by hand: mill data cat, mill data put.",
+        )
 
     def plan(base: Commit | None) -> Changes:
         pages, before = pages_of(deps, dataset), common.tree if common else None
@@ -73,6 +80,12 @@ def revert(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Revert) -> Co
     with deps.db.read() as tx:
         undone = refs.resolve(tx, dataset, asked.commit)
         parent = commits.get(tx, undone.parents[0]) if undone.parents else None
+    if undone.parents and parent is None:
+        # What it changed cannot be told: against nothing, undoing it would remove every file.
+        raise Conflict(
+            f"The commit before {undone.id[:12]} is gone: the dataset's retention rule let it go.",
+            hint="Nothing was changed. Make the files what they shall be by hand: mill data put, mill data rm.",
+        )
     before = parent.tree if parent else None
 
     def plan(base: Commit | None) -> Changes:

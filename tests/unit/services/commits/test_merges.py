@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from millpond.db import collecting
 from millpond.db import commits as rows
-from millpond.errors import BadRequest, MergeConflict, NotFound, RefMoved
+from millpond.errors import BadRequest, Conflict, MergeConflict, NotFound, RefMoved
 from millpond.model.dataset import Commit, RefType
 from millpond.model.people import Role
 from millpond.services.commits import merges, refs
@@ -171,3 +172,32 @@ def test_a_merge_is_undone_against_its_own_branch(deps: Deps, clock: FakeClock) 
     _, main = parted(deps, clock, BASE | {"s": b"4"}, BASE | {"m": b"5"})
     merge(deps, "side")
     assert revert(deps, "main").tree == main.tree
+
+
+def let_go(deps: Deps, *commits: Commit) -> None:
+    """As a retention rule does."""
+    with deps.db.write() as tx:
+        collecting.delete_commits(tx, [commit.id for commit in commits])
+
+
+def test_a_commit_whose_parent_a_rule_let_go_is_not_undone(deps: Deps, clock: FakeClock) -> None:
+    """Against nothing, undoing it would remove every file."""
+    first = a_commit(deps, BASE)
+    clock.advance(1)
+    second = a_commit(deps, BASE | {"a": b"changed"})
+    let_go(deps, first)
+    with pytest.raises(Conflict, match="retention rule let it go"):
+        revert(deps, second.id)
+    assert head(deps) == second
+
+
+def test_branches_whose_parting_a_rule_let_go_are_not_merged(deps: Deps, clock: FakeClock) -> None:
+    """From nothing, what main has removed since would come back."""
+    side, main = parted(deps, clock, BASE | {"s": b"4"}, {"a": b"1", "d/c": b"3"})
+    with deps.db.read() as tx:
+        base = rows.get(tx, side.parents[0])
+    assert base is not None
+    let_go(deps, base)
+    with pytest.raises(Conflict, match="retention rule let it go"):
+        merge(deps, "side")
+    assert head(deps) == main
