@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,23 +15,19 @@ from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import BlobStore
 from millpond.db import blobs, commits, server
 from millpond.db import datasets as rows
-from millpond.db.engine import Database
-from millpond.db.tables import metadata
 from millpond.errors import SetupError
 from millpond.lake.keys import ProjectKeys
-from millpond.model.dataset import Commit, Dataset, RefType
+from millpond.model.dataset import Commit, RefType
 from millpond.services import setup
 from millpond.services.commits import refs
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
-from millpond.services.lake import collect, lake_owner, reindex
+from millpond.services.lake import collect, reindex
 from millpond.services.people import projects
-from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
-from millpond.testing.clock import FakeClock
-from millpond.testing.events import FakeEvents
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
-from millpond.testing.server import SECRET, making_deps
+from millpond.testing.server import SECRET
+from tests.integration.lost_database import a_server, an_empty_server, rows_of, the
 from tests.unit.services.lake.reading_all import read_all
 
 BIG = random.Random(3).randbytes(2_500_000)
@@ -46,25 +41,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     return open_store(seaweed.url(tmp_path.name), environment=CREDENTIALS)
 
 
-@contextmanager
-def a_server(folder: Path, store: BlobStore) -> Iterator[Deps]:
-    settings = Settings(data_dir=folder)
-    with making_deps(settings, clock=FakeClock(), store=store, events=FakeEvents()) as deps:
-        lake_owner.claim(deps.db, store, deps.clock.now())
-        yield deps
-
-
-@contextmanager
-def an_empty_server(folder: Path, store: BlobStore) -> Iterator[Deps]:
-    folder.mkdir()
-    settings = Settings(data_dir=folder)
-    db = Database(settings.database)
-    metadata.create_all(db.engine)
-    secret = setup.identify(db, FakeClock().now()).secret
-    yield Deps(db, store, FakeClock(), FakeEvents(), settings, secret)
-    db.close()
-
-
 def fill(deps: Deps) -> tuple[Commit, Commit]:
     """Two projects with histories, a tag, a deleted dataset and a renamed one."""
     first = a_commit(deps, {"a": b"1", "big": BIG}, message="first")
@@ -76,17 +52,6 @@ def fill(deps: Deps) -> tuple[Commit, Commit]:
     a_commit(deps, {"x": b"theirs"}, dataset="draft", project="team")
     datasets.change(deps, the_admin(deps), a_dataset(deps, "draft", project="team"), name="final", description=None)
     return first, second
-
-
-def the(deps: Deps, project: str, name: str) -> Dataset:
-    found = rows_of(deps, project, name)
-    assert found is not None, name
-    return found
-
-
-def rows_of(deps: Deps, project: str, name: str) -> Dataset | None:
-    with deps.db.read() as tx:
-        return rows.find(tx, the_project(deps, project).id, name)
 
 
 def test_everything_comes_back(store: BlobStore, tmp_path: Path) -> None:

@@ -129,8 +129,11 @@ def delete_dataset(tx: Connection, dataset_id: str) -> None:
     tx.execute(dataset.delete().where(dataset.c.id == dataset_id))
 
 
-def is_cached(tx: Connection, dataset_id: str) -> bool:
-    return bool(cached_ids(tx, dataset_id))
+def is_held(tx: Connection, dataset_id: str) -> bool:
+    """Whether a cache has one of its commits, or a job one of them as its code or output."""
+    own = select(commit.c.id).where(commit.c.dataset_id == dataset_id)
+    by_job = select(job.c.id).where(or_(job.c.code_commit.in_(own), job.c.output_commit.in_(own))).limit(1)
+    return bool(cached_ids(tx, dataset_id)) or tx.execute(by_job).first() is not None
 
 
 def cached_ids(tx: Connection, dataset_id: str) -> set[str]:

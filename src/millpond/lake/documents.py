@@ -25,10 +25,11 @@ def encode_document(document: dict[str, Any]) -> bytes:
 def decode_document(data: Buffer, noun: str) -> dict[str, Any]:
     """BadFormat unless `data` is an object in canonical JSON of this format version."""
     try:
-        document = json.loads(bytes(data).decode())
-    except ValueError as error:
+        document: Any = json.loads(bytes(data).decode())
+        is_canonical = isinstance(document, dict) and encode_document(document) == bytes(data)
+    except (ValueError, RecursionError) as error:
         raise BadFormat(f"This {noun} is not JSON.") from error
-    if not isinstance(document, dict) or encode_document(document) != bytes(data):
+    if not isinstance(document, dict) or not is_canonical:
         raise BadFormat(f"This {noun} is not canonical JSON.")
     if document.get("format") != FORMAT:
         raise BadFormat(

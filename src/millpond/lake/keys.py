@@ -94,6 +94,26 @@ def is_page(key: str) -> bool:
     return len(parts) == 5 and parts[0] == "projects" and parts[2] == "pages"
 
 
+def is_record(key: str) -> bool:
+    """Whether it is one of the records of a dataset."""
+    parts = key.split("/")
+    return len(parts) == 5 and f"{parts[0]}/" == PROJECTS and parts[2] == "datasets" and _is_numbered(parts[4])
+
+
+def id_in(below: str, key: str) -> str | None:
+    """The id that a key below `packs/`, `pages/` or `commits/` stands for; None for what the lake did not put there."""
+    directory, _, identifier = key.removeprefix(below).partition("/")
+    return identifier if _ID.fullmatch(identifier) and directory == identifier[:2] else None
+
+
+def is_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def _is_numbered(text: str) -> bool:
+    return len(text) == _NUMBER_DIGITS and text.isascii() and text.isdecimal()
+
+
 def _spread(identifier: str) -> str:
     """The first two characters as a directory of their own keep directories small."""
     return f"{_checked(identifier)[:2]}/{identifier}"

@@ -10,6 +10,7 @@ from millpond.blobs.store import Buffer
 from millpond.errors import BadFormat
 from millpond.lake.documents import FORMAT, decode_document, decode_time, encode_document, encode_time
 from millpond.model.dataset import DatasetKind, RefType
+from millpond.model.ids import is_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,15 @@ class Move:
     previous: str | None
 
 
-Operation = Create | Rename | Delete | Restore | Move
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Nothing of the dataset is to come back. Written before the first of its objects goes, removed after the last.
+
+    A later record takes it back: then it could not be purged after all.
+    """
+
+
+Operation = Create | Rename | Delete | Restore | Move | Purge
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +91,10 @@ def decode_record(data: Buffer) -> DatasetRecord:
     document = decode_document(data, "dataset record")
     try:
         record = DatasetRecord(
-            dataset_id=document["dataset"],
+            dataset_id=_text(document, "dataset"),
             number=document["n"],
             at=decode_time(document["at"]),
-            by=document["by"],
+            by=_text(document, "by"),
             operation=_decode_operation(document),
         )
     except (KeyError, ValueError, TypeError) as error:
@@ -125,6 +134,8 @@ def _encode_operation(operation: Operation) -> dict[str, Any]:
             return {"op": "delete"}
         case Restore():
             return {"op": "restore"}
+        case Purge():
+            return {"op": "purge"}
         case Move():
             return {
                 "op": "move", "ref": operation.ref, "type": operation.type.value, "commit": operation.commit,
@@ -135,14 +146,31 @@ def _encode_operation(operation: Operation) -> dict[str, Any]:
 def _decode_operation(document: dict[str, Any]) -> Operation:
     match document["op"]:
         case "create":
-            return Create(document["name"], document["project"], DatasetKind(document["kind"]))
+            return Create(_text(document, "name"), _text(document, "project"), DatasetKind(document["kind"]))
         case "rename":
-            return Rename(document["name"])
+            return Rename(_text(document, "name"))
         case "delete":
             return Delete()
         case "restore":
             return Restore()
+        case "purge":
+            return Purge()
         case "move":
-            return Move(document["ref"], RefType(document["type"]), document["commit"], document["previous"])
+            ids = (_id(document, "commit"), _id(document, "previous"))
+            return Move(_text(document, "ref"), RefType(document["type"]), *ids)
         case other:
             raise BadFormat(f"{other!r} is not an operation on a dataset.")
+
+
+def _text(document: dict[str, Any], key: str) -> str:
+    value = document[key]
+    if not isinstance(value, str):
+        raise BadFormat(f"The field {key!r} of this dataset record is not text.")
+    return value
+
+
+def _id(document: dict[str, Any], key: str) -> str | None:
+    value = document[key]
+    if value is not None and not (isinstance(value, str) and is_digest(value)):
+        raise BadFormat(f"The field {key!r} of this dataset record is not the id of a commit.")
+    return value

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
-from millpond.db import commits, datasets
+from millpond.db import collecting, commits, datasets, promised
 from millpond.db.datasets import PendingRecord
 from millpond.errors import Conflict, Corrupt, StoreUnavailable
 from millpond.lake.commits import encode_commit
@@ -24,6 +25,7 @@ from millpond.lake.records import (
     Delete,
     Move,
     Operation,
+    Purge,
     Rename,
     Restore,
     decode_record,
@@ -118,7 +120,7 @@ def finish(deps: Deps, pending: PendingRecord) -> None:
             ) from None
     with deps.db.write() as tx:
         if datasets.delete_record(tx, pending.dataset_id, pending.n):
-            _apply(tx, record)
+            _apply(tx, pending.project_id, record)
 
 
 def finish_pending(deps: Deps, *, older_than: timedelta = timedelta(0)) -> int:
@@ -142,7 +144,7 @@ def _write_commit(deps: Deps, project_id: str, commit_id: str) -> None:
         deps.store.put(ProjectKeys(project_id).commit(commit_id), encode_commit(commit), if_absent=True)
 
 
-def _apply(tx: Connection, record: DatasetRecord) -> None:
+def _apply(tx: Connection, project_id: str, record: DatasetRecord) -> None:
     match record.operation:
         case Create():
             datasets.change(tx, record.dataset_id, next_record=1)
@@ -152,9 +154,26 @@ def _apply(tx: Connection, record: DatasetRecord) -> None:
             datasets.change(tx, record.dataset_id, deleted_at=record.at)
         case Restore():
             datasets.change(tx, record.dataset_id, deleted_at=None)
+        case Purge():
+            _purge(tx, project_id, record)
         case Move(ref=name, commit=None):
             commits.delete_ref(tx, record.dataset_id, name)
             datasets.change(tx, record.dataset_id, active_at=record.at)
         case Move(ref=name, type=type_, commit=str(commit_id)):
             commits.set_ref(tx, Ref(record.dataset_id, name, type_, commit_id, record.at))
             datasets.change(tx, record.dataset_id, active_at=record.at)
+
+
+def _purge(tx: Connection, project_id: str, record: DatasetRecord) -> None:
+    """All rows go, and every object of theirs is doomed, this record last. What something still names stays."""
+    keys = ProjectKeys(project_id)
+    commit_ids = [row.commit.id for row in collecting.commits_of(tx, record.dataset_id)]
+    try:
+        with tx.begin_nested():
+            collecting.delete_dataset(tx, record.dataset_id)
+    except IntegrityError:
+        logger.warning("dataset_not_purged dataset=%s reason=something names one of its commits", record.dataset_id)
+        return
+    promised.doom(tx, project_id, (keys.commit(commit_id) for commit_id in commit_ids), record.at)
+    numbers = range(record.number + 1)
+    promised.doom(tx, project_id, (keys.record(record.dataset_id, number) for number in numbers), record.at)

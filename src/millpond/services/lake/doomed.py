@@ -15,7 +15,7 @@ from logging import getLogger
 
 from millpond.db import collecting, promised, server
 from millpond.errors import NotReady
-from millpond.lake.keys import ProjectKeys
+from millpond.lake.keys import ProjectKeys, is_record
 from millpond.model.ids import new_id
 from millpond.services.deps import Deps
 
@@ -116,7 +116,10 @@ def _remove_objects(held: Permission) -> int:
             return count
         after = found[-1].key
         plain = [item.key for item in found if not item.is_prefix]
-        _delete(held, plain)
+        _delete(held, [key for key in plain if not is_record(key)])
+        # One after the other: as long as any is left, the last one says that the dataset was purged.
+        for key in filter(is_record, plain):
+            held.delete(key)
         late = held.deps.clock.now() - _LATE_WRITES
         below = [item.key for item in found if item.is_prefix and item.doomed_at <= late]
         for prefix in below:

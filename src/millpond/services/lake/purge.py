@@ -1,22 +1,29 @@
-"""Emptying the bin of datasets: in one transaction all rows go, and every object of theirs is doomed."""
+"""Emptying the bin of datasets: a record in the lake says so, then all rows go, and every object is doomed."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from logging import getLogger
 
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection
 
-from millpond.db import collecting, datasets, promised
-from millpond.lake.keys import ProjectKeys
+from millpond.db import collecting, datasets
+from millpond.db.datasets import PendingRecord
+from millpond.errors import NotFound
+from millpond.lake.records import Purge
 from millpond.model.dataset import Dataset
 from millpond.model.people import SYSTEM, Actor
+from millpond.services.commits import records
 from millpond.services.deps import Deps
 from millpond.services.people import audit
 
 logger = getLogger(__name__)
 
 _AT_ONCE = 100
+
+
+class _InUse(Exception):
+    """It is cached somewhere, or was brought back meanwhile."""
 
 
 def purge_datasets(deps: Deps, now: datetime) -> int:
@@ -27,25 +34,29 @@ def purge_datasets(deps: Deps, now: datetime) -> int:
 
 
 def purge_dataset(deps: Deps, actor: Actor, dataset: Dataset, now: datetime) -> bool:
-    """Whether it is gone: not while it is cached somewhere, and not if it was brought back meanwhile."""
-    keys = ProjectKeys(dataset.project_id)
+    """Whether it is gone: not while it is cached somewhere, and not if it was brought back meanwhile.
+
+    From the record on it is gone for whoever reads the lake, too: a reindex does not bring it back.
+    """
+
+    def prepare(tx: Connection) -> PendingRecord:
+        records.wait_for_lock(tx, dataset.id, records.DATASET_LOCK)
+        if not datasets.is_deleted(tx, dataset.id) or collecting.is_held(tx, dataset.id):
+            raise _InUse
+        audit.record(
+            tx, now=now, actor=actor, action="dataset.purge", subject=dataset.written,
+            project_id=dataset.project_id, details={"commits": len(collecting.commits_of(tx, dataset.id))},
+        )  # fmt: skip
+        return records.reserve(tx, dataset, Purge(), lock=records.DATASET_LOCK, by=actor.name, now=now)
+
     try:
-        with deps.db.write() as tx:
-            next_record = datasets.lock_next_record(tx, dataset.id)
-            if not datasets.is_deleted(tx, dataset.id) or collecting.is_cached(tx, dataset.id):
-                return False
-            commits = [row.commit.id for row in collecting.commits_of(tx, dataset.id)]
-            promised.doom(tx, dataset.project_id, (keys.commit(commit_id) for commit_id in commits), now)
-            # In the order of keys: without the record that made it, nobody takes the rest for a dataset.
-            numbers = range(next_record)
-            promised.doom(tx, dataset.project_id, (keys.record(dataset.id, number) for number in numbers), now)
-            collecting.delete_dataset(tx, dataset.id)
-            audit.record(
-                tx, now=now, actor=actor, action="dataset.purge", subject=dataset.written,
-                project_id=dataset.project_id, details={"commits": len(commits)},
-            )  # fmt: skip
-    except IntegrityError:
-        logger.warning("dataset_not_purged dataset=%s reason=something names one of its commits", dataset.id)
+        records.write(deps, prepare)
+    except _InUse:
         return False
-    logger.info("dataset_purged dataset=%s", dataset.id)
-    return True
+    except NotFound:  # another server was quicker
+        return True
+    with deps.db.read() as tx:
+        is_gone = datasets.name_of(tx, dataset.id) is None
+    if is_gone:
+        logger.info("dataset_purged dataset=%s", dataset.id)
+    return is_gone

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection
 
 from millpond.blobs.store import BlobStore
-from millpond.db import commits, datasets, projects, server
-from millpond.errors import BadFormat, Corrupt, NotFound, SetupError
+from millpond.db import commits, datasets, projects, promised, server
+from millpond.errors import SetupError
 from millpond.lake import keys as lake_keys
-from millpond.lake.commits import decode_commit
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, Ref
 from millpond.model.people import SYSTEM, Project
 from millpond.services.deps import Deps
 from millpond.services.lake import lake_owner
-from millpond.services.lake.reindex_history import History, RefHistory, Say, read_histories
+from millpond.services.lake.reindex_commits import FoundCommits
+from millpond.services.lake.reindex_history import History, Say, read_histories
 from millpond.services.lake.reindex_pages import PageIndexer
 from millpond.services.people import audit
 
@@ -47,7 +47,7 @@ def reindex(deps: Deps) -> Reindexed:
             "This database is in use already.", hint="Reindex into an empty one: another --data-dir, or another --db."
         )
     done = Reindexed()
-    for project_id in _project_ids(deps.store):
+    for project_id in _project_ids(deps.store, done.problems.append):
         _Project(deps, project_id, done).run()
         done.projects += 1
     lake_owner.take_over(deps.db, deps.store, deps.clock.now())
@@ -57,13 +57,16 @@ def reindex(deps: Deps) -> Reindexed:
     return done
 
 
-def _project_ids(store: BlobStore) -> Iterator[str]:
-    """Without listing all objects of each: behind `projects/<id>/` with `~`, which sorts behind every key below it."""
+def _project_ids(store: BlobStore, say: Say) -> Iterator[str]:
+    """Without listing all objects of each: behind `projects/<id>0`, since `0` follows the slash."""
     after: str | None = None
     while (info := next(iter(store.list(lake_keys.PROJECTS, after)), None)) is not None:
-        project_id = info.key.split("/")[1]
-        yield project_id
-        after = f"{lake_keys.PROJECTS}{project_id}/~"
+        project_id, slash, _ = info.key.removeprefix(lake_keys.PROJECTS).partition("/")
+        if slash and lake_keys.is_id(project_id):
+            yield project_id
+        else:
+            say(f"{info.key} is nothing of the lake's, and stays as it is")
+        after = f"{lake_keys.PROJECTS}{project_id}0" if slash else info.key
 
 
 @dataclass
@@ -74,12 +77,15 @@ class _Project:
 
     def run(self) -> None:
         histories = list(read_histories(self.deps.store, self.project_id, self.say))
-        name = next((history.dataset.project for history in histories), self.project_id)
+        name = next((found.dataset.project for found in histories if found.dataset.project), self.project_id)
         self._add_project(name)
         pages = PageIndexer(self.deps, self.project_id, self.say)
         pages.add_packs()
         for history in histories:
-            self._add_dataset(history, pages)
+            if history.purged:
+                self._remove(history)
+            else:
+                self._add_dataset(replace(history, dataset=replace(history.dataset, project=name)), pages)
         pages.add_leftovers()
         self.done.pages += pages.pages
         self.done.packs += pages.packs
@@ -103,9 +109,17 @@ class _Project:
         with self.deps.db.read() as tx:
             if datasets.name_of(tx, history.dataset.id) is not None:
                 return
-        found = _Commits(self.deps.store, self.project_id, history, self.say)
-        refs = [ref for kept in history.refs.values() if (ref := found.ref(kept)) is not None]
+        found = FoundCommits(self.deps.store, self.project_id, history, self.say)
+        refs = found.refs()
         reached = found.reached_from([ref.commit_id for ref in refs])
+        if history.is_damaged or found.is_damaged:
+            refs += found.recovered(reached)
+            reached = found.reached_from([ref.commit_id for ref in refs])
+        if history.is_nameless:
+            if not reached:
+                self.say(f"dataset {history.dataset.id}: what made it is lost, and so is all that it held")
+                return
+            self.say(f"dataset {history.dataset.id}: its name is lost; it is {history.dataset.written} now")
         for commit in reached:
             if not pages.add_tree(commit.tree):
                 self.say(f"{history.dataset.written}@{commit.id[:12]}: parts of it are damaged")
@@ -113,6 +127,15 @@ class _Project:
             self._insert(tx, history, refs, reached)
         self.done.datasets += 1
         self.done.commits += len(reached)
+
+    def _remove(self, history: History) -> None:
+        """It was purged, and a collection was still to come: its objects go, the record that says so last."""
+        found = FoundCommits(self.deps.store, self.project_id, history, lambda problem: None)
+        keys = ProjectKeys(self.project_id)
+        gone = [keys.commit(commit.id) for commit in found.reached_from(history.commit_ids)]
+        gone += [keys.record(history.dataset.id, number) for number in range(history.next_record)]
+        with self.deps.db.write() as tx:
+            promised.doom(tx, self.project_id, gone, self.deps.clock.now())
 
     def _insert(self, tx: Connection, history: History, refs: Sequence[Ref], reached: Sequence[Commit]) -> None:
         dataset = history.dataset
@@ -124,55 +147,6 @@ class _Project:
             commits.insert(tx, commit)
         for ref in refs:
             commits.set_ref(tx, ref)
-
-
-@dataclass
-class _Commits:
-    """The commits of one dataset; each is read once."""
-
-    store: BlobStore
-    project_id: str
-    history: History
-    say: Say
-    read: dict[str, Commit | None] = field(default_factory=dict)
-
-    def ref(self, kept: RefHistory) -> Ref | None:
-        """The ref where it was last, or, if that commit is lost, where it was before."""
-        if kept.commits[-1] is None:
-            return None
-        where = f"{self.history.dataset.written}@{kept.name}"
-        for commit_id in reversed(kept.commits):
-            if commit_id is not None and self.commit(commit_id) is not None:
-                if commit_id != kept.commits[-1]:
-                    self.say(f"{where} was at {kept.commits[-1]}, which is lost; it is at {commit_id} now")
-                return Ref(self.history.dataset.id, kept.name, kept.type, commit_id, kept.moved_at)
-        self.say(f"{where} was at {kept.commits[-1]}, which is lost")
-        return None
-
-    def reached_from(self, starts: Sequence[str]) -> list[Commit]:
-        found: dict[str, Commit] = {}
-        waiting = list(starts)
-        while waiting:
-            commit_id = waiting.pop()
-            # A parent that is not there was let go by a retention rule.
-            if commit_id not in found and (commit := self.commit(commit_id)) is not None:
-                found[commit_id] = commit
-                waiting.extend(commit.parents)
-        return list(found.values())
-
-    def commit(self, commit_id: str) -> Commit | None:
-        if commit_id not in self.read:
-            self.read[commit_id] = self._load(commit_id)
-        return self.read[commit_id]
-
-    def _load(self, commit_id: str) -> Commit | None:
-        try:
-            return decode_commit(self.store.get(ProjectKeys(self.project_id).commit(commit_id)), commit_id)
-        except NotFound:
-            return None
-        except (Corrupt, BadFormat) as error:
-            self.say(f"commit {commit_id} cannot be used: {error.message}")
-            return None
 
 
 def _renamed(history: History) -> Dataset:

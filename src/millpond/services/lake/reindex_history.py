@@ -9,8 +9,8 @@ from itertools import groupby
 
 from millpond.blobs.store import BlobStore
 from millpond.errors import BadFormat, NotFound
-from millpond.lake.keys import ProjectKeys, record_number
-from millpond.lake.records import Create, DatasetRecord, Delete, Move, Rename, Restore, decode_record
+from millpond.lake.keys import ProjectKeys, is_id, is_record, record_number
+from millpond.lake.records import Create, DatasetRecord, Delete, Move, Purge, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind, RefType
 
 Say = Callable[[str], None]
@@ -28,39 +28,64 @@ class RefHistory:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A dataset after all its records."""
+    """A dataset after all its records.
+
+    `is_damaged` if some of them are lost: other commits may be whole, though no ref is known to lead to them. A dataset
+    that was `purged` does not come back. One whose first record is lost has no project's name, and `is_nameless` if no
+    other record gives it one.
+    """
 
     dataset: Dataset
     next_record: int
     deleted_at: datetime | None = None
     refs: dict[str, RefHistory] = field(default_factory=dict)
+    is_damaged: bool = False
+    is_nameless: bool = False
+    purged: bool = False
+
+    @property
+    def commit_ids(self) -> list[str]:
+        """Every commit that a ref has ever been at."""
+        return [commit for ref in self.refs.values() for commit in ref.commits if commit is not None]
 
 
 def read_histories(store: BlobStore, project_id: str, say: Say) -> Iterator[History]:
-    """Every dataset of a project."""
+    """Every dataset of a project, also those that were purged."""
     keys = ProjectKeys(project_id)
-    found = (info.key for info in store.list(keys.datasets))
-    for dataset_id, group in groupby(found, key=lambda key: key.split("/")[-2]):
-        records = list(_read(store, dataset_id, list(group), say))
-        history = replay(project_id, dataset_id, records, say)
-        if history is not None:
-            yield history
+    for dataset_id, group in groupby(_records(store, keys, say), key=lambda key: key.split("/")[-2]):
+        found = list(group)
+        records = list(_read(store, dataset_id, found, say))
+        if records:
+            # Numbers of records that cannot be read are taken, too: nothing is ever written over them.
+            next_record = max(map(record_number, found)) + 1
+            yield replay(project_id, records, next_record, say)
 
 
-def replay(project_id: str, dataset_id: str, records: Sequence[DatasetRecord], say: Say) -> History | None:
-    """The dataset these records make; None if the first one, which names it, is not among them."""
-    if not records or not isinstance(records[0].operation, Create):
-        say(f"dataset {dataset_id}: the record that made it is gone; it was being removed, or the lake is damaged")
-        return None
-    made = _made(project_id, records[0], records[0].operation)
-    history = History(made, next_record=records[-1].number + 1)
+def replay(project_id: str, records: Sequence[DatasetRecord], next_record: int, say: Say) -> History:
+    """The dataset these records make."""
+    first = records[0]
+    history = History(_made(project_id, first), next_record, is_nameless=not isinstance(first.operation, Create))
+    going = isinstance(records[-1].operation, Purge)
     expected = 0
     for record in records:
-        if record.number != expected:
-            say(f"dataset {made.written}: records {expected} to {record.number - 1} are missing")
+        if record.number != expected and not going:  # of one that is being removed, records are missing
+            history = replace(history, is_damaged=True)
+            say(f"dataset {record.dataset_id}: {_missing(expected, record.number - 1)}")
         expected = record.number + 1
         history = _applied(history, record)
-    return history
+    return replace(history, is_damaged=history.is_damaged or expected != next_record)
+
+
+def _missing(first: int, last: int) -> str:
+    return f"record {first} is missing" if first == last else f"records {first} to {last} are missing"
+
+
+def _records(store: BlobStore, keys: ProjectKeys, say: Say) -> Iterator[str]:
+    for info in store.list(keys.datasets):
+        if is_record(info.key) and is_id(info.key.split("/")[-2]):
+            yield info.key
+        else:
+            say(f"{info.key} is nothing of the lake's, and stays as it is")
 
 
 def _read(store: BlobStore, dataset_id: str, keys: Sequence[str], say: Say) -> Iterator[DatasetRecord]:
@@ -69,19 +94,21 @@ def _read(store: BlobStore, dataset_id: str, keys: Sequence[str], say: Say) -> I
             record = decode_record(store.get(key))
             if record.dataset_id != dataset_id or record.number != record_number(key):
                 raise BadFormat("It belongs somewhere else.")
-        except (BadFormat, NotFound, ValueError) as error:
+        except (BadFormat, NotFound) as error:
             say(f"record {key} cannot be read: {error}")
             continue
         yield record
 
 
-def _made(project_id: str, record: DatasetRecord, operation: Create) -> Dataset:
+def _made(project_id: str, record: DatasetRecord) -> Dataset:
+    """As its first record made it; without that, under a name that says so."""
+    made = record.operation if isinstance(record.operation, Create) else None
     return Dataset(
         id=record.dataset_id,
         project_id=project_id,
-        project=operation.project,
-        name=operation.name,
-        kind=DatasetKind(operation.kind),
+        project=made.project if made else "",
+        name=made.name if made else f"lost-name-{record.dataset_id[:8]}",
+        kind=DatasetKind(made.kind) if made else DatasetKind.DATA,
         description="",
         created_at=record.at,
         created_by=record.by,
@@ -90,9 +117,11 @@ def _made(project_id: str, record: DatasetRecord, operation: Create) -> Dataset:
 
 
 def _applied(history: History, record: DatasetRecord) -> History:
+    history = replace(history, purged=isinstance(record.operation, Purge))
     match record.operation:
         case Rename(name=name):
-            return replace(history, dataset=replace(history.dataset, name=name, active_at=record.at))
+            dataset = replace(history.dataset, name=name, active_at=record.at)
+            return replace(history, dataset=dataset, is_nameless=False)
         case Delete():
             return replace(history, deleted_at=record.at)
         case Restore():
@@ -102,5 +131,5 @@ def _applied(history: History, record: DatasetRecord) -> History:
             commits = (*(before.commits if before else ()), commit)
             refs = {**history.refs, name: RefHistory(name, type_, commits, record.at)}
             return replace(history, dataset=replace(history.dataset, active_at=record.at), refs=refs)
-        case Create():
+        case Create() | Purge():
             return history

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+
+from sqlalchemy.exc import IntegrityError
 
 from millpond.db import blobs, promised, uploads
 from millpond.db.batches import batches
@@ -13,12 +16,13 @@ from millpond.errors import BadFormat, BadRequest, Corrupt, Incomplete, NotFound
 from millpond.lake.encoding import decode_blob
 from millpond.lake.external import decode_descriptor
 from millpond.lake.folders import encode_folders, folders_in
-from millpond.lake.keys import ProjectKeys
+from millpond.lake.keys import ProjectKeys, id_in
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.needs import blobs_needed
 from millpond.lake.packs import read_index
 from millpond.lake.pages import LeafPage, decode_page
 from millpond.model.dataset import BlobPlace
+from millpond.model.ids import is_digest
 from millpond.model.path import to_text
 from millpond.model.tree import Content
 from millpond.services.commits.blob_reading import read_blobs
@@ -31,6 +35,7 @@ from millpond.services.lake.reindex_history import Say
 # Whose packs these are until they have been checked: nobody's in particular, so only this may build on them.
 OWNER = "reindex"
 _DAMAGE = (Corrupt, BadFormat, BadRequest, NotFound, Incomplete)
+_PACK = re.compile("[0-9a-f]{32}")
 
 
 @dataclass
@@ -51,7 +56,10 @@ class PageIndexer:
     def add_packs(self) -> None:
         """Every pack by its own index. Those that cannot be read are said, and are not there."""
         for info in self.deps.store.list(self.keys.packs):
-            pack_id = info.key.rpartition("/")[2]
+            pack_id = id_in(self.keys.packs, info.key)
+            if pack_id is None or not _PACK.fullmatch(pack_id):
+                self._foreign(info.key)
+                continue
             with self.deps.db.read() as tx:
                 if uploads.packs(tx, self.project_id, [pack_id]):
                     continue
@@ -60,9 +68,15 @@ class PageIndexer:
             except _DAMAGE as error:
                 self.say(f"pack {pack_id} cannot be used: {error.message}")
                 continue
-            with self.deps.db.write() as tx:
-                uploads.insert_found(tx, self.project_id, pack_id, OWNER, info.size, len(places), self.deps.clock.now())
-                blobs.insert_places(tx, self.project_id, places)
+            try:
+                with self.deps.db.write() as tx:
+                    uploads.insert_found(
+                        tx, self.project_id, pack_id, OWNER, info.size, len(places), self.deps.clock.now()
+                    )
+                    blobs.insert_places(tx, self.project_id, places)
+            except IntegrityError:
+                self.say(f"pack {pack_id} is that of another project, copied here; it is not used")
+                continue
             self.packs += 1
 
     def add_tree(self, root: str) -> bool:
@@ -72,11 +86,21 @@ class PageIndexer:
     def add_leftovers(self) -> None:
         """Pages that no commit has, as if they had just been promised: the next collection sees to them."""
         for batch in batches(self.deps.store.list(self.keys.pages), 1000):
-            ids = [info.key.rpartition("/")[2] for info in batch]
+            ids = [page_id for info in batch if (page_id := self._page_id(info.key)) is not None]
             with self.deps.db.write() as tx:
                 known = blobs.pages(tx, self.project_id, ids)
                 left = [page_id for page_id in ids if page_id not in known]
                 promised.promise(tx, self.project_id, left, self.deps.clock.now())
+
+    def _page_id(self, key: str) -> str | None:
+        page_id = id_in(self.keys.pages, key)
+        if page_id is None or not is_digest(page_id):
+            self._foreign(key)
+            return None
+        return page_id
+
+    def _foreign(self, key: str) -> None:
+        self.say(f"{key} is nothing of the lake's, and stays as it is")
 
     def _add(self, page_id: str) -> PageRow | None:
         if page_id in self.damaged:
