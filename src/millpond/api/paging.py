@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 Shape = TypeVar("Shape")
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="The most items in one answer.")]
-Cursor = Annotated[str | None, Query(max_length=1000, description="`next` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=8000, description="`next` of the page before.")]
 DEFAULT_LIMIT = 100
 
 

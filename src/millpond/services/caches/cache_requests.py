@@ -19,7 +19,6 @@ from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
 from millpond.model.quantity import format_seconds
 from millpond.model.volume import CachedState, Cause, Volume
-from millpond.services import listing
 from millpond.services.caches import differences, volume_choice
 from millpond.services.caches.admission import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.caches.cache_access import audit_cache, check_unused, find_cached, lock_cached, require_member
@@ -34,6 +33,7 @@ from millpond.services.computes.presence import is_connected
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.moments import moment_of
 from millpond.services.people import access
 from millpond.services.places.geography import rule_of
 from millpond.wire import cache as wire
@@ -211,7 +211,7 @@ def evictions(
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
         volume_id = find_volume(tx, volume).id if volume else None
-        found = eviction_rows.newest(tx, among=among, limit=limit + 1, before=_before(cursor), volume_id=volume_id)
+        found = eviction_rows.newest(tx, among=among, limit=limit + 1, before=moment_of(cursor), volume_id=volume_id)
     return page_of(found, limit, key=lambda item: [item.at.isoformat(), item.id])
 
 
@@ -260,15 +260,3 @@ def _reasons(deps: Deps, volume: Volume, begun: Begun) -> list[str]:
     if begun.started and not is_connected(volume.seen_at, deps.clock.now()):
         reasons.append(f"the agent of site {volume.site} is away; the fill begins when it is back")
     return reasons
-
-
-def _before(cursor: str | None) -> tuple[datetime, str] | None:
-    if cursor is None:
-        return None
-    match listing.decode(cursor):
-        case [str(at), str(key)]:
-            try:
-                return datetime.fromisoformat(at), key
-            except ValueError:
-                pass
-    raise BadRequest(f"{cursor[:80]!r} is not a cursor of this list.")
