@@ -27,6 +27,7 @@ HEAD = """# The command line
 - **Output**: data on stdout, words and progress on stderr. A table on a terminal, tab-separated lines without a head
   when piped, JSON with `--json`: `{"items": […]}` for lists, the thing itself otherwise, as in the API, `{}` where
   there is nothing to tell. The JSON is stable; what people see may change. Times are ISO 8601 with an offset in both.
+  Control characters in names are written as `\\x1b`, in JSON as `\\u001b`.
 - **Errors**: `error: …` and `  hint: …` on stderr; with `--json`
   `{"error": {"code", "message", "hint", "request_id", "details"}}`.
 - **Questions** are asked on a terminal only; `--yes` answers them. Secrets are read from a prompt, a file or stdin.
@@ -42,7 +43,7 @@ HEAD = """# The command line
 | 3 | there is no such thing, or you may not see it |
 | 4 | not signed in, or your role does not allow it |
 | 5 | a conflict: a name taken, something in use, a branch moved, no room |
-| 6 | the server cannot be reached |
+| 6 | the server or the lake cannot be reached, or breaks off |
 | 100 | the job waited for failed |
 | 101 | the job waited for has not finished |
 | 103 | the job waited for was cancelled |

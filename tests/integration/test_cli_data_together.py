@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,26 @@ def test_an_ignored_file_in_the_way_stops_a_rebase_before_it_commits(mill: Mill,
     assert "'notes.log'" in done.err
     assert (mine / "notes.log").read_text() == "mine"
     assert mill.ok("data", "commits", "ignored", "--json").json["items"][0]["id"] == head
+
+
+def test_an_ignored_file_in_place_of_a_directory_is_found_before_a_rebase_commits(mill: Mill, tmp_path: Path) -> None:
+    mine, theirs = two_folders(mill, tmp_path, "instead")
+    (theirs / "new").mkdir()
+    (theirs / "new/file").write_text("theirs")
+    shutil.rmtree(theirs / "class-0")
+    (theirs / "class-0").write_text("a file for them")
+    head = sync(mill, theirs)
+    (mine / ".millignore").write_text("new\nkept\n")
+    (mine / "new").write_text("a file here")
+    (mine / "class-0/kept").write_text("ignored, below a directory that is a file for them")
+    refused = mill("data", "sync", "--rebase", "--json", cwd=mine)
+    assert refused.code == 5
+    assert json.loads(refused.err)["error"]["details"]["paths"] == ["class-0/kept", "new"]
+    assert mill.ok("data", "show", "instead", "--json").json["head"] == head, "nothing was committed"
+    (mine / "new").unlink()
+    (mine / "class-0/kept").unlink()
+    mill.ok("data", "sync", "--rebase", cwd=mine)
+    assert (mine / "class-0").read_text() == "a file for them"
 
 
 def test_checkout_moves_between_commits_in_place(mill: Mill, tmp_path: Path) -> None:

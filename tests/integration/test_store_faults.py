@@ -17,8 +17,9 @@ from millpond.blobs.location import open_store
 from millpond.blobs.retry import Patience
 from millpond.client import transfer
 from millpond.client.clone import clone
-from millpond.client.datasets import create_dataset, read_file
+from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
+from millpond.client.reading import read_file
 from millpond.client.sync import sync
 from millpond.client.verify import Depth, verify_lake
 from millpond.client.working_copy import WorkingCopy, require_working_copy

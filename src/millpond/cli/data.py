@@ -33,8 +33,8 @@ from millpond.client.datasets import (
     list_datasets,
     list_entries,
     list_refs,
-    read_file,
 )
+from millpond.client.reading import read_file
 from millpond.client.working_copy import WorkingCopy, load_working_copy
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.dataset import DatasetKind

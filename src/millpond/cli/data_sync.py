@@ -12,8 +12,10 @@ from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.commits import begin_branch, branch_head
 from millpond.client.http import Api
-from millpond.client.sync import sync
+from millpond.client.looking import base_gone
+from millpond.client.sync import arrived, sync
 from millpond.client.working_copy import WorkingCopy
+from millpond.errors import NotFound
 from millpond.model.names import check_ref_name
 from millpond.model.quantity import format_bytes, format_seconds, format_tree
 
@@ -41,7 +43,10 @@ def sync_folder(
     """
     copy = here(mill)
     if branch and branch != copy.branch:
-        copy = _on_branch(mill.api, copy, check_ref_name(branch), dry_run=dry_run)
+        check_ref_name(branch)
+        # Before anything is made: half way to another commit is no place where a branch begins.
+        copy = copy if dry_run else arrived(mill.api, copy, finish=rebase, warn=warn_with(mill))
+        copy = _on_branch(mill.api, copy, branch, dry_run=dry_run)
     if dry_run:
         # What shows differences takes as long to load as all else that syncing needs.
         from millpond.cli.data_status import show_status  # noqa: PLC0415
@@ -79,5 +84,10 @@ def _on_branch(api: Api, copy: WorkingCopy, branch: str, *, dry_run: bool) -> Wo
         return copy.at(copy.head, branch)
     if copy.head is None or dry_run:
         return copy.at(None, branch)
-    begin_branch(api, copy.project, copy.dataset, branch, at=copy.head)
+    try:
+        begin_branch(api, copy.project, copy.dataset, branch, at=copy.head)
+    except NotFound as error:
+        if copy.only:  # the rest of its tree is gone with the commit
+            raise base_gone(copy) from error
+        return copy.at(None, branch)  # what is here is kept, as a beginning
     return copy.at(copy.head, branch)

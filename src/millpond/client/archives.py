@@ -50,9 +50,9 @@ def save_zip(
 def _receive(api: Api, address: str, path: str, write: Callable[[bytes], int], progress: Callable[[int], None]) -> int:
     received, begun = 0, False
     try:
-        with api.stream(address, _READ_BYTES, path=path) as parts:
+        with api.stream(address, _READ_BYTES, path=path) as answer:
             begun = True
-            for part in parts:
+            for part in answer.pieces:
                 received += write(part)
                 progress(received)
     except ServerUnreachable as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from millpond.client.clone import branch_of
 from millpond.client.commits import find_commit
 from millpond.client.http import Api
-from millpond.client.looking import SeenAndLake, completed, look
+from millpond.client.looking import SeenAndLake, base_of, completed, look
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import Conflict
@@ -51,7 +51,7 @@ def checkout(
     target = find_commit(api, copy.project, copy.dataset, ref)
     if copy.moving_to not in (None, target.id) and not force:
         copy = finish_moving(api, copy, progress=progress, warn=warn)
-    base = find_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
+    base = _known_base(api, copy) if force else base_of(api, copy)
     moment = moment_in(copy.root)
     seen = look(copy, progress=progress, warn=warn)
     with ApiDownloader(api, copy.project, copy.dataset, target.id) as lake:
@@ -86,6 +86,14 @@ def finish_moving(
     if copy.moving_to is None:
         return copy
     return checkout(api, copy, copy.moving_to, progress=progress, warn=warn).copy
+
+
+def _known_base(api: Api, copy: WorkingCopy) -> str | None:
+    """For those who give their changes up: a folder whose commit is gone is simply another tree."""
+    try:
+        return base_of(api, copy)
+    except Conflict:
+        return None
 
 
 def _would_be_lost(ref: str, conflicts: Sequence[PathConflict]) -> Conflict:

@@ -1,4 +1,4 @@
-"""Datasets, refs, commits, entries, diffs and file contents, over the API."""
+"""Datasets, refs, commits, entries and diffs, over the API."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from millpond.wire.data import (
     TreeEntry,
     Verification,
 )
-
-_COPY_BYTES = 1 << 20
 
 
 def list_datasets(
@@ -68,13 +66,6 @@ def get_verification(api: Api, project: str, name: str, ref: str = DEFAULT_BRANC
 
 def list_entries(api: Api, project: str, name: str, ref: str, path: str) -> Iterator[TreeEntry]:
     return api.items(f"{commit_path(project, name, ref)}/entries", TreeEntry, path=path)
-
-
-def read_file(api: Api, project: str, name: str, ref: str, path: str, part: str | None = None) -> Iterator[bytes]:
-    """The bytes of one file, piece by piece; the rest of the commit is not read. `part` is a range as in HTTP."""
-    headers = {"Range": f"bytes={part}"} if part else None
-    with api.stream(f"{commit_path(project, name, ref)}/file", _COPY_BYTES, headers=headers, path=path) as pieces:
-        yield from pieces
 
 
 def diff(api: Api, project: str, name: str, before: str, after: str) -> Diff:

@@ -7,13 +7,13 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 from millpond import __version__
 from millpond.client.problems import problem_of
-from millpond.client.transport import Request, Response, Transport, was_never_sent
+from millpond.client.transport import Request, Response, Streamed, Transport, was_never_sent
 from millpond.errors import MillError
 from millpond.wire.quick.base import Page
 
@@ -111,23 +111,7 @@ class Api:
         """
         request = self._build(method, path, body, params, headers, timeout)
         repeatable = method in _IDEMPOTENT if idempotent is None else idempotent
-        deadline: float | None = None
-        began = time.monotonic()
-        for attempt in range(1_000_000):
-            try:
-                return self._once(request)
-            except MillError as error:
-                if not _may_repeat(error, repeatable) or not self._answered.is_set():
-                    raise
-                now = time.monotonic()
-                deadline = deadline or now + self.patience
-                pause = min(0.2 * 2**attempt, 5.0) * random.uniform(0.7, 1.3)
-                if now + pause > deadline:
-                    raise
-                if now - began >= TOLD_AFTER_SECONDS:
-                    self.waiting(error.message)
-                self._sleep(pause)
-        raise AssertionError("unreachable")
+        return self._patiently(lambda: self._once(request), repeatable=repeatable)
 
     def get(self, path: str, shape: type[Shape], /, **params: Any) -> Shape:
         return self._understood(self.request("GET", path, params=params), shape.__name__, shape.model_validate_json)
@@ -169,14 +153,41 @@ class Api:
     @contextmanager
     def stream(
         self, path: str, piece_bytes: int, /, *, headers: Mapping[str, str] | None = None, **params: Any
-    ) -> Iterator[Iterator[bytes]]:
-        """GET a body in pieces of at most `piece_bytes`. Nothing is repeated: the reader decides about that."""
+    ) -> Iterator[Streamed]:
+        """GET a body in pieces of at most `piece_bytes`. Its beginning is waited for as by `request`.
+
+        Of a body that breaks off nothing is repeated: the reader decides about that.
+        """
         request = self._build("GET", path, None, params, headers, None)
+        with ExitStack() as stack:
+            yield self._patiently(lambda: stack.enter_context(self._begun(request, piece_bytes)), repeatable=True)
+
+    @contextmanager
+    def _begun(self, request: Request, piece_bytes: int) -> Iterator[Streamed]:
         with self._transport.streamed(request, piece_bytes) as answer:
             if isinstance(answer, Response):
                 raise problem_of(answer)
             self._answered.set()
             yield answer
+
+    def _patiently(self, once: Callable[[], Read], *, repeatable: bool) -> Read:
+        deadline: float | None = None
+        began = time.monotonic()
+        for attempt in range(1_000_000):
+            try:
+                return once()
+            except MillError as error:
+                if not _may_repeat(error, repeatable) or not self._answered.is_set():
+                    raise
+                now = time.monotonic()
+                deadline = deadline or now + self.patience
+                pause = min(0.2 * 2**attempt, 5.0) * random.uniform(0.7, 1.3)
+                if now + pause > deadline:
+                    raise
+                if now - began >= TOLD_AFTER_SECONDS:
+                    self.waiting(error.message)
+                self._sleep(pause)
+        raise AssertionError("unreachable")
 
     def _build(
         self,

@@ -140,8 +140,8 @@ def search_log(
             "offset": offset, "limit": min(left or 10_000, 10_000), "attempt": attempt,
             "rank": rank,
         }  # fmt: skip
-        with api.stream(f"{log_path(project, job)}/search", 1 << 16, **params) as pieces:
-            for found in map(_FOUND.validate_json, _lines(pieces)):
+        with api.stream(f"{log_path(project, job)}/search", 1 << 16, **params) as answer:
+            for found in map(_FOUND.validate_json, _lines(answer.pieces)):
                 if isinstance(found, wire.LogHit):
                     left = None if left is None else left - 1
                     yield found

@@ -1,4 +1,4 @@
-"""Looking at a working copy: the tree it stands for, with nothing sent anywhere."""
+"""Looking at a working copy: the tree it stands for and the one it came from, with nothing sent anywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.blobs.store import Buffer
+from millpond.client.commits import find_commit
+from millpond.client.http import Api
 from millpond.client.working_copy import WorkingCopy
+from millpond.errors import Conflict, NotFound
 from millpond.lake.choice import chooser
 from millpond.lake.diff import compare
 from millpond.lake.edit import edit_tree
@@ -102,3 +105,24 @@ class _PageCollector:
 
     def put_pages(self, pages: Mapping[str, bytes]) -> None:
         self.pages.update(pages)
+
+
+def base_of(api: Api, copy: WorkingCopy) -> str | None:
+    """The tree that this folder last agreed with; None for one that has never been synced. Conflict if it is gone."""
+    if copy.head is None:
+        return None
+    try:
+        return find_commit(api, copy.project, copy.dataset, copy.head).tree
+    except NotFound as error:
+        raise base_gone(copy) from error
+
+
+def base_gone(copy: WorkingCopy) -> Conflict:
+    """Without the commit a folder came from nobody can tell what was changed in it."""
+    keeping = "" if copy.only else "Keep what is here: mill data sync --branch NAME. "
+    return Conflict(
+        f"The commit {str(copy.head)[:12]} that this folder came from is gone from {copy.written}: "
+        "its retention rule let it go, or nothing named it any more.",
+        hint=f"{keeping}Make the folder what the branch holds, without your changes: "
+        f"mill data checkout {copy.branch} --force",
+    )

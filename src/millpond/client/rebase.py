@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.client.commits import branch_head, create_commit, find_commit
+from millpond.client.commits import branch_head, create_commit
 from millpond.client.http import Api
-from millpond.client.looking import SeenAndLake, completed, look
+from millpond.client.looking import SeenAndLake, base_of, completed, look
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
@@ -70,7 +70,7 @@ def rebase(
 def _rebase(
     api: Api, copy: WorkingCopy, theirs: Commit, message: str, rehash: bool, progress: Progress | None, warn: Warn
 ) -> Rebased:
-    base = find_commit(api, copy.project, copy.dataset, copy.head).tree if copy.head else None
+    base = base_of(api, copy)
     moment = moment_in(copy.root)
     seen = look(copy, rehash=rehash, progress=progress, warn=warn)
     with ApiDownloader(api, copy.project, copy.dataset, theirs.id) as lake:

@@ -56,17 +56,11 @@ def sync(
     are brought together instead, or a MergeConflict says why they cannot be. A checkout or rebase that was interrupted
     here is finished first, or Conflict asks for that: half of it must not become a commit.
     """
-    if copy.moving_to is not None:
-        if not onto_newest:
-            raise _between_commits(copy, copy.moving_to)
-        from millpond.client.checkout import finish_moving  # noqa: PLC0415 - as below
-
-        copy = finish_moving(api, copy, progress=progress, warn=warn)
+    copy = arrived(api, copy, finish=onto_newest, progress=progress, warn=warn)
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
 
     def together(theirs: Commit) -> Synced:
-        # Few need it, and it brings half of all that downloads: everybody else would wait for that.
-        from millpond.client.rebase import rebase  # noqa: PLC0415
+        from millpond.client.rebase import rebase  # noqa: PLC0415 - as in `arrived`
 
         done = rebase(api, copy, theirs, message=message, rehash=rehash, progress=progress, warn=warn)
         sent = done.sent.sent if done.sent else 0
@@ -91,6 +85,25 @@ def sync(
         if newest is None or not onto_newest:
             raise _moved(copy, newest) from error
         return together(newest)
+
+
+def arrived(
+    api: Api,
+    copy: WorkingCopy,
+    *,
+    finish: bool,
+    progress: Progress | None = None,
+    warn: Warn = lambda path, why: None,
+) -> WorkingCopy:
+    """The folder at one commit. Half way to another, it is brought there if `finish`, or Conflict asks for that."""
+    if copy.moving_to is None:
+        return copy
+    if not finish:
+        raise _between_commits(copy, copy.moving_to)
+    # Few need it, and it brings half of all that downloads: everybody else would wait for that.
+    from millpond.client.checkout import finish_moving  # noqa: PLC0415
+
+    return finish_moving(api, copy, progress=progress, warn=warn)
 
 
 def _push(

@@ -45,6 +45,13 @@ class Request(NamedTuple):
     timeout: float
 
 
+class Streamed(NamedTuple):
+    """An answer whose body comes piece by piece."""
+
+    headers: urllib3.HTTPHeaderDict
+    pieces: Iterator[bytes]
+
+
 class Response(NamedTuple):
     """An answer, wholly read. Names of headers are found however they are written."""
 
@@ -82,13 +89,13 @@ class Transport:
             return _whole(request, self._send(request))
 
     @contextmanager
-    def streamed(self, request: Request, piece_bytes: int) -> Iterator[Response | Iterator[bytes]]:
+    def streamed(self, request: Request, piece_bytes: int) -> Iterator[Response | Streamed]:
         """The body of an answer in pieces of at most `piece_bytes`; whole, where it is no success."""
         with self._understood():
             answer = self._send(request)
             try:
                 is_success = 200 <= answer.status < 300
-                yield answer.stream(piece_bytes) if is_success else _whole(request, answer)
+                yield Streamed(answer.headers, _pieces(answer, piece_bytes)) if is_success else _whole(request, answer)
             finally:
                 # Closing alone would leave the pool one connection short.
                 answer.close()
@@ -147,6 +154,15 @@ def was_never_sent(error: MillError) -> bool:
 
 def _whole(request: Request, answer: urllib3.BaseHTTPResponse) -> Response:
     return Response(answer.status, answer.reason or "", request.url, answer.headers, answer.data)
+
+
+def _pieces(answer: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
+    """The body as it comes: when it breaks off, what has arrived is not lost for want of a whole piece."""
+    if "Content-Length" not in answer.headers or "Content-Encoding" in answer.headers:
+        yield from answer.stream(most)
+        return
+    while piece := answer.read1(most):
+        yield piece
 
 
 def _seconds(timeout: float) -> urllib3.Timeout:

@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,13 +100,9 @@ def _contents(changes: Sequence[TreeChange]) -> list[bytes]:
 
 
 def _check_untouched(folder: _Folder, changes: Sequence[TreeChange], seen: Moment) -> None:
-    in_the_way: list[bytes] = []
-    for change in changes:
-        status = folder.status(change.path)
-        if status is None or stat.S_ISDIR(status.st_mode):
-            continue
-        if change.before is None or max(status.st_mtime_ns, status.st_ctime_ns) > seen.nanoseconds:
-            in_the_way.append(change.path)
+    going = {change.path for change in changes if _goes(change)}
+    found = (_in_the_way(folder, change, going, seen) for change in changes)
+    in_the_way = list(dict.fromkeys(path for path in found if path is not None))
     if in_the_way:
         named = ", ".join(repr(to_text(path)) for path in in_the_way[:_NAMED])
         more = f" and {len(in_the_way) - _NAMED:,} more" if len(in_the_way) > _NAMED else ""
@@ -117,10 +113,28 @@ def _check_untouched(folder: _Folder, changes: Sequence[TreeChange], seen: Momen
         )
 
 
+def _in_the_way(folder: _Folder, change: TreeChange, going: Collection[bytes], seen: Moment) -> bytes | None:
+    """What would be lost by a change, or keep it from being made: it must be found before the first file is touched."""
+    status = folder.status(change.path)
+    if status is None:
+        obstacle = folder.obstacle(change.path) if change.after is not None else None
+        return obstacle if obstacle not in going else None
+    if stat.S_ISDIR(status.st_mode):
+        needs_its_place = change.after is not None and change.after.kind != Kind.DIRECTORY
+        return folder.staying_below(change.path, going) if needs_its_place else None
+    is_unseen = change.before is None or max(status.st_mtime_ns, status.st_ctime_ns) > seen.nanoseconds
+    return change.path if is_unseen else None
+
+
+def _goes(change: TreeChange) -> bool:
+    """Whether what was there is removed before anything is put."""
+    return change.before is not None and (change.after is None or _changes_between_file_and_directory(change))
+
+
 def _remove(folder: _Folder, changes: Sequence[TreeChange]) -> None:
     """Deepest first; directories go with the last thing in them."""
     for change in reversed(changes):
-        if change.before is None or (change.after is not None and not _changes_between_file_and_directory(change)):
+        if change.before is None or not _goes(change):
             continue
         with _said(change.path):
             if change.before.kind == Kind.DIRECTORY:
@@ -171,6 +185,33 @@ class _Folder:
         if not self._is_reached(path):
             return None
         return self._look(path)
+
+    def obstacle(self, path: bytes) -> bytes | None:
+        """What stands in place of a directory of this path; None where nothing does."""
+        at = path.find(b"/")
+        while at >= 0:
+            status = self._look(path[:at])
+            if status is None:
+                return None
+            if not stat.S_ISDIR(status.st_mode):
+                return path[:at]
+            at = path.find(b"/", at + 1)
+        return None
+
+    def staying_below(self, directory: bytes, going: Collection[bytes]) -> bytes | None:
+        """Something in this directory that is not among what goes."""
+        descriptor = os.open(self._place(directory), os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._descriptor)
+        try:
+            names = sorted(os.fsencode(name) for name in os.listdir(descriptor))
+        finally:
+            os.close(descriptor)
+        for path in (directory + b"/" + name for name in names):
+            status = self._look(path)
+            is_directory = status is not None and stat.S_ISDIR(status.st_mode)
+            found = self.staying_below(path, going) if is_directory else path
+            if found is not None and found not in going:
+                return found
+        return None
 
     def remove_file(self, path: bytes) -> None:
         if self._is_reached(path):

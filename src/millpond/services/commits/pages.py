@@ -92,13 +92,14 @@ class ProjectPages:
         self._keys = ProjectKeys(project_id)
 
     def page(self, page_id: str) -> bytes:
+        """A page of an accepted commit. Corrupt for one that is damaged or gone."""
         key = self._keys.page(page_id)
-        return self._cache.get(key, lambda: self._read(page_id))
+        return self._cache.get(key, lambda: self._read_known(page_id))
 
     def glance(self, page_id: str) -> bytes:
         """A page of an accepted commit that is not worth keeping: many are read, each for a little."""
         key = self._keys.page(page_id)
-        return self._cache.held(key) or self._read(page_id)
+        return self._cache.held(key) or self._read_known(page_id)
 
     def keep_folders(self, leaf_id: str, data: bytes) -> LeafFolders:
         """Note what a leaf, given by its checked bytes, holds by directory."""
@@ -142,6 +143,14 @@ class ProjectPages:
 
     def _written(self, page_id: str, token: str) -> str:
         return f"{self._keys.page(page_id)} {token}"
+
+    def _read_known(self, page_id: str) -> bytes:
+        try:
+            return self._read(page_id)
+        except NotFound as error:  # whoever asked for a file or a directory must not hear that there is none
+            raise Corrupt(
+                f"The lake has lost page {page_id[:12]} of this tree.", hint="What is damaged says: mill data verify"
+            ) from error
 
     def _read(self, page_id: str) -> bytes:
         key = self._keys.page(page_id)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from millpond.blobs.store import Buffer
-from millpond.errors import BadRequest, Corrupt
+from millpond.errors import BadRequest, Corrupt, NotFound, StoreUnavailable
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.external import Descriptor, decode_descriptor
@@ -33,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    name: str
+    path: str
     size: int
     digest: str
     project_id: str
@@ -41,18 +42,27 @@ class OpenFile:
     # Of a file that lies outside the lake, and has no pieces in it.
     external: Descriptor | None = None
 
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
     def read(self, deps: Deps, start: int, end: int) -> Iterator[bytes]:
-        """Bytes `start` to `end` (not included), a blob (at most 4 MiB) at a time."""
+        """Bytes `start` to `end` (not included), a blob (at most 4 MiB) at a time; the first is there when it returns.
+
+        Corrupt for what the lake has damaged or lost.
+        """
         if self.external is not None:
             return external.begun(external.read_described(deps, self.project_id, self.external, start, end))
-        return self._blobs(deps, start, end)
+        return external.begun(self._blobs(deps, start, end))
 
     def _blobs(self, deps: Deps, start: int, end: int) -> Iterator[bytes]:
         keys = ProjectKeys(self.project_id)
         for piece in self.pieces:
             low, high = max(start - piece.start, 0), min(end - piece.start, piece.place.raw)
             if low < high:
-                yield bytes(read_blob(deps, keys, piece.place)[low:high])
+                with _said_of(self.path):
+                    blob = read_blob(deps, keys, piece.place)
+                yield bytes(blob[low:high])
 
 
 def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFile:
@@ -70,17 +80,18 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
     if entry.kind is Kind.DIRECTORY:
         raise BadRequest(f"{path!r} is a directory.")
     keys = ProjectKeys(dataset.project_id)
-    places = locator_of(deps, keys, leaf_ref.id) if entry.content is not Content.NOTHING else {}
-    if entry.kind is Kind.SYMLINK:
-        target = to_text(bytes(read_blob(deps, keys, place_of(places, entry.digest))))
-        hint = "Links are not followed here: read the file it leads to, if that is in the commit."
-        raise BadRequest(f"{path!r} is a symbolic link to {target!r}.", hint=hint)
-    name = to_text(wanted.rpartition(b"/")[2])
-    if entry.content is Content.EXTERNAL:
-        descriptor = decode_descriptor(read_blob(deps, keys, place_of(places, entry.digest)))
-        return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, (), descriptor)
-    pieces = pieces_of(deps, keys, places, entry)
-    return OpenFile(name, entry.size, entry.digest.hex(), dataset.project_id, pieces)
+    with _said_of(path):
+        places = locator_of(deps, keys, leaf_ref.id) if entry.content is not Content.NOTHING else {}
+        if entry.kind is Kind.SYMLINK:
+            target = to_text(bytes(read_blob(deps, keys, place_of(places, entry.digest))))
+        elif entry.content is Content.EXTERNAL:
+            descriptor = decode_descriptor(read_blob(deps, keys, place_of(places, entry.digest)))
+            return OpenFile(to_text(wanted), entry.size, entry.digest.hex(), dataset.project_id, (), descriptor)
+        else:
+            pieces = pieces_of(deps, keys, places, entry)
+            return OpenFile(to_text(wanted), entry.size, entry.digest.hex(), dataset.project_id, pieces)
+    hint = "Links are not followed here: read the file it leads to, if that is in the commit."
+    raise BadRequest(f"{path!r} is a symbolic link to {target!r}.", hint=hint)
 
 
 def pieces_of(deps: Deps, keys: ProjectKeys, places: Mapping[bytes, BlobPlace], entry: Entry) -> tuple[Piece, ...]:
@@ -117,3 +128,22 @@ def read_blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
         return decode_blob(place.digest, place.encoding, stored, place.raw)
 
     return memoryview(sensible(read))
+
+
+@contextmanager
+def _said_of(path: str) -> Iterator[None]:
+    """What is wrong with the lake is told of the file that was asked for.
+
+    An object that is lost or too short is damage: the file is there, and nothing is wrong with the request.
+    """
+    try:
+        yield
+    except (Corrupt, BadRequest, NotFound) as error:
+        raise Corrupt(
+            f"{path!r} cannot be read: {error.message}",
+            hint="Everything that is damaged is named by: mill data verify --full",
+        ) from error
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"{path!r} cannot be read now: {error.message}", hint=error.hint or "Try again in a moment."
+        ) from error
