@@ -47,7 +47,9 @@ class Breaking:
 
 
 @pytest.mark.parametrize(
-    ("part", "wanted"), [(None, BIG), ("100-8999998", BIG[100:-1]), ("7-", BIG[7:]), ("-8000000", BIG[-8_000_000:])]
+    ("part", "wanted"),
+    [(None, BIG), ("100-8999998", BIG[100:-1]), ("7-", BIG[7:]), ("-8000000", BIG[-8_000_000:])],
+    ids=["whole", "from-to", "from", "last"],
 )
 def test_an_answer_that_breaks_off_is_continued(
     server: DataServer, monkeypatch: pytest.MonkeyPatch, part: str | None, wanted: bytes
