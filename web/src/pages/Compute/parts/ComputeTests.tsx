@@ -69,14 +69,19 @@ export function Checks({ checks }: { checks: ComputeTest["checks"] }) {
             const Picture = PICTURES[check.state];
             return (
               <Table.Tr key={check.name}>
-                <Table.Td w={140}>
+                <Table.Td w={110} valign="top">
                   <Group gap={6} wrap="nowrap">
                     <Picture size={16} color={`var(--mantine-color-${COLORS[check.state]}-6)`} aria-hidden />
                     {check.state}
                   </Group>
                 </Table.Td>
-                <Table.Td w={220}>{check.name}</Table.Td>
-                <Table.Td>{check.message}</Table.Td>
+                {/* One below the other: paths of volumes are long, and telephones are narrow. */}
+                <Table.Td style={{ overflowWrap: "anywhere" }}>
+                  <Text size="sm" fw={600}>
+                    {check.name}
+                  </Text>
+                  <Text size="sm">{check.message}</Text>
+                </Table.Td>
               </Table.Tr>
             );
           })}

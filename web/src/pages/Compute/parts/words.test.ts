@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { agentCommand, capabilityWords, tokenFileCommand } from "./words";
+import { aCompute } from "../../../testing/builders";
+import { agentCommand, capabilityWords, healthWords, tokenFileCommand } from "./words";
 
 it("writes the line that starts an agent", () => {
   const line = agentCommand({ server: "https://mill.example", site: "berlin", name: "", driver: "process" });
@@ -27,4 +28,13 @@ it("says what a driver can do", () => {
 
 it("keeps the secret for its owner", () => {
   expect(tokenFileCommand("mill_join_x")).toBe("(umask 077; printf '%s\\n' mill_join_x > join-token)");
+});
+
+it("tells a drain that goes on from one that has come to its end", () => {
+  expect(healthWords(aCompute({ health: "draining", cordoned_by: "maria" }))).toContain(
+    "what runs is let finish",
+  );
+  expect(healthWords(aCompute({ health: "cordoned", cordoned_by: "maria" }))).toContain(
+    "nothing runs here any more",
+  );
 });

@@ -25,8 +25,9 @@ export function capabilityWords(can: Compute["capabilities"]): string {
 export function healthWords(compute: Compute): string | null {
   switch (compute.health) {
     case "draining":
-    case "cordoned":
       return `Nothing new is placed here, as ${compute.cordoned_by ?? "somebody"} asked; what runs is let finish.`;
+    case "cordoned":
+      return `Nothing new is placed here, as ${compute.cordoned_by ?? "somebody"} asked, and nothing runs here any more.`;
     case "away":
       return "Its agent has not been heard of for a while. Its jobs go on under their keepers; look at its machine and its log.";
     case "new":
