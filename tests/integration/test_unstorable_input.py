@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 
 from millpond.testing.builders_work import add_agent, add_volume
 from millpond.testing.clock import FakeClock
+from millpond.testing.postgres import Postgres
 from millpond.testing.server import RunningServer, running_server
 from tests.integration.test_access_all_routes import CALLS, EXISTING, ROLES, Call, make_project
 
@@ -23,9 +25,16 @@ MOMENTS = ("9999-12-31T23:59:59-23:00", "0001-01-01T00:00:00+23:00")
 KEYS: tuple[object, ...] = (HALF, "a\0b", True, LARGE, [MOMENTS[0], "x"], [MOMENTS[1], "x"], [MOMENTS[0][:19], HALF])
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(tmp_path_factory.mktemp("server"), clock=FakeClock()) as running:
+# Databases differ in what they hold: zero bytes, numbers of more than 32 bits in some columns.
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with ExitStack() as closing:
+        url: str | None = None
+        if request.param == "postgresql":
+            postgres: Postgres = request.getfixturevalue("postgres")
+            url = closing.enter_context(postgres.database())
+        directory = tmp_path_factory.mktemp("server")
+        running = closing.enter_context(running_server(directory, clock=FakeClock(), database_url=url))
         for name in ROLES:
             running.user(name)
         yield running

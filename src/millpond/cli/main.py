@@ -180,6 +180,9 @@ def _unexpected(error: Exception, argv: Sequence[str]) -> int:
 
 def _mistake_in_request(error: Exception) -> Invalid | None:
     """What is wrong with a request made of the arguments, as the server would have said it."""
+    # Arguments are bytes; what of them is not UTF-8 stands for itself until it has to be sent.
+    if "surrogates not allowed" in str(error):
+        return Invalid("Something among the arguments is no text: it is not UTF-8.")
     # Loaded by now if a request was made; importing pydantic would cost every other command a tenth of a second.
     pydantic, wire = sys.modules.get("pydantic"), sys.modules.get("millpond.wire.base")
     if pydantic is None or wire is None or not isinstance(error, pydantic.ValidationError):

@@ -22,3 +22,15 @@ def test_what_no_job_can_be_is_a_mistake_of_whoever_asks(
     monkeypatch.setenv("MILL_TOKEN", "mill_none")
     assert main(["submit", "--no-code", *arguments, "--", "true"]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("submit", "--no-code", "--", "printf", "a\udcff"), ("get", "a\udcff"), ("list", "\udcff")]
+)
+def test_arguments_that_are_no_text_are_named_as_such(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("MILL_SERVER", "http://127.0.0.1:1")
+    monkeypatch.setenv("MILL_TOKEN", "mill_none")
+    assert main(arguments) == 2
+    assert "is not UTF-8" in capsys.readouterr().err
