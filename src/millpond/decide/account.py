@@ -62,7 +62,7 @@ class Account:
 
     def _share_with_unmeasured(self, stock: Stock) -> None:
         """What links from another and was not measured since may have all its files: they stay until both are gone."""
-        for one in linking(stock):
+        for one in linking(stock, leaving=True):
             for number in self._of[one.base_id or ""]:
                 self._left[number].add(one.id)
                 self._of[one.id].append(number)

@@ -164,12 +164,19 @@ def needed_bases(stock: Stock) -> set[str]:
     return {one.base_id for one in linking(stock) if one.base_id is not None}
 
 
-def linking(stock: Stock) -> list[Held]:
-    """What links files of another, and was not measured since: nobody knows yet how much of it they share."""
+def linking(stock: Stock, *, leaving: bool = False) -> list[Held]:
+    """What links files of another, and was not measured since: nobody knows yet how much of it they share.
+
+    In the order it was asked for, so that bases come before what links from them; `leaving`: with what is on its way
+    out, and still has those files.
+    """
     measured = measured_ids(stock.measured)
-    return [
+    whole = {CachedState.READY, CachedState.EVICTING} if leaving else {CachedState.READY}
+    found = [
         one
         for one in stock.held
         if one.base_id is not None
-        and (one.state is CachedState.FILLING or (one.state is CachedState.READY and one.id not in measured))
+        and (one.state is CachedState.FILLING or (one.state in whole and one.id not in measured))
+        and (one.reserved_bytes or one.reserved_inodes)  # of a fill that failed nothing is there
     ]
+    return sorted(found, key=lambda one: (one.requested_at, one.id))

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from millpond.decide.admission import Admit, Asked, Space, admit, fills_to_start, usable_room
 from millpond.decide.eviction import Limits, plan_evictions
 from millpond.decide.forecast import forecast
-from millpond.decide.stock import Held, Room, Stock, evictable, freed_by, shares_of, used_room
+from millpond.decide.stock import Held, Room, Stock, evictable, freed_by, linking, shares_of, used_room
 from millpond.model.volume import DAY, CachedState, Share
 from millpond.testing.clock import NOON
 
@@ -108,6 +108,13 @@ class StockMachine(RuleBasedStateMachine):
         if row is not None and row.state is not CachedState.EVICTING:
             self.rows[commit] = replace(row, holds=max(0, row.holds + (1 if more else -1)), used=self.hours)
 
+    @rule(commit=COMMITS)
+    def clear(self, commit: str) -> None:
+        """By people, also what a fill links from."""
+        row = self.rows.get(commit)
+        if row is not None and row.state is CachedState.READY and not row.pinned and not row.holds:
+            self.evict(commit)
+
     # What the agent does -------------------------------------------------------------------------
 
     @precondition(lambda self: self.writing)
@@ -121,12 +128,15 @@ class StockMachine(RuleBasedStateMachine):
         self.rows[commit] = replace(self.rows[commit], state=state, used=self.hours)
         self.start()
 
-    @rule()
-    def remove(self) -> None:
-        for commit in [name for name, row in self.rows.items() if row.state is CachedState.EVICTING]:
+    @rule(most=st.integers(1, 9))
+    def remove(self, most: int) -> None:
+        for commit in [name for name, row in self.rows.items() if row.state is CachedState.EVICTING][:most]:
             self.there.discard(commit)
             self.writing.discard(commit)
             del self.rows[commit]
+            for one in linking(self.stock(), leaving=True):
+                if one.base_id == commit:
+                    self.rows[one.id] = replace(self.rows[one.id], base=None, reserved=self.room(one.id, None))
         self.start()
 
     @rule(project=st.sampled_from(["large", "small"]))
@@ -176,7 +186,7 @@ class StockMachine(RuleBasedStateMachine):
             if row.state is CachedState.READY:
                 assert commit in self.there
             if row.state is CachedState.FILLING and row.base is not None:
-                assert self.rows[row.base].state is CachedState.READY
+                assert self.rows[row.base].state in (CachedState.READY, CachedState.EVICTING)
 
     @invariant()
     def measured_shares_free_exactly_what_the_disk_gets_back(self) -> None:
@@ -198,6 +208,8 @@ class StockMachine(RuleBasedStateMachine):
         stock = self.stock().without(commit)
         gone = {one.id for one in evictable(stock, besides=[base] if base else [])}
         gone |= {name for name, row in self.rows.items() if row.state is CachedState.EVICTING}
+        for one in reversed(linking(stock, leaving=True)):
+            gone -= set() if one.id in gone else {one.base_id}
         left = shares_of(stock)
         stays = Room(sum(s.bytes for s in left), sum(s.inodes for s in left)) - freed_by(left, gone)
         project = TREES[commit][0]
@@ -255,6 +267,7 @@ class StockMachine(RuleBasedStateMachine):
                 leased_by=("somebody",) * row.holds,
                 project_id=TREES[name][0],
                 reserved_inodes=row.reserved.inodes,
+                written_inodes=row.reserved.inodes if name in self.writing else 0,
                 base_id=row.base,
             )
             for name, row in sorted(self.rows.items())

@@ -209,7 +209,7 @@ def refill(tx: Connection, view: CachedView, *, reason: str, now: datetime) -> N
 
 def count_as_whole(tx: Connection, volume: Volume, base_id: str, now: datetime) -> None:
     """A cached commit has gone: what links from it, or did since anybody measured, takes all its room itself now."""
-    for one in linking(stock_of(tx, volume.id, now)):
+    for one in linking(stock_of(tx, volume.id, now), leaving=True):
         view = caches.get(tx, one.id) if one.base_id == base_id else None
         size = caches.size_of(tx, view.cached.commit_id) if view else None
         if size is not None:
