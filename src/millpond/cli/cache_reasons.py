@@ -48,6 +48,9 @@ def plan(
     if mill.out.for_people:
         for one in plans:
             mill.out.note(_full(one))
+            if one.stays and not stays:
+                more = "1 cached commit stays" if len(one.stays) == 1 else f"{len(one.stays)} cached commits stay"
+                mill.out.note(f"{more} on {one.volume}; why: mill cache plan --stays")
     steps = [(one.volume, step) for one in plans for step in [*one.goes, *(one.stays if stays else [])]]
     mill.out.items(
         steps,
