@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from millpond.agent.drivers import Driver, Exited, Running
+from millpond.agent.drivers import Driver, Exited, Lost, Running
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.keeper.processes import read_process
 from millpond.testing.drivers import Place, finished
@@ -51,3 +51,15 @@ class TestProcessDriver(GangContract):
         (placement / "work" / "go").touch()
         status = finished(ProcessDriver(), placement)
         assert isinstance(status, Exited) and status.exit_code == 3
+
+    def test_what_a_killed_keeper_leaves_is_found_without_its_environment(self, driver: Driver, place: Place) -> None:
+        """Some programs start others with an environment of their own making."""
+        placement = place(
+            "sh", "-c", "env -i /bin/sh -c 'echo $$ > pid.new; mv pid.new pid; exec /bin/sleep 600' & wait"
+        )
+        driver.start(placement)
+        self.wait_for_file(placement, "pid")
+        left = int((placement / "work" / "pid").read_text())
+        os.kill(self.keeper(placement), signal.SIGKILL)
+        assert isinstance(finished(driver, placement), Lost)
+        assert is_gone(left)

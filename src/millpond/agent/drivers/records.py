@@ -42,6 +42,12 @@ def started_at(directory: Path) -> datetime | None:
     return _time(command["started_at"]) if command else None
 
 
+def command(directory: Path) -> dict[str, Any] | None:
+    """The command's own process, which leads a session: pid, start time and boot id; None while it has not begun."""
+    found = _read(directory / "keeper.json")
+    return found["command"] if found else None
+
+
 def exited(directory: Path) -> Exited | None:
     """How it ended; None while it, or a rank of it, has not."""
     ranks = rank_directories(directory)

@@ -108,6 +108,16 @@ def with_variable(name: str, value: str) -> list[Process]:
     return found
 
 
+def in_session(leader: dict[str, Any]) -> list[Process]:
+    """Every process of the session that this one began and that is alive, whether it is itself or not.
+
+    As long as there are any, its number is nobody else's; one that has it and began at another time leads another.
+    """
+    found = [one for one in all_processes() if one.session == leader["pid"] and one.is_alive]
+    is_another = any(one.pid == leader["pid"] and one.start != leader["start"] for one in found)
+    return [] if is_another or leader["boot"] != boot_id() else found
+
+
 def send_signal(processes: Iterable[Process], number: int) -> None:
     for process in processes:
         try:

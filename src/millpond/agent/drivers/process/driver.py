@@ -18,6 +18,7 @@ from millpond.agent.isolation import Isolation, cgroups, groups_of
 from millpond.agent.keeper import processes
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.keeper.gang import LOOPBACK
+from millpond.agent.keeper.processes import Process
 from millpond.agent.spec import keeper_directory, rank_directories, read_spec
 from millpond.wire.observed import NodeFacts
 
@@ -145,11 +146,18 @@ def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -
     """The keeper is gone without an exit record. The command died with it, but what that one started may live on."""
     if owner["boot"] != boot_id():
         return Lost("The machine restarted while the job ran.", started_at)
-    groups = groups_of(directory)
-    left = {process.pid for process in processes.marked(directory.name)} | cgroups.processes(groups)
-    if left:
-        log.warning("keeper lost: placement=%s, ending %d processes it left", directory.name, len(left))
+    groups, left = groups_of(directory), _left(directory)
+    if left or cgroups.processes(groups):
+        log.warning("keeper lost: placement=%s, ending what it left", directory.name)
         cgroups.kill(groups)
-        processes.send_signal(processes.marked(directory.name), signal.SIGKILL)
+        processes.send_signal(left, signal.SIGKILL)
         return Running(started_at)
     return Lost("The keeper of the job was killed.", started_at)
+
+
+def _left(directory: Path) -> list[Process]:
+    """What is known to be of the placement by its environment, or by the sessions of its commands: some programs start
+    others with an environment of their own making."""
+    commands = [found for one in rank_directories(directory) or [directory] if (found := records.command(one))]
+    in_sessions = [one for command in commands for one in processes.in_session(command)]
+    return [*processes.marked(directory.name), *in_sessions]
