@@ -226,3 +226,9 @@ def test_a_secret_reaches_the_job_and_no_log(mill: Mill, tmp_path: Path) -> None
     assert "HUB_KEY" in mill.ok("get", "with-secret").out
     mill.ok("secret", "remove", "HUB_KEY", "--yes")
     assert "There is no secret" in mill("submit", "--no-code", "--secret", "HUB_KEY", "--", "true").err
+
+
+def test_followed_as_json_the_job_is_all_there_is_on_stdout(mill: Mill) -> None:
+    done = mill("submit", "--no-code", "--follow", "--json", "--", "sh", "-c", "echo said; exit 3")
+    assert (done.code, json.loads(done.out)["exit_code"]) == (100, 3)
+    assert "said" in done.err

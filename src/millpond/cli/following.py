@@ -61,7 +61,8 @@ def _show_failed(mill: Session, job: Job) -> None:
 
 
 def _write(mill: Session, content: bytes) -> None:
-    raw = mill.out.raw
+    """Where the job itself is the data, as JSON, its log is told beside it."""
+    raw = mill.out.stderr.buffer if mill.out.as_json else mill.out.raw
     raw.write(content)
     raw.flush()
 

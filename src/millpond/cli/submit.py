@@ -153,7 +153,8 @@ def submit(
     The working directory is its code, without what .gitignore and .millignore name. With --processes it is a
     distributed job (submit-mpi is another name for that): see docs/jobs.md.
 
-    With --wait or --follow, the exit code is 0 when it succeeded, 100 when it failed, 103 when it was cancelled.
+    With --wait or --follow, the exit code is 0 when it succeeded, 100 when it failed, 103 when it was cancelled. With
+    --follow and --json the log goes to stderr.
     """
     words: list[str] = ctx.meta[_COMMAND]
     if not words:
