@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.agent import Agent, Tools
+from millpond.agent.drivers import EngineAway
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper.files import read_json
@@ -24,6 +25,7 @@ from millpond.lake.transfer import Downloader
 from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.wire.desired import DesiredFill, DesiredPlacement, DesiredVolume
+from millpond.wire.observed import NodeFacts
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
 pytestmark = pytest.mark.xdist_group("keepers")
@@ -45,12 +47,13 @@ class Site:
         self.attempt = 0
         self.save: Callable[[Spec, Path], str | None] = self._save
         self.source: Callable[[DesiredFill], Downloader] = lambda fill: self.lake
+        self.driver: Callable[[list[NodeFacts]], ProcessDriver] = ProcessDriver
 
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[asyncio.Task[None]]:
         tools = Tools(
             server=self.server.connection(),
-            driver=ProcessDriver([node_facts("node", Declared(cpus=2))]),
+            driver=self.driver([node_facts("node", Declared(cpus=2))]),
             source_of=self._open,
             save_outputs=lambda spec, output: self.save(spec, output),
         )
@@ -392,6 +395,47 @@ def test_many_jobs_at_once(run: Run) -> None:
             for n in range(20):
                 assert (await site.server.until_placement(f"p{n}", "finished")).exit_code == n
                 assert site.server.logs[f"p{n}"] == f"{n}\n".encode()
+
+    run(scenario)
+
+
+def test_news_is_answered_before_more_is_told(run: Run) -> None:
+    """Of hundreds of placements one changes at every moment: reports given up for each would never be heard."""
+
+    async def scenario(site: Site) -> None:
+        async with site.agent():
+            jobs = [a_placement(f"p{number}", command=("true",)) for number in range(1, 9)]
+            site.server.want(*jobs)
+            for job in jobs:
+                await site.server.until_placement(job.id, "finished")
+            assert {site.server.patience[job.id, "finished"] for job in jobs} == {0}
+            assert all(observed.wait_seconds > 0 for observed in site.server.given_up)
+
+    run(scenario)
+
+
+def test_an_engine_that_is_away_keeps_back_its_own_placement_alone(run: Run) -> None:
+    refusals = {"p1"}
+
+    class AwayOnce(ProcessDriver):
+        def forget(self, directory: Path) -> None:
+            if directory.name in refusals:
+                refusals.remove(directory.name)
+                raise EngineAway("not now")
+            super().forget(directory)
+
+    async def scenario(site: Site) -> None:
+        site.driver = AwayOnce
+        async with site.agent():
+            jobs = [a_placement(name, command=("true",)) for name in ("p1", "p2")]
+            site.server.want(*jobs)
+            for job in jobs:
+                await site.server.until_placement(job.id, "finished")
+            for job in jobs:
+                site.server.forget(job.id)
+            await site.server.until(lambda: not site.directory(jobs[1]).exists())
+            site.server.want(a_placement("p3", command=("true",)))
+            await site.server.until(lambda: not site.directory(jobs[0]).exists())
 
     run(scenario)
 

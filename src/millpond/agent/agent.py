@@ -41,6 +41,8 @@ BUSY_SECONDS = 1.0
 # Reports are at least so far apart, and news is at least so old: changes that come together are told together.
 SPACING_SECONDS = 0.05
 GATHER_SECONDS = 0.002
+# After a report with news the agent rests as long as the answer took, so long at most.
+REST_SECONDS = 0.5
 # A server that answers without waiting is not asked more often than this.
 UNCHANGED_SECONDS = 0.5
 
@@ -119,11 +121,11 @@ class Agent:
     async def _work(self) -> None:
         backoff, away = Backoff(), False
         while True:
-            self._news.clear()
             await self._placements.forget()
-            asked = boot_time()
+            asked, has_news = boot_time(), self._news.is_set()
+            self._news.clear()
             try:
-                desired = await self._ask(self._observe())
+                desired = await (self._server.sync(self._observe(0)) if has_news else self._ask(self._observe()))
             except MillError as error:
                 if isinstance(error, _FINAL):
                     raise
@@ -132,14 +134,16 @@ class Agent:
                 away = True
                 await self._pause(backoff.next(), wake=False)
                 continue
-            pause = max(GATHER_SECONDS, asked + SPACING_SECONDS - boot_time())
+            took = boot_time() - asked
+            pause = max(GATHER_SECONDS, SPACING_SECONDS - took)
             if desired is not None:
                 if away or not self._revision:
                     log.info("connected: server=%s agent=%s site=%s", self._server.url, desired.agent_id, desired.site)
                 away = False
                 backoff.reset()
-                await self._apply(desired, asked)
-                pause = SPACING_SECONDS  # what has just begun asks the server first
+                await self._apply(desired, asked, waited=not has_news)
+                # What has just begun asks the server first; and hundreds of placements leave it time for others.
+                pause = max(SPACING_SECONDS, min(took, REST_SECONDS)) if has_news else SPACING_SECONDS
             await self._pause(pause, wake=False)
 
     async def _look_again(self) -> None:
@@ -163,7 +167,7 @@ class Agent:
         else:
             self._engine_away = False
 
-    def _observe(self) -> Observed:
+    def _observe(self, wait_seconds: float | None = None) -> Observed:
         self._sequence += 1
         return Observed(
             version=__version__,
@@ -177,8 +181,12 @@ class Agent:
             fills=self._fills.seen(),
             placements=self._placements.seen(),
             seen_revision=self._revision,
-            wait_seconds=BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS,
+            wait_seconds=self._patience if wait_seconds is None else wait_seconds,
         )
+
+    @property
+    def _patience(self) -> float:
+        return BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS
 
     def _capabilities(self) -> Capabilities:
         """Where files cannot be kept apart, the jobs are not."""
@@ -204,7 +212,7 @@ class Agent:
                 with contextlib.suppress(asyncio.CancelledError, MillError):
                     await task
 
-    async def _apply(self, desired: Desired, asked: float) -> None:
+    async def _apply(self, desired: Desired, asked: float, *, waited: bool) -> None:
         unchanged = desired.revision == self._revision
         epoch = desired.server_time.timestamp() - boot_time()
         self._revision = desired.revision
@@ -215,7 +223,7 @@ class Agent:
         self._trials.reconcile(desired.trials)
         self._placements.reconcile(desired.placements, asked, epoch)
         self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
-        if unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
+        if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 
     def _changed(self) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from millpond.agent.drivers import (
@@ -40,6 +41,9 @@ from millpond.wire.observed import PlacementSeen
 
 log = logging.getLogger(__name__)
 
+# How often it is looked at how the command stands: the less often, the longer it has gone on.
+LOOK_SECONDS = 0.02
+LOOK_SECONDS_MOST = 0.1
 # A renewal is written at most this often.
 RENEW_SECONDS = 1.0
 # How long a keeper may take to claim its placement before it is started again, and how often that is tried.
@@ -75,6 +79,7 @@ class Placement:
         self._world = world
         self._adopted = (directory / SPEC).exists()
         self._shipper: Shipper | None = None
+        self._is_distributed = False
         self._desired: DesiredPlacement | None = None
         self._stop = False
         self._dropped = False
@@ -149,11 +154,8 @@ class Placement:
         """Wait for the data, then make the directory. False when it was stopped before."""
         while not self._stop:
             desired = self._desired
-            if desired is not None:
-                paths = await in_thread(lambda d=desired: self._paths(d))  # type: ignore[misc]
-                if paths is not None:
-                    await in_thread(lambda d=desired, p=paths: self._make(d, p))  # type: ignore[misc]
-                    return True
+            if desired is not None and await in_thread(partial(self._make, desired)):
+                return True
             await self._hear_news(within=5.0)
         return False
 
@@ -171,7 +173,11 @@ class Placement:
         path = volume.commit(CommitPlace(one.project_id, one.dataset_id, one.commit_id))
         return path if path.is_dir() else None
 
-    def _make(self, desired: DesiredPlacement, paths: dict[str, Path]) -> None:
+    def _make(self, desired: DesiredPlacement) -> bool:
+        """Make the directory; False while some of the data is missing."""
+        paths = self._paths(desired)
+        if paths is None:
+            return False
         code = paths.pop("", None)
         prepare(
             self.directory,
@@ -184,10 +190,12 @@ class Placement:
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
             epoch=self._epoch,
         )
+        return True
 
     def _new_shipper(self) -> Shipper:
         spec = read_spec(self.directory)
         ranks = range(len(spec.ranks)) if spec else ()
+        self._is_distributed = bool(ranks)
         return Shipper(
             self._world.server,
             self.id,
@@ -231,8 +239,8 @@ class Placement:
                 tries, due = 0, clock() + ENGINE_SECONDS
                 self._wait_for(f"{driver.name} does not answer: {error}")
                 await asyncio.sleep(ENGINE_SECONDS)
-            # Most waits are short at first: starting, and commands that end at once.
-            await asyncio.sleep(0.02 if clock() < begin + 1 else 0.1)
+            # Most waits are short at first, for a start or a command that ends at once; a longer one can wait longer.
+            await asyncio.sleep(min(max(LOOK_SECONDS, (clock() - begin) / 4), LOOK_SECONDS_MOST))
 
     async def _save(self) -> Outcome:
         """Commit the outputs, once."""
@@ -259,6 +267,8 @@ class Placement:
             self._report("running", started_at=status.started_at, waiting=None)
 
     def _see_ranks(self) -> None:
+        if not self._is_distributed:
+            return
         ranks = records.ranks_seen(self.directory)
         if ranks != self._seen.ranks:
             self._report(self._seen.state, ranks=ranks)

@@ -48,15 +48,24 @@ class Placements:
 
     async def forget(self) -> None:
         """Remove what is neither wanted nor at work. A directory without its spec is never taken up again."""
-        for placement_id in sorted(self._unlisted):
-            placement = self._known.get(placement_id)
-            if placement is not None and placement.is_over:
-                try:
-                    await in_thread(partial(self._remove, placement.directory))
-                except EngineAway as error:
-                    log.info("to be removed later: placement=%s %s", placement_id, error)
-                else:
-                    del self._known[placement_id]
+        over = {
+            key: self._known[key] for key in sorted(self._unlisted & self._known.keys()) if self._known[key].is_over
+        }
+        if over:
+            for placement_id in await in_thread(partial(self._remove_all, list(over.values()))):
+                del self._known[placement_id]
+
+    def _remove_all(self, over: Sequence[Placement]) -> list[str]:
+        """Those that are gone. All in one thread: one for each would cost as much as the removing."""
+        gone: list[str] = []
+        for placement in over:
+            try:
+                self._remove(placement.directory)
+            except EngineAway as error:
+                log.info("to be removed later: placement=%s %s", placement.id, error)
+            else:
+                gone.append(placement.id)
+        return gone
 
     def _remove(self, directory: Path) -> None:
         if (directory / SPEC).exists():

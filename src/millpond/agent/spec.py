@@ -128,7 +128,8 @@ def _renew(placement: Path, moment: float) -> None:
 def answer_clock(placement: Path) -> None:
     """Tell keepers that have just begun on another machine how long their placement is valid, by their own clock."""
     for directory in (placement, *rank_directories(placement)):
-        clock, renewal = _read_clock(directory / CLOCK), _read_clock(directory / RENEWAL)
+        clock = _read_clock(directory / CLOCK)
+        renewal = _read_clock(directory / RENEWAL) if clock else None
         if clock and renewal and renewal[1] == boot_id() != clock[1]:
             _renew(directory, renewal[0])
 

@@ -85,6 +85,9 @@ class FakeServer:
         self.refusal: MillError | None = None
         # Every state each placement was reported in, in order.
         self.states: defaultdict[str, list[str]] = defaultdict(list)
+        # How long the first report of each such state might have waited for an answer, and all that were given up.
+        self.patience: dict[tuple[str, str], float] = {}
+        self.given_up: list[Observed] = []
         self._changed = asyncio.Event()
 
     def connection(self) -> Server:
@@ -161,6 +164,7 @@ class FakeServer:
         for seen in observed.placements:
             if self.states[seen.id][-1:] != [seen.state]:
                 self.states[seen.id].append(seen.state)
+                self.patience.setdefault((seen.id, seen.state), observed.wait_seconds)
         deadline = asyncio.get_running_loop().time() + observed.wait_seconds
         while (desired := self._desired()).revision == observed.seen_revision:
             left = deadline - asyncio.get_running_loop().time()
@@ -171,6 +175,9 @@ class FakeServer:
                 await asyncio.wait_for(self._changed.wait(), left)
             except TimeoutError:
                 break
+            except asyncio.CancelledError:
+                self.given_up.append(observed)
+                raise
         if self.away:
             raise httpx.ReadError("connection lost")
         return httpx.Response(200, content=desired.model_dump_json())

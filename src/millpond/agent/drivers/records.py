@@ -32,11 +32,11 @@ def owner(directory: Path) -> dict[str, Any] | None:
     return found
 
 
-def started_at(directory: Path) -> datetime | None:
-    """When the command began, on all ranks; None while it has not."""
-    ranks = rank_directories(directory)
+def started_at(directory: Path, ranks: Sequence[Path] | None = None) -> datetime | None:
+    """When the command began, on all ranks; None while it has not. `ranks`: for whoever has looked for them already."""
+    ranks = rank_directories(directory) if ranks is None else ranks
     if ranks:
-        begun = [moment for one in ranks if (moment := started_at(one))]
+        begun = [moment for one in ranks if (moment := started_at(one, ()))]
         return max(begun) if len(begun) == len(ranks) else None
     command = _read(directory / "keeper.json")
     return _time(command["started_at"]) if command else None
@@ -48,9 +48,9 @@ def command(directory: Path) -> dict[str, Any] | None:
     return found["command"] if found else None
 
 
-def exited(directory: Path) -> Exited | None:
-    """How it ended; None while it, or a rank of it, has not."""
-    ranks = rank_directories(directory)
+def exited(directory: Path, ranks: Sequence[Path] | None = None) -> Exited | None:
+    """How it ended; None while it, or a rank of it, has not. `ranks`: for whoever has looked for them already."""
+    ranks = rank_directories(directory) if ranks is None else ranks
     return _exited(directory) or (exited_together(directory, ranks) if ranks else None)
 
 

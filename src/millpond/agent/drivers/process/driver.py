@@ -81,11 +81,11 @@ class ProcessDriver:
         self._owners[directory] = owner
         # Looked at before exit.json is: a keeper writes that file and only then leaves.
         alive = processes.is_running(owner)
-        ended = records.exited(directory)
+        ended = records.exited(directory, ranks)
         if ended is not None:
             self._owners.pop(directory, None)
             return ended
-        started_at = records.started_at(directory)
+        started_at = records.started_at(directory, ranks)
         if alive:
             return Running(started_at)
         return _lost(directory, owner, started_at)
@@ -122,7 +122,7 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
     owners = [records.owner(one) for one in ranks]
     # Looked at before exit.json is, as of a plain one.
     alive = [owner is not None and processes.is_running(owner) for owner in owners]
-    ended = records.exited(directory)
+    ended = records.exited(directory, ranks)
     if ended is not None:
         return ended
     # Of those that were there at that look: a rank that came since then runs.
@@ -135,7 +135,7 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
         if lost or any(records.exited(one) for one in ranks):
             records.give_up(directory)
         return NotStarted()
-    started_at = records.started_at(directory)
+    started_at = records.started_at(directory, ranks)
     if not lost:
         return Running(started_at)
     records.ask_to_stop(directory)
