@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 
 # Type checkers take this for typing.TYPE_CHECKING.
 TYPE_CHECKING = False
@@ -10,7 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+@cache
 def boot_id() -> str:
+    """Which start of the machine this is. No process lives to see another."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip()
 

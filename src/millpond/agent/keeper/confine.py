@@ -25,7 +25,9 @@ CLONE_NEWNS = 0x00020000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 PR_SET_NO_NEW_PRIVS = 38
 
+# Looked up once, in a nursery for all of its keepers.
 _libc = ctypes.CDLL(None, use_errno=True)
+_mount, _unshare, _prctl = _libc.mount, _libc.unshare, _libc.prctl
 
 
 def confine(how: dict[str, Any]) -> None:
@@ -49,7 +51,7 @@ def enter_view(hide: list[str], show: list[dict[str, Any]]) -> None:
     What is shown is opened before anything is hidden. Nobody without privileges can take these mounts away again,
     not even in namespaces of his own: those inherit them locked.
     """
-    _check(_libc.unshare(CLONE_NEWNS), "unshare")
+    _check(_unshare(CLONE_NEWNS), "unshare")
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     held = [(os.open(one["source"], os.O_PATH), one["target"], one["writable"]) for one in show]
     for path in hide:
@@ -67,7 +69,7 @@ def enter_view(hide: list[str], show: list[dict[str, Any]]) -> None:
 
 def hide_processes() -> None:
     """Show of /proc only what runs under the same account; where that is refused, only its details stay closed."""
-    _libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, b"hidepid=2")
+    _mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, b"hidepid=2")
 
 
 def give_output(uid: int, gid: int) -> None:
@@ -81,12 +83,12 @@ def become(uid: int, gid: int, groups: list[int]) -> None:
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    _check(_prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
-    _check(_libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), f"mount {target}")
+    _check(_mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), f"mount {target}")
 
 
 def _make_place(descriptor: int, target: str) -> None:

@@ -69,7 +69,8 @@ def write_end(log: int, record: str) -> None:
     """How the command ended must not be lost: on a disk that is full, this waits until there is room."""
     while True:
         try:
-            os.fsync(log)
+            if os.fstat(log).st_size:
+                os.fsync(log)
             write_whole("exit.json", record, durable=True)
             return
         except OSError as error:

@@ -10,12 +10,16 @@ PR_SET_CHILD_SUBREAPER = 36
 FALLOC_KEEP_SIZE = 1
 FALLOC_PUNCH_HOLE = 2
 
+# Looked up once, in a nursery for all of its keepers.
+_libc = ctypes.CDLL(None, use_errno=True)
+_prctl = _libc.prctl
+
 
 def prctl(option: int, value: int | bytes) -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    _prctl(option, value, 0, 0, 0)
 
 
 def punch(descriptor: int, begin: int, length: int) -> int:
-    call = ctypes.CDLL(None, use_errno=True).fallocate
+    call = _libc.fallocate
     call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong]
     return int(call(descriptor, FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE, begin, length))
