@@ -6,10 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, null, select
+from sqlalchemy import Connection, Row, bindparam, null, select
 
 from millpond.db.tables import agent, node, site, volume_sight
 from millpond.model.job import Agent, Node
+
+# Those that are not detached. Made once: they are looked at with every exchange, and with every plan.
+_AGENTS = (
+    select(agent, site.c.name.label("site"))
+    .join(site, site.c.id == agent.c.site_id)
+    .where(agent.c.detached_at.is_(None))
+)
+_BY_ID = _AGENTS.where(agent.c.id == bindparam("wanted"))
+_BY_NAME = _AGENTS.order_by(agent.c.name)
+_NODES = select(node).order_by(node.c.agent_id, node.c.name)
 
 
 def insert(tx: Connection, value: Agent) -> None:
@@ -30,7 +40,7 @@ def insert(tx: Connection, value: Agent) -> None:
 
 
 def get(tx: Connection, agent_id: str) -> Agent | None:
-    row = tx.execute(_agents().where(agent.c.id == agent_id)).first()
+    row = tx.execute(_BY_ID, {"wanted": agent_id}).first()
     return _agent(row) if row else None
 
 
@@ -48,18 +58,18 @@ def lock(tx: Connection, agent_id: str) -> None:
 
 
 def find(tx: Connection, name: str) -> Agent | None:
-    row = tx.execute(_agents().where(agent.c.name == name)).first()
+    row = tx.execute(_AGENTS.where(agent.c.name == name)).first()
     return _agent(row) if row else None
 
 
 def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Agent]:
     """At most `limit` agents by name, behind the name `after`."""
-    query = _agents().where(agent.c.name > after).order_by(agent.c.name).limit(limit)
+    query = _AGENTS.where(agent.c.name > after).order_by(agent.c.name).limit(limit)
     return [_agent(row) for row in tx.execute(query)]
 
 
 def all_agents(tx: Connection) -> Sequence[Agent]:
-    return [_agent(row) for row in tx.execute(_agents().order_by(agent.c.name))]
+    return [_agent(row) for row in tx.execute(_BY_NAME)]
 
 
 def names(tx: Connection, agent_ids: Collection[str]) -> Mapping[str, str]:
@@ -97,9 +107,7 @@ def still_there(tx: Connection, agent_id: str, *, instance: str, now: datetime) 
 
 def nodes(tx: Connection, agent_ids: Collection[str] | None = None) -> Sequence[Node]:
     """By agent and name; of these agents, None meaning all."""
-    query = select(node).order_by(node.c.agent_id, node.c.name)
-    if agent_ids is not None:
-        query = query.where(node.c.agent_id.in_(sorted(agent_ids)))
+    query = _NODES if agent_ids is None else _NODES.where(node.c.agent_id.in_(sorted(agent_ids)))
     return [_node(row) for row in tx.execute(query)]
 
 
@@ -124,12 +132,6 @@ def set_nodes(tx: Connection, agent_id: str, values: Sequence[Node]) -> bool:
     if rows:
         tx.execute(node.insert(), rows)
     return True
-
-
-def _agents() -> Select[Any]:
-    """Those that are not detached."""
-    query = select(agent, site.c.name.label("site")).join(site, site.c.id == agent.c.site_id)
-    return query.where(agent.c.detached_at.is_(None))
 
 
 def _agent(row: Row[Any]) -> Agent:

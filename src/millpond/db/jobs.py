@@ -21,6 +21,13 @@ _BY_ID = _JOBS.where(job.c.id == bindparam("wanted"))
 _LOCKED = _BY_ID.with_for_update(of=job)
 _INSERT = job.insert()
 _UPDATE = job.update().where(job.c.id == bindparam("saved"))
+_BY_IDS = _JOBS.where(job.c.id.in_(bindparam("wanted", expanding=True)))
+_NAMED = (job.c.project_id == bindparam("project_id"), job.c.name == bindparam("name"))
+_HOLDER = _JOBS.where(*_NAMED, _LIVING)
+_NEWEST = select(func.max(job.c.number)).where(*_NAMED)
+_QUEUED = _JOBS.where(job.c.state == JobState.QUEUED.value).order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
+_UNFILLED = _JOBS.where(_PLACED, job.c.filled_at.is_(None), job.c.started_at.is_(None)).order_by(job.c.id)
+_LIMITED = _JOBS.where(_PLACED, job.c.timeout_seconds > 0, job.c.started_at.is_not(None)).order_by(job.c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +101,13 @@ def find_by_prefix(tx: Connection, project_id: str, prefix: str) -> Sequence[Job
 
 def holder(tx: Connection, project_id: str, name: str) -> Job | None:
     """The job that has not ended and has this name."""
-    row = tx.execute(_JOBS.where(job.c.project_id == project_id, job.c.name == name, _LIVING)).first()
+    row = tx.execute(_HOLDER, {"project_id": project_id, "name": name}).first()
     return _job(row) if row else None
 
 
 def newest_number(tx: Connection, project_id: str, name: str) -> int:
     """0 when no job ever had this name."""
-    query = select(func.max(job.c.number)).where(job.c.project_id == project_id, job.c.name == name)
-    return tx.scalar(query) or 0
+    return tx.scalar(_NEWEST, {"project_id": project_id, "name": name}) or 0
 
 
 def newest_numbers(tx: Connection, values: Collection[Job]) -> Mapping[tuple[str, str], int]:
@@ -155,27 +161,23 @@ def count(tx: Connection, chosen: JobFilter) -> int:
 
 def queued(tx: Connection) -> Sequence[Job]:
     """Everything that waits: the highest priority first, then in the order it was queued."""
-    query = _JOBS.where(job.c.state == JobState.QUEUED.value)
-    query = query.order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
-    return [_job(row) for row in tx.execute(query)]
+    return [_job(row) for row in tx.execute(_QUEUED)]
 
 
 def unfilled(tx: Connection) -> Sequence[Job]:
     """Everything that has a placement, and has neither all of its data there nor begun."""
-    query = _JOBS.where(_PLACED, job.c.filled_at.is_(None), job.c.started_at.is_(None)).order_by(job.c.id)
-    return [_job(row) for row in tx.execute(query)]
+    return [_job(row) for row in tx.execute(_UNFILLED)]
 
 
 def with_time_limit(tx: Connection) -> Sequence[Job]:
     """Everything that has begun, not ended, and may not run for ever."""
-    query = _JOBS.where(_PLACED, job.c.timeout_seconds > 0, job.c.started_at.is_not(None)).order_by(job.c.id)
-    return [_job(row) for row in tx.execute(query)]
+    return [_job(row) for row in tx.execute(_LIMITED)]
 
 
 def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
     if not job_ids:
         return {}
-    rows = tx.execute(_JOBS.where(job.c.id.in_(sorted(job_ids))))
+    rows = tx.execute(_BY_IDS, {"wanted": sorted(job_ids)})
     return {row.id: _job(row) for row in rows}
 
 

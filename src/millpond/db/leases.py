@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select
 
 from millpond.db.tables import cached, job, lease, project, user
 from millpond.model.ids import new_id
@@ -15,6 +15,8 @@ from millpond.model.volume import LeaseKind
 
 # Whether somebody may know of things in a project (None: of no project).
 Sees = Callable[[str | None], bool]
+
+_OF_JOB = select(lease.c.cached_id).where(lease.c.job_id == bindparam("job"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,9 @@ def hold_for_job(tx: Connection, cached_id: str, job_id: str, now: datetime) -> 
 
 def release_job(tx: Connection, job_id: str) -> Sequence[str]:
     """End all leases of a job; the ids of the cached commits it held."""
-    held = tx.scalars(select(lease.c.cached_id).where(lease.c.job_id == job_id)).all()
-    tx.execute(lease.delete().where(lease.c.job_id == job_id))
+    held = tx.scalars(_OF_JOB, {"job": job_id}).all()
+    if held:
+        tx.execute(lease.delete().where(lease.c.job_id == job_id))
     return held
 
 

@@ -8,13 +8,33 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
 from millpond.model.job import Ending, Placement, PlacementState, Rank, RankPlace, RankState, Resources
 from millpond.model.volume import CachedState
 
 _LIVING = placement.c.ended_at.is_(None)
+# Made once: with hundreds of short jobs, making these statements takes as long as running them.
+_INSERT = placement.insert()
+_ALL_LIVING = select(placement).where(_LIVING).order_by(placement.c.created_at, placement.c.id)
+_OF_AGENT = _ALL_LIVING.where(placement.c.agent_id == bindparam("agent"))
+_RENEWALS = select(
+    placement.c.id, placement.c.job_id, placement.c.valid_seconds, placement.c.renewed_at
+).where(_LIVING)  # fmt: skip
+_HELD = (
+    select(
+        placement.c.id, placement.c.agent_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
+        job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
+    )
+    .join(job, job.c.id == placement.c.job_id)
+    .where(_LIVING)
+    .order_by(placement.c.created_at, placement.c.id)
+)  # fmt: skip
+_CHANGE = placement.update().where(placement.c.id == bindparam("changed"))
+_ADVANCE = _CHANGE.where(placement.c.state.in_(bindparam("before", expanding=True)))
+_FIRST_START = _CHANGE.where(placement.c.started_at.is_(None))
+_END = placement.update().where(placement.c.id.in_(bindparam("ended", expanding=True)), _LIVING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +46,16 @@ class HeldRow:
     resources: Resources
     gpu_indices: tuple[int, ...]
     placement_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """From when a placement that has not ended is valid, and for how long."""
+
+    id: str
+    job_id: str
+    valid_seconds: int
+    renewed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +71,21 @@ class LeasedCommit:
 
 
 def insert(tx: Connection, value: Placement) -> None:
-    tx.execute(
-        placement.insert().values(
-            id=value.id,
-            job_id=value.job_id,
-            agent_id=value.agent_id,
-            node=value.node,
-            state=value.state.value,
-            valid_seconds=value.valid_seconds,
-            gpu_indices=list(value.gpu_indices),
-            created_at=value.created_at,
-            renewed_at=value.renewed_at,
-            ended_at=value.ended_at,
-            number=value.number,
-            places=[asdict(place) for place in value.places],
-        )
-    )
+    values = {
+        "id": value.id,
+        "job_id": value.job_id,
+        "agent_id": value.agent_id,
+        "node": value.node,
+        "state": value.state.value,
+        "valid_seconds": value.valid_seconds,
+        "gpu_indices": list(value.gpu_indices),
+        "created_at": value.created_at,
+        "renewed_at": value.renewed_at,
+        "ended_at": value.ended_at,
+        "number": value.number,
+        "places": [asdict(place) for place in value.places],
+    }
+    tx.execute(_INSERT, values)
 
 
 def get(tx: Connection, placement_id: str) -> Placement | None:
@@ -83,26 +112,20 @@ def of_job(tx: Connection, job_id: str) -> Sequence[Placement]:
 
 
 def living_of_agent(tx: Connection, agent_id: str) -> Sequence[Placement]:
-    query = select(placement).where(placement.c.agent_id == agent_id, _LIVING)
-    return [_placement(row) for row in tx.execute(query.order_by(placement.c.created_at, placement.c.id))]
+    return [_placement(row) for row in tx.execute(_OF_AGENT, {"agent": agent_id})]
+
+
+def renewals(tx: Connection) -> Sequence[Renewal]:
+    """When each placement that has not ended was renewed last."""
+    return [Renewal(*row) for row in tx.execute(_RENEWALS)]
 
 
 def living(tx: Connection) -> Sequence[Placement]:
-    query = select(placement).where(_LIVING)
-    return [_placement(row) for row in tx.execute(query.order_by(placement.c.created_at, placement.c.id))]
+    return [_placement(row) for row in tx.execute(_ALL_LIVING)]
 
 
 def held(tx: Connection) -> Sequence[HeldRow]:
     """Everything that is promised to placements that have not ended; of a distributed job, a row for each process."""
-    query = (
-        select(
-            placement.c.id, placement.c.agent_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
-            job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
-        )
-        .join(job, job.c.id == placement.c.job_id)
-        .where(_LIVING)
-        .order_by(placement.c.created_at, placement.c.id)
-    )  # fmt: skip
     return [
         HeldRow(
             row.agent_id,
@@ -111,7 +134,7 @@ def held(tx: Connection) -> Sequence[HeldRow]:
             place.gpu_indices,
             row.id,
         )
-        for row in tx.execute(query)
+        for row in tx.execute(_HELD)
         for place in _places(row.places) or (RankPlace(row.node, tuple(row.gpu_indices)),)
     ]
 
@@ -156,20 +179,18 @@ def advance(tx: Connection, placement_id: str, state: PlacementState) -> bool:
     """False if it has come further already: an agent that has news asks again, and the older report may come last."""
     states = list(PlacementState)
     before = [one.value for one in states[: states.index(state) + 1]]
-    query = placement.update().where(placement.c.id == placement_id, placement.c.state.in_(before))
-    return tx.execute(query.values(state=state.value)).rowcount > 0
+    return tx.execute(_ADVANCE, {"changed": placement_id, "before": before, "state": state.value}).rowcount > 0
 
 
 def note_ranks(tx: Connection, placement_id: str, ranks: Sequence[Rank]) -> None:
     """What was last heard of the processes of a distributed job."""
     said = [asdict(one) | {"state": one.state.value} for one in ranks]
-    tx.execute(placement.update().where(placement.c.id == placement_id).values(ranks=said))
+    tx.execute(_CHANGE, {"changed": placement_id, "ranks": said})
 
 
 def note_start(tx: Connection, placement_id: str, started_at: datetime) -> None:
     """When its command began, by what was heard first."""
-    rows = placement.update().where(placement.c.id == placement_id, placement.c.started_at.is_(None))
-    tx.execute(rows.values(started_at=started_at))
+    tx.execute(_FIRST_START, {"changed": placement_id, "started_at": started_at})
 
 
 def note_end(
@@ -177,17 +198,13 @@ def note_end(
     exit_code: int | None = None, signal: int | None = None,
 ) -> None:  # fmt: skip
     """How this attempt went; it stays when the job is tried again. `ending` is None after success."""
-    tx.execute(
-        placement.update().where(placement.c.id == placement_id).values(
-            ending=ending.value if ending else None, problem=problem, exited_at=now, exit_code=exit_code, signal=signal,
-        )
-    )  # fmt: skip
+    values = {"ending": ending.value if ending else None, "problem": problem, "exited_at": now}
+    tx.execute(_CHANGE, {**values, "changed": placement_id, "exit_code": exit_code, "signal": signal})
 
 
 def end(tx: Connection, placement_ids: Collection[str], now: datetime) -> None:
     """Over: nobody is told to run it any more and its token opens nothing."""
-    ids = sorted(placement_ids)
-    tx.execute(placement.update().where(placement.c.id.in_(ids), _LIVING).values(ended_at=now))
+    tx.execute(_END, {"ended": sorted(placement_ids), "ended_at": now})
 
 
 def forget_tokens(tx: Connection, before: datetime) -> int:

@@ -25,9 +25,11 @@ def insert(tx: Connection, value: Project) -> None:
 
 
 def accounts(tx: Connection, project_ids: Collection[str]) -> Mapping[str, int]:
-    """The numbers from which agents make the accounts that jobs of these projects run under."""
-    rows = tx.execute(select(account).where(account.c.project_id.in_(sorted(project_ids)))) if project_ids else ()
-    return {row.project_id: row.number for row in rows}
+    """The numbers from which agents make the accounts that jobs of these projects run under, in order of the ids."""
+    if not project_ids:
+        return {}
+    query = select(account).where(account.c.project_id.in_(sorted(project_ids))).order_by(account.c.project_id)
+    return {row.project_id: row.number for row in tx.execute(query)}
 
 
 def get(tx: Connection, project_id: str) -> Project | None:

@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, tuple_
+from sqlalchemy import Connection, Row, Select, bindparam, select, tuple_
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import artifact, job, project, run, run_writer
 from millpond.model.job import JobState, Run, RunState
+
+# Made once: every job has a run, which begins and ends with it.
+_INSERT = run.insert()
+_END = run.update().where(run.c.id == bindparam("ended"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Artifact:
 
 
 def insert(tx: Connection, value: Run) -> None:
-    tx.execute(run.insert().values(**_values(value)))
+    tx.execute(_INSERT, _values(value))
 
 
 def get(tx: Connection, run_id: str) -> Run | None:
@@ -50,6 +54,11 @@ def lock(tx: Connection, run_id: str) -> Run | None:
 def save(tx: Connection, value: Run) -> None:
     """Write a changed run back. Only for one read by `lock` in the same transaction."""
     tx.execute(run.update().where(run.c.id == value.id).values(**_values(value)))
+
+
+def end(tx: Connection, run_id: str, state: RunState, ended_at: datetime) -> None:
+    """Only this of it changes: nobody need have read it. One that is gone stays so."""
+    tx.execute(_END, {"ended": run_id, "state": state.value, "ended_at": ended_at})
 
 
 def delete(tx: Connection, run_id: str) -> None:

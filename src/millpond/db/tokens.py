@@ -6,31 +6,34 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import token
 from millpond.model.people import Token, TokenKind
 
+# Made once: one is written for each job that is placed, one is looked for with each request.
+_INSERT = token.insert()
+_BY_HASH = select(token).where(token.c.hash == bindparam("wanted"))
+
 
 def insert(tx: Connection, value: Token, *, hash: bytes) -> None:
-    tx.execute(
-        token.insert().values(
-            id=value.id,
-            kind=value.kind.value,
-            name=value.name,
-            hash=hash,
-            user_id=value.user_id,
-            agent_id=value.agent_id,
-            placement_id=value.placement_id,
-            created_at=value.created_at,
-            expires_at=value.expires_at,
-            last_used_at=value.last_used_at,
-        )
-    )
+    values = {
+        "id": value.id,
+        "kind": value.kind.value,
+        "name": value.name,
+        "hash": hash,
+        "user_id": value.user_id,
+        "agent_id": value.agent_id,
+        "placement_id": value.placement_id,
+        "created_at": value.created_at,
+        "expires_at": value.expires_at,
+        "last_used_at": value.last_used_at,
+    }
+    tx.execute(_INSERT, values)
 
 
 def find_by_hash(tx: Connection, hash: bytes) -> Token | None:
-    row = tx.execute(select(token).where(token.c.hash == hash)).first()
+    row = tx.execute(_BY_HASH, {"wanted": hash}).first()
     return _token(row) if row else None
 
 

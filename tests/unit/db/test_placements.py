@@ -57,6 +57,7 @@ def test_what_has_ended_holds_nothing(db: Database, agent: AddedAgent, job: Job)
     with db.read() as tx:
         assert placements.held(tx) == []
         assert placements.living(tx) == placements.living_of_agent(tx, agent.agent.id) == []
+        assert placements.renewals(tx) == []
 
 
 def test_renewal_is_for_the_living(db: Database, agent: AddedAgent, job: Job) -> None:
@@ -66,6 +67,7 @@ def test_renewal_is_for_the_living(db: Database, agent: AddedAgent, job: Job) ->
         placements.renew(tx, agent.agent.id, (), LATER)
     with db.read() as tx:
         renewed = {p.id: p.renewed_at for p in [placements.get(tx, "p0"), placements.get(tx, "p1")] if p}
+        assert [(one.id, one.job_id, one.renewed_at) for one in placements.renewals(tx)] == [("p1", job.id, LATER)]
     assert renewed == {"p0": NOON, "p1": LATER}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
@@ -47,8 +47,8 @@ def finish_compute_test(test: str, body: Checks, actor: AgentOnly, deps: DepsOf)
     compute_tests.finish(deps, actor, test, body.checks)
 
 
-@router.post("/sync", dependencies=[Depends(_check_protocol)])
-async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: DepsOf, hub: HubOf) -> Desired:
+@router.post("/sync", dependencies=[Depends(_check_protocol)], response_model=Desired)
+async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: DepsOf, hub: HubOf) -> Response:
     """Answered at once when something else is wanted than the agent knows, otherwise after `wait_seconds`."""
     agent = await run_in_threadpool(agents.observe, deps, actor, body)
     # Whoever waited longer would count as away.
@@ -59,10 +59,15 @@ async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: D
         desired = await run_in_threadpool(agents.desired, deps, agent, body)
         left = ends - time.monotonic()
         if desired.revision != body.seen_revision or left <= 0 or hub.is_closed:
-            return desired
+            return _written(desired)
         await hub.wait("agents", since=mark, timeout=min(left, _LOOK_AGAIN_SECONDS))
         if await request.is_disconnected():
-            return desired  # an agent that has news breaks off and asks anew: nobody hears this answer
+            return _written(desired)  # an agent that has news breaks off and asks anew: nobody hears this answer
         if time.monotonic() - noted >= _NOTE_SECONDS:
             await run_in_threadpool(agents.still_there, deps, agent, body.instance)
             noted = time.monotonic()
+
+
+def _written(desired: Desired) -> Response:
+    """As it is: FastAPI would make values of it first, and of hundreds of placements that takes longest."""
+    return Response(desired.model_dump_json(), media_type="application/json")

@@ -165,7 +165,10 @@ placement = Table(
     # Of a distributed job, by rank: the node and GPUs each process was given, and what was last heard of it.
     Column("places", JSON, nullable=False, server_default=text("'[]'")),
     Column("ranks", JSON, nullable=False, server_default=text("'[]'")),
-)
+    # Asked for with every exchange: they are few, those that have ended are ever more.
+    Index("ix_placement_living", "agent_id",
+          sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
+)  # fmt: skip
 
 run = Table(
     "run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -22,6 +23,16 @@ CODE_ENV = "MILL_CODE"
 ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What placements are told beside what is their jobs': numbers of projects, secrets by job, what all have in common."""
+
+    accounts: Mapping[str, int]
+    secrets: Mapping[str, dict[str, str | None]]
+    server_secret: bytes
+    log_bytes: int
+
+
 def desired_placements(
     tx: Connection, agent: Agent, server_secret: bytes, seal: Seal, *, log_bytes: int, told: Collection[str] = ()
 ) -> list[DesiredPlacement]:
@@ -37,24 +48,18 @@ def desired_placements(
     owners |= {commit.project_id for held in leased.values() for commit in held.values()}
     accounts = projects.accounts(tx, owners)
     given = secrets.values_of(tx, seal, list(known.values()))
-    wanted = [
-        _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), accounts, server_secret)
+    beside = Beside(accounts, given, server_secret, log_bytes)
+    return [
+        _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
         if known[placement.job_id].placement_id == placement.id
     ]
-    return [one.model_copy(update={"log_bytes": log_bytes, "secrets": given.get(one.job_id, {})}) for one in wanted]
 
 
-def _desired(
-    job: Job,
-    placement: Placement,
-    leased: Mapping[str, LeasedCommit],
-    accounts: Mapping[str, int],
-    server_secret: bytes,
-) -> DesiredPlacement:
+def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit], beside: Beside) -> DesiredPlacement:
     def data(env: str, commit_id: str, dataset: str) -> DesiredInput:
         found = _input(env, commit_id, dataset, leased)
-        return found.model_copy(update={"account": accounts.get(found.project_id, 0)})
+        return found.model_copy(update={"account": beside.accounts.get(found.project_id, 0)})
 
     return DesiredPlacement(
         id=placement.id,
@@ -62,8 +67,8 @@ def _desired(
         job_name=job.name,
         project=job.project,
         run_id=job.run_id,
-        account=accounts.get(job.project_id, 0),
-        token=secret_of(server_secret, placement.id),
+        account=beside.accounts.get(job.project_id, 0),
+        token=secret_of(beside.server_secret, placement.id),
         node=placement.node,
         image=job.image,
         options=dict(job.options),
@@ -80,6 +85,8 @@ def _desired(
         valid_seconds=placement.valid_seconds,
         grace_seconds=GRACE_SECONDS,
         timeout_seconds=job.timeout_seconds,
+        log_bytes=beside.log_bytes,
+        secrets=beside.secrets.get(job.id, {}),
         want="run" if job.stop_requested_at is None else "stop",
     )
 

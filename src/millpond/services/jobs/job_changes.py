@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -33,7 +32,7 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
         placements.end(tx, [before.placement_id], now)
         caches.release_for_job(tx, after.id, now=now)
     if after.state.is_finished and not before.state.is_finished:
-        _end_run(tx, after, now)
+        runs.end(tx, after.run_id, _RUN_STATES[after.state], after.ended_at or now)
     return True
 
 
@@ -57,9 +56,3 @@ def publish(deps: Deps, job: Job) -> None:
     """Tell pages only: for changes that nobody has to act upon."""
     data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.state.value}
     deps.events.publish("jobs", project_id=job.project_id, data=data)
-
-
-def _end_run(tx: Connection, job: Job, now: datetime) -> None:
-    run = runs.lock(tx, job.run_id)
-    if run is not None:
-        runs.save(tx, replace(run, state=_RUN_STATES[job.state], ended_at=job.ended_at or now))

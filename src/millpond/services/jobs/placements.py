@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements, tokens
 from millpond.db.caches import CachedView
+from millpond.db.placements import Renewal
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
 from millpond.decide.placement import Held, Start, still_fits
@@ -105,7 +106,7 @@ def expire(deps: Deps, now: datetime) -> None:
     server wrote, would take back what still runs.
     """
     with deps.db.read() as tx:
-        living = placements.living(tx)
+        living = placements.renewals(tx)
     silent = deps.unchanged.seconds("renewal", {one.id: one.renewed_at for one in living}, deps.clock.elapsed())
     over = [one for one in living if silent[one.id] > runs_out_after(one.valid_seconds)]
     changed: list[Job] = []
@@ -161,7 +162,7 @@ def runs_out_after(valid_seconds: int) -> float:
     return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
 
 
-def _take_back(tx: Connection, placement: Placement, now: datetime) -> Job | None:
+def _take_back(tx: Connection, placement: Renewal, now: datetime) -> Job | None:
     """The job without this placement; None when the agent has been heard of meanwhile."""
     job = jobs.lock(tx, placement.job_id)
     current = placements.lock(tx, placement.id)

@@ -59,9 +59,10 @@ def commits_of(job: Job) -> list[str]:
     return list(dict.fromkeys(commit for commit in commits if commit))
 
 
-def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
+def node_views(tx: Connection, now: datetime, *, empty: bool = False) -> tuple[NodeView, ...]:
+    """With `empty` as if nothing were held there: for whoever asks what could ever run, not what can now."""
     held: dict[tuple[str, str], list[Held]] = defaultdict(list)
-    for row in placements.held(tx):
+    for row in () if empty else placements.held(tx):
         held[row.agent_id, row.node].append(Held(row.resources, row.gpu_indices))
     known = {agent.id: agent for agent in agents.all_agents(tx)}
     trusts = trust.of_agents(tx)

@@ -160,7 +160,7 @@ def _check_fits(tx: Connection, request: JobCreate, kind: JobKind, now: datetime
         reached=snapshot.ways_into(kind, request.ports),
         options=snapshot.written_options(request.options),
     )
-    refused = refusal(job, snapshot.node_views(tx, now))
+    refused = refusal(job, snapshot.node_views(tx, now, empty=True))
     if refused is not None:
         raise DoesNotFit(refused.reason, hint=refused.hint)
 
@@ -186,12 +186,16 @@ def _insert(deps: Deps, actor: Actor, project: Project, request: JobCreate, temp
 def _named(tx: Connection, project: Project, wanted: str | None, template: Job) -> Job:
     """A new job like the template, under a name that no other has now."""
     job_id = new_job_id()
-    name = wanted or _unused_name(tx, project, job_id)
-    holder = jobs.holder(tx, project.id, name)
+    name = wanted or made_name(job_id)
+    newest = jobs.newest_number(tx, project.id, name)
+    if newest and wanted is None:
+        # A made name that another job has had: two strangers do not become `calm-otter#2`.
+        name = f"{name}-{job_id[:4]}"
+        newest = jobs.newest_number(tx, project.id, name)
+    holder = jobs.holder(tx, project.id, name) if newest else None
     if holder is not None:
         raise _taken(holder)
-    number = jobs.newest_number(tx, project.id, name) + 1
-    return replace(template, id=job_id, name=name, number=number, run_id=new_job_id())
+    return replace(template, id=job_id, name=name, number=newest + 1, run_id=new_job_id())
 
 
 def _resources(request: JobCreate) -> Resources:
@@ -245,12 +249,6 @@ def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind,
         processes=request.processes,
         options=request.options,
     )
-
-
-def _unused_name(tx: Connection, project: Project, job_id: str) -> str:
-    """A made name that no job of the project ever had: two strangers do not become `calm-otter#2`."""
-    name = made_name(job_id)
-    return f"{name}-{job_id[:4]}" if jobs.newest_number(tx, project.id, name) else name
 
 
 def _taken(holder: Job) -> NameTaken:
