@@ -25,7 +25,7 @@ ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What placements are told beside what is their jobs': numbers of projects, secrets by job, what all have in common."""
+    """What placements are told that is not their jobs': numbers of projects, secrets by job, what all share."""
 
     accounts: Mapping[str, int]
     secrets: Mapping[str, dict[str, str | None]]
