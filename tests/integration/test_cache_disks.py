@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -15,9 +16,11 @@ from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempt
 from millpond.cache.bases import BaseTree
 from millpond.cache.evict import evict
 from millpond.cache.fill import fill
+from millpond.cache.room import LOOK_SECONDS, Needed, NoRoomYet, RoomWatch, check_room
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.push import push_directory
+from millpond.lake.transfer import Moved
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
@@ -133,6 +136,28 @@ def test_power_is_cut_while_something_is_filled(xfs: Disk) -> None:
     xfs.fill(FIRST, tree)
     assert read_things(xfs.volume.commit(FIRST)) == in_order(things)
     xfs.assert_tidy()
+
+
+def test_other_programs_come_into_the_reserve_in_the_middle(small: Disk) -> None:
+    things = files(20, 50_000)
+    tree = small.push("one", things)
+    attempt = begin_attempt(small.volume, FIRST, 1)
+    needed = Needed(bytes=1_300_000, inodes=40, reserve_bytes=1_000_000)
+    check_room(attempt, needed)
+    foreign = small.path / "foreign"
+
+    def others_write(moved: Moved) -> None:
+        if not foreign.exists():
+            foreign.write_bytes(bytes(small.volume.space().free_bytes - 500_000))
+
+    ticking = itertools.count(0.0, LOOK_SECONDS).__next__
+    with pytest.raises(NoRoomYet, match=r"of which 1\.0 MB are kept free, and this fill takes 1\.3 MB"):
+        fill(attempt, tree, small.lake, progress=RoomWatch(attempt, needed, others_write, clock=ticking))
+    assert small.volume.published() == []
+    small.assert_tidy()
+    foreign.unlink()
+    small.fill(FIRST, tree)
+    assert read_things(small.volume.commit(FIRST)) == in_order(things)
 
 
 def test_a_disk_that_runs_full_in_the_middle(small: Disk) -> None:
