@@ -6,15 +6,18 @@ import os
 from collections.abc import Callable, Sequence
 
 from millpond.errors import BadRequest
-from millpond.lake.ignore import spec_of
 
 
 def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     """Whether a path is chosen: `*.png` anywhere, `train/` all below it, `!x` leaves out again; none chooses all."""
     if not patterns:
         return lambda path: True
+    # Imported by those who choose: it takes as long as looking at thousands of files.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
     try:
-        rules = spec_of(patterns)
+        # With RE2 installed pathspec would use that, which knows no names that are not Unicode.
+        rules = GitIgnoreSpec.from_lines(patterns, backend="simple")
     except ValueError as error:
         raise BadRequest(f"A pattern cannot be understood: {error}") from error
     return lambda path: bool(rules.match_file(os.fsdecode(path)))

@@ -6,16 +6,13 @@ import codecs
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from millpond.errors import Forbidden
 from millpond.lake.deep import open_at
+from millpond.lake.ignore_patterns import Rule, rule_of
 from millpond.model.path import to_text
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = b".millignore"
 # What to do about something that may not be read.
@@ -35,12 +32,12 @@ _FLAGS = (
 class IgnoreRules:
     """The rules of one directory and those above it; the deepest rule that says anything decides."""
 
-    layers: tuple[tuple[bytes, GitIgnoreSpec], ...] = ()
+    layers: tuple[tuple[bytes, tuple[Rule, ...]], ...] = ()
 
     @classmethod
     def everywhere(cls, lines: Sequence[str]) -> IgnoreRules:
         """Rules that are in no file."""
-        return cls(((b"", spec_of(lines)),)) if lines else cls()
+        return cls(((b"", _rules(map(os.fsencode, lines))),)) if lines else cls()
 
     def below(self, root: bytes, directory: bytes, names: Sequence[bytes]) -> IgnoreRules:
         """With the ignore files called `names` that lie in `directory` (relative to `root`) added."""
@@ -49,19 +46,23 @@ class IgnoreRules:
             prefix = directory + b"/" if directory else b""
             lines = _lines(root, prefix + name)
             if lines is not None:
-                layers = (*layers, (prefix, spec_of(lines)))
+                layers = (*layers, (prefix, _rules(lines)))
         return IgnoreRules(layers)
 
     def ignores(self, path: bytes, *, directory: bool) -> bool:
         for prefix, rules in reversed(self.layers):
-            text = os.fsdecode(path[len(prefix) :]) + ("/" if directory else "")
-            verdict = rules.check_file(text).include
-            if verdict is not None:
-                return bool(verdict)
+            below = path[len(prefix) :]
+            for rule in reversed(rules):
+                if rule.matches(below, directory=directory):
+                    return not rule.keeps
         return False
 
 
-def _lines(root: bytes, path: bytes) -> list[str] | None:
+def _rules(lines: Iterable[bytes]) -> tuple[Rule, ...]:
+    return tuple(rule for line in lines if (rule := rule_of(line)) is not None)
+
+
+def _lines(root: bytes, path: bytes) -> list[bytes] | None:
     """The lines of an ignore file, as git reads them; None if there is none. A link is none: it may lead anywhere."""
     try:
         descriptor = open_at(root, path, _FLAGS)
@@ -80,12 +81,4 @@ def _lines(root: bytes, path: bytes) -> list[str] | None:
         return None
     with open(descriptor, "rb") as file:
         text = file.read().removeprefix(codecs.BOM_UTF8)
-    return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
-
-
-def spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
-    # Imported where there are rules: most folders have none, and it takes as long as looking at thousands of files.
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415
-
-    # With RE2 installed pathspec would use that, which knows no names that are not Unicode.
-    return GitIgnoreSpec.from_lines(lines, backend="simple")
+    return [line.removesuffix(b"\r") for line in text.split(b"\n")]
