@@ -30,6 +30,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataServer]:
     (folder / "parts/deep/x.txt").write_text("deep")
     (folder / "big.bin").write_bytes(BIG)
     (folder / "link.txt").symlink_to("parts/03.txt")
+    (folder / "links").mkdir()
+    (folder / "links/deep").symlink_to("../parts/deep")
+    (folder / "links/nowhere").symlink_to("absent")
+    (folder / "links/outside").symlink_to("/etc/passwd")
     (folder / "table.csv").write_text("n,square\n" + "".join(f"{n},{n * n}\n" for n in range(ROWS)))
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -84,6 +88,22 @@ def test_tells_what_is_there(files) -> None:  # type: ignore[no-untyped-def]
         files.ls(f"{ROOT}/absent")
     with pytest.raises(IsADirectoryError):
         files.cat_file(f"{ROOT}/parts")
+
+
+def test_what_is_listed_is_there_also_links(files) -> None:  # type: ignore[no-untyped-def]
+    """A link to a directory is one; a link that leads nowhere, or out of the commit, is itself and holds nothing."""
+    links = f"{ROOT}/links"
+    assert files.isdir(f"{links}/deep")
+    assert files.ls(f"{links}/deep", detail=False) == [f"{links}/deep/x.txt"]
+    assert files.find(f"{links}/deep") == [f"{links}/deep/x.txt"]
+    assert files.cat_file(f"{links}/deep/x.txt") == b"deep"
+    for name in ("nowhere", "outside"):
+        info = files.info(f"{links}/{name}")
+        assert (info["islink"], info["size"]) == (True, 0)
+        with pytest.raises(FileNotFoundError):
+            files.cat_file(f"{links}/{name}")
+    assert all(files.exists(name) for name in files.ls(links, detail=False))
+    assert files.du(links) == 0
 
 
 def test_reads_whole_files_and_ranges(files) -> None:  # type: ignore[no-untyped-def]

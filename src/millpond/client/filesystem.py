@@ -75,12 +75,16 @@ class MillFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
                 return _directory(path)
             place = self._place(path)
             reader = place.dataset.reader
-            entry = reader.resolve(place.path) if place.path else None
+            end = reader.end_of(place.path) if place.path else b""
+            entry = reader.stat(end) if end else None
             if entry is not None and entry.kind != Kind.DIRECTORY:
                 return _file(path, entry)
-            if entry is None and not reader.is_directory(place.path):
+            if entry is not None or (end is not None and reader.is_directory(end)):
+                return _directory(path)
+            link = reader.stat(place.path)
+            if link is None:
                 raise NotFound(f"There is no {path}.")
-            return _directory(path)
+            return {**_file(path, link), "size": 0}  # a link that leads nowhere: it is listed, so it is there
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         path = self._strip_protocol(path)
@@ -96,11 +100,14 @@ class MillFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
         with _os_errors(path):
             place = self._place(path)
-            entries = place.dataset.reader.beginning_with(place.path + b"/" if place.path else b"")
+            reader = place.dataset.reader
+            end = (reader.end_of(place.path) if place.path else b"") or b""
+            inside = end or not place.path
+            entries = reader.beginning_with(end + b"/" if end else b"") if inside else ()
             files = [entry for entry in entries if entry.kind != Kind.DIRECTORY]
         if not files and self.isfile(path):
             return {path: self.info(path)} if detail else [path]
-        found = {place.name(entry.path): entry for entry in files}
+        found = {place.name(place.path + entry.path[len(end) :]): entry for entry in files}
         return {name: _file(name, found[name]) for name in sorted(found)} if detail else sorted(found)
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
@@ -167,11 +174,11 @@ class MillFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     def _list(self, path: str) -> list[Info]:
         place = self._place(path)
         reader = place.dataset.reader
-        entry = reader.resolve(place.path) if place.path else None
-        if entry is not None and entry.kind != Kind.DIRECTORY:
-            return [_file(path, entry)]
+        end = reader.end_of(place.path) if place.path else b""
+        if end is None or not (end == b"" or reader.is_directory(end)):
+            return [self.info(path)]
         below = place.path + b"/" if place.path else b""
-        return [_listed(place.name(below + item.name), item) for item in reader.listing(place.path)]
+        return [_listed(place.name(below + item.name), item) for item in reader.listing(end)]
 
     def _projects_or_datasets(self, path: str) -> list[Info]:
         target = resolve_target(self._server)

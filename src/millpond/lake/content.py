@@ -117,13 +117,18 @@ class ContentReader:
 
     def resolve(self, path: bytes) -> Entry | None:
         """The entry a path leads to, through links; None where it leads to nothing or out of the tree."""
+        end = self.end_of(path)
+        return self.stat(end) if end is not None else None
+
+    def end_of(self, path: bytes) -> bytes | None:
+        """Where a path leads, through links, whether something lies there or not; None for out of the tree."""
         for _ in range(_LINKS_MOST):
             entry = self.stat(path)
             if entry is not None and entry.kind != Kind.SYMLINK:
-                return entry
+                return path
             link = entry or self._link_above(path)
             if link is None:
-                return None
+                return path
             target = self.read(self.content_of(link), 0, link.size)
             led = _join(link.path.rpartition(b"/")[0], target + path[len(link.path) :])
             if led is None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millpond.blobs.store import Buffer
-from millpond.errors import Conflict, DiskFull, Forbidden, MillError, VolumeProblem
+from millpond.errors import Conflict, Corrupt, DiskFull, Forbidden, MillError, VolumeProblem
 from millpond.model.path import RESERVED_PART, to_text
 from millpond.model.tree import Kind
 
@@ -133,6 +133,8 @@ class Target:
             raise _as_mill_error(path, error) from error
 
     def write_link(self, path: bytes, target: bytes) -> None:
+        if b"\0" in target:
+            raise Corrupt(f"{to_text(path)!r} is a link that no system can make: a zero byte is in its target.")
         with _translated(path):
             os.symlink(target, self._place(path), dir_fd=self._descriptor)
             if self.read_only and os.utime in os.supports_follow_symlinks:

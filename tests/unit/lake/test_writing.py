@@ -106,3 +106,9 @@ def test_another_size_than_the_tree_says(tmp_path: Path) -> None:
 def test_a_link_that_no_file_system_can_hold(tmp_path: Path) -> None:
     with Target(tmp_path / "t", read_only=False) as into, pytest.raises(BadFormat):
         write_range(order(b"link", b"a\0b", Kind.SYMLINK), b"a\0b", no_reading, into)
+
+
+def test_a_link_with_a_zero_byte_is_told_as_what_it_is(tmp_path: Path) -> None:
+    """Anybody who commits may send such bytes; no call of the system takes them."""
+    with Target(tmp_path, read_only=False) as into, pytest.raises(Corrupt, match="'bad' is a link that no system can"):
+        into.write_link(b"bad", b"a\0b")
