@@ -212,12 +212,12 @@ def count_as_whole(tx: Connection, volume: Volume, base_id: str, now: datetime) 
     for one in linking(stock_of(tx, volume.id, now), leaving=True):
         view = caches.get(tx, one.id) if one.base_id == base_id else None
         size = caches.size_of(tx, view.cached.commit_id) if view else None
-        if size is not None:
-            room = _room_of(volume, size, size.directory_bytes)
-            caches.change(
-                tx, one.id, base_id=None, reserved_bytes=room.bytes, reserved_inodes=room.inodes,
-                fetch_bytes=size.bytes, fetch_files=size.files,
-            )  # fmt: skip
+        if size is None:
+            continue
+        room = _room_of(volume, size, size.directory_bytes)
+        caches.change(tx, one.id, base_id=None, reserved_bytes=room.bytes, reserved_inodes=room.inodes)
+        if one.state is CachedState.FILLING:
+            caches.change(tx, one.id, fetch_bytes=size.bytes, fetch_files=size.files)
 
 
 def _beside_base(tx: Connection, volume: Volume, size: CommitSize) -> list[Need]:

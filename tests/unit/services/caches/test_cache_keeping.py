@@ -365,6 +365,18 @@ def test_what_is_filled_beside_a_base_that_goes_counts_as_a_whole(deps: Deps) ->
     assert volume_service.get(deps, "nfs").used_bytes == shown.allocated_bytes > 200 * 8192
 
 
+def test_what_was_linked_from_a_base_that_went_counts_as_a_whole_until_it_is_measured(deps: Deps) -> None:
+    admin = the_admin(deps)
+    files = {f"{n:03}": b"%d" % n * 5000 for n in range(200)}
+    first = cached(deps, a_commit(deps, files))
+    second = cached(deps, a_commit(deps, files | {"new": b"new"}))
+    cache_requests.clear(deps, admin, first.id)
+    settle(deps)
+    shown = cache_requests.get(deps, admin, second.id)
+    assert (shown.state, shown.fetch_files) == (CachedState.READY, 1)
+    assert volume_service.get(deps, "nfs").used_bytes == shown.allocated_bytes > 200 * 8192
+
+
 def test_equal_files_beside_one_that_went_are_each_promised_room(deps: Deps) -> None:
     content = b"the same" * 600
     first = cached(deps, a_commit(deps, {"kept": b"kept" * 2000, "one": content}))
