@@ -200,3 +200,28 @@ def test_many_files_in_one_edit(server: RunningServer, maria: httpx.Client) -> N
     assert (made.status_code, made.json().get("files")) == (201, 5001), made.text[:500]
     gone = maria.post(f"{BASE}/edits", json={"removes": ["folder"], "recursive": True})
     assert gone.json()["files"] == 1
+
+
+def test_a_history_of_many_lines_is_read_page_by_page(server: RunningServer, maria: httpx.Client) -> None:
+    """The cursor names every line to go on from, so it grows with them."""
+    a_commit(server.deps, {"base": b"0"})
+    for line in range(15):
+        assert maria.post(f"{BASE}/refs", json={"name": f"line-{line}", "type": "branch", "at": "main"}).is_success
+    made = 1
+    for line in range(15):
+        for step in range(2):
+            a_commit(server.deps, {"base": b"0", f"{line}": b"%d" % step}, branch=f"line-{line}")
+            made += 1
+    for line in range(15):
+        assert maria.post(f"{BASE}/merge", json={"source": f"line-{line}", "into": "main"}).is_success
+        made += line > 0  # the first has nothing to be merged with
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = maria.get(f"{BASE}/commits", params={"ref": "main", "limit": 2, **cursor})
+        assert page.status_code == 200, page.text
+        found += [item["id"] for item in page.json()["items"]]
+        if page.json()["next"] is None:
+            break
+        cursor = {"cursor": page.json()["next"]}
+    assert len(found) == len(set(found)) == made
