@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -38,5 +38,6 @@ async def in_thread(function: Callable[[], T]) -> T:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
             loop.call_soon_threadsafe(deliver, result, failure)
 
-    threading.Thread(target=work, name=getattr(function, "__name__", "work"), daemon=True).start()
+    # Not threading.Thread, whose start waits until the thread has begun: everything else would stand still meanwhile.
+    _thread.start_new_thread(work, ())
     return await future
