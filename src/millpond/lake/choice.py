@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
-from millpond.errors import BadRequest
+from millpond.lake.ignore_patterns import Rule, rule_of
 
 
 def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     """Whether a path is chosen: `*.png` anywhere, `train/` all below it, `!x` leaves out again; none chooses all."""
     if not patterns:
         return lambda path: True
-    # Imported by those who choose: it takes as long as looking at thousands of files.
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+    rules = [rule for pattern in reversed(patterns) if (rule := rule_of(os.fsencode(pattern))) is not None]
+    return lambda path: _is_chosen(rules, path)
 
-    try:
-        # With RE2 installed pathspec would use that, which knows no names that are not Unicode.
-        rules = GitIgnoreSpec.from_lines(patterns, backend="simple")
-    except ValueError as error:
-        raise BadRequest(f"A pattern cannot be understood: {error}") from error
-    return lambda path: bool(rules.match_file(os.fsdecode(path)))
+
+def _is_chosen(rules: Sequence[Rule], path: bytes) -> bool:
+    """The first rule decides that is about it, or about a directory above it."""
+    *above, _ = accumulate(path.split(b"/"), lambda parent, name: parent + b"/" + name)
+    for rule in rules:
+        if rule.matches(path, directory=False) or any(rule.matches(parent, directory=True) for parent in above):
+            return not rule.keeps
+    return False

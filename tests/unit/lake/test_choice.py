@@ -21,6 +21,11 @@ from millpond.testing.lake import DirectLake
         (["train/"], ["train/c.png", "train/deep/d.txt"]),
         (["train/**/d.txt"], ["train/deep/d.txt"]),
         (["train/", "!*.png"], ["train/deep/d.txt"]),
+        (["train"], ["train/c.png", "train/deep/d.txt"]),
+        (["tr*/**", "!deep/"], ["train/c.png"]),
+        (["t[!a]ain/"], ["train/c.png", "train/deep/d.txt"]),
+        (["train[!a]c.png"], []),
+        (["# of no use", "", "[", "*.txt"], ["b.txt", "train/deep/d.txt"]),
         (["nothing"], []),
     ],
 )
