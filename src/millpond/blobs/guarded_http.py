@@ -187,9 +187,10 @@ def _leave(answer: urllib3.BaseHTTPResponse) -> None:
 def _led_to(url: str, target: str) -> str:
     """Where a redirect leads. AddressRefused for what two readers could take for different hosts."""
     try:
-        led = urljoin(url, target)
+        told, led = urlsplit(target), urljoin(url, target)
         parts = urlsplit(led)
         is_plain = bool(parts.hostname) and (parts.port or 0) >= 0 and "@" not in parts.netloc
+        is_plain = is_plain and bool(told.netloc or not told.scheme)
     except ValueError:
         is_plain, led = False, target
     if not is_plain or any(ord(character) <= 32 or character == "\\" for character in led):
