@@ -22,7 +22,6 @@ from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
 from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.model.quantity import format_seconds
 from millpond.services.caches import cache_reports, desired_fills
 from millpond.services.computes import compute_tests, presence
 from millpond.services.computes.desired import desired_placements
@@ -30,7 +29,7 @@ from millpond.services.computes.joining import check_protocol
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, tunnel_calls
-from millpond.services.jobs.placements import runs_out_after
+from millpond.services.jobs.placements import leave_alone
 from millpond.services.people.tokens import NEW_CREDENTIAL
 from millpond.services.runs import logs
 from millpond.wire.desired import Desired
@@ -128,20 +127,17 @@ def _told(observed: Observed) -> set[str]:
 
 def _note_lost(deps: Deps, agent: Agent, observed: Observed, now: datetime) -> None:
     """Tell jobs that a new process of their agent does not know of what that means for them."""
-    changed: list[Job] = []
+
+    def why(within: str) -> str:
+        return (
+            f"{agent.name} does not know of it any more: its disk was emptied, or another agent has its "
+            f"credential. It may still run there; within {within} that is over, and it is placed anew."
+        )
+
     with deps.db.write() as tx:
-        living = [one for one in placements.living_of_agent(tx, agent.id) if one.state.has_begun]
-        for placement in sorted(living, key=lambda one: one.job_id):
-            job = jobs.lock(tx, placement.job_id) if placement.id not in _told(observed) else None
-            if job is None or job.placement_id != placement.id:
-                continue
-            within = format_seconds(runs_out_after(placement.valid_seconds))
-            after = job_life.leave_alone(
-                job,
-                f"{agent.name} does not know of it any more: its disk was emptied, or another agent has its "
-                f"credential. It may still run there; within {within} that is over, and it is placed anew.",
-            )
-            changed += [after] if job_changes.save(tx, job, after, now) else []
+        living = placements.living_of_agent(tx, agent.id)
+        lost = [one for one in living if one.state.has_begun and one.id not in _told(observed)]
+        changed = leave_alone(tx, lost, why, now)
     job_changes.announce(deps, changed)
 
 

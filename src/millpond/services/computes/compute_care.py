@@ -7,17 +7,15 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements, tokens
-from millpond.decide import job_life
 from millpond.errors import InUse
 from millpond.model.job import Agent, Job
 from millpond.model.people import Actor
-from millpond.model.quantity import format_seconds
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.jobs.jobs import stopped
-from millpond.services.jobs.placements import runs_out_after
+from millpond.services.jobs.placements import leave_alone
 from millpond.services.people import audit
 
 _NAMED = 5
@@ -117,19 +115,14 @@ def _stop_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> lis
 
 def _leave_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> list[Job]:
     """Tell the jobs there what it means for them that the credential is gone."""
-    changed: list[Job] = []
-    for placement in placements.living_of_agent(tx, agent.id):
-        job = jobs.lock(tx, placement.job_id)
-        if job is None:
-            continue
-        within = format_seconds(runs_out_after(placement.valid_seconds))
-        after = job_life.leave_alone(
-            job,
+
+    def why(within: str) -> str:
+        return (
             f"The credential of {agent.name} was revoked by {actor.name}: nothing more is heard of the job. It ends "
-            f"there when its time is up; within {within} that is certain, and it is placed anew.",
+            f"there when its time is up; within {within} that is certain, and it is placed anew."
         )
-        changed += [after] if job_changes.save(tx, job, after, now) else []
-    return changed
+
+    return leave_alone(tx, placements.living_of_agent(tx, agent.id), why, now)
 
 
 def _in_use(tx: Connection, name: str, job_ids: list[str]) -> InUse:

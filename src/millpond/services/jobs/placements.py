@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from logging import getLogger
@@ -21,6 +21,7 @@ from millpond.decide.placement import Held, Start, still_fits
 from millpond.model.ids import new_id
 from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState, RankPlace
 from millpond.model.people import Token, TokenKind
+from millpond.model.quantity import format_seconds
 from millpond.model.volume import Volume
 from millpond.services.caches import cache_uses
 from millpond.services.deps import Deps
@@ -117,6 +118,21 @@ def expire(deps: Deps, now: datetime) -> None:
             changed.append(after)
             logger.warning("placement_ran_out job=%s placement=%s", placement.job_id, placement.id)
     job_changes.announce(deps, changed)
+
+
+def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], str], now: datetime) -> list[Job]:
+    """Tell the jobs of placements that nothing more is heard of what that means for them; those that changed.
+
+    `why` is given within what time each is certainly over. In one order: two servers must not wait for each other.
+    """
+    changed: list[Job] = []
+    for placement in sorted(left, key=lambda one: one.job_id):
+        job = jobs.lock(tx, placement.job_id)
+        if job is None or job.placement_id != placement.id:
+            continue
+        after = job_life.leave_alone(job, why(format_seconds(runs_out_after(placement.valid_seconds))))
+        changed += [after] if job_changes.save(tx, job, after, now) else []
+    return changed
 
 
 def forget_tokens(deps: Deps, now: datetime) -> int:
