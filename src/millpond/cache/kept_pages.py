@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from millpond.blobs.store import Buffer
 from millpond.lake.kept import Kept
-from millpond.lake.pages import Page
+from millpond.lake.pages import IndexPage, Page
 from millpond.lake.reader import KeptPages
 from millpond.lake.transfer import Downloader
 from millpond.model.dataset import BlobPlace
@@ -20,6 +20,12 @@ class KeptSource(KeptPages):
         super().__init__(source, kept)
         self._source = source
 
+    def decoded(self, page_id: str) -> Page:
+        page = super().decoded(page_id)
+        if isinstance(page, IndexPage):
+            self._source.expect_below(page)
+        return page
+
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
         return self._source.locator(page_id)
 
@@ -28,6 +34,9 @@ class KeptSource(KeptPages):
 
     def pack_url(self, pack_id: str) -> str | None:
         return self._source.pack_url(pack_id)
+
+    def expect_below(self, index: IndexPage) -> None:
+        self._source.expect_below(index)
 
     def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
         return self._source.external(entry, start, end)

@@ -171,9 +171,12 @@ class ApiDownloader:
     def page(self, page_id: str) -> bytes:
         content = self._whole("pages", page_id, partial(unpack_page, page_id))
         if not is_leaf(content) and isinstance(page := decode_page(content), IndexPage):
-            kinds = ("pages", "locators") if page.level == 1 else ("pages",)
-            self._expect((kind, child.id) for child in page.children() for kind in kinds)
+            self.expect_below(page)
         return content
+
+    def expect_below(self, index: IndexPage) -> None:
+        kinds = ("pages", "locators") if index.level == 1 else ("pages",)
+        self._expect((kind, page_id) for page_id in index.ids for kind in kinds)
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
         places = self._whole("locators", page_id, partial(_locator, page_id))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from millpond.blobs.store import Buffer
+from millpond.lake.pages import IndexPage
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
 
@@ -76,6 +77,13 @@ class Downloader(Protocol):
 
         ChangedOutside or NotFound, naming file and object, if it is not what was imported any more; Corrupt if all
         of it was read and is not what a known digest says.
+        """
+        ...
+
+    def expect_below(self, index: IndexPage) -> None:
+        """Its pages, and the locators of those that are leaves, are about to be read: URLs may be asked for together.
+
+        For a page that did not come from here; of one that did it is known.
         """
         ...
 

@@ -5,12 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from millpond.blobs.store import CRC32_HEADER
+from millpond.cache.kept_pages import KeptSource
 from millpond.client import transfer
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.errors import Corrupt, Forbidden
 from millpond.lake.digests import id_of
+from millpond.lake.locators import pack_locator
 from millpond.lake.pages import pack_page
+from millpond.lake.reader import room_for_pages
 from millpond.lake.tree import TreeBuilder
 from millpond.model.tree import Content, Entry, Kind
 from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
@@ -213,6 +216,25 @@ def test_urls_are_asked_ahead_and_renewed_once(api: Api, server: FakeServer, lak
             downloader.page(children[0])
         lake.expired = {str(n) for n in range(lake._given + 1)}
         assert downloader.page(children[0])
+
+
+def test_urls_are_asked_ahead_also_below_pages_that_another_fill_has_read(
+    api: Api, server: FakeServer, lake: Lake
+) -> None:
+    root = a_tree(lake, 9000)
+    leaves = [page_id for page_id in lake.objects if page_id != root]
+    room = room_for_pages()
+    with ApiDownloader(api, "vision", "xray", "c1") as downloader:
+        KeptSource(downloader, room).decoded(root)
+    lake.objects.update(dict.fromkeys(leaves, pack_locator([])))
+    asked = len(server.calls("POST", ".*/urls"))
+    with ApiDownloader(api, "vision", "xray", "c1") as downloader:
+        source = KeptSource(downloader, room)
+        source.decoded(root)
+        for leaf in leaves:
+            assert source.locator(leaf) == {}
+    assert len(leaves) > 1
+    assert len(server.calls("POST", ".*/urls")) == asked + 1
 
 
 def test_old_urls_are_renewed_before_they_fail(api: Api, server: FakeServer, lake: Lake) -> None:
