@@ -22,8 +22,8 @@ class KeptSource(KeptPages):
 
     def decoded(self, page_id: str) -> Page:
         page = super().decoded(page_id)
-        if isinstance(page, IndexPage):
-            self._source.expect_below(page)
+        if isinstance(page, IndexPage) and page.level == 1:
+            self._source.expect_leaves(page.ids)
         return page
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
@@ -35,8 +35,8 @@ class KeptSource(KeptPages):
     def pack_url(self, pack_id: str) -> str | None:
         return self._source.pack_url(pack_id)
 
-    def expect_below(self, index: IndexPage) -> None:
-        self._source.expect_below(index)
+    def expect_leaves(self, page_ids: Iterable[str]) -> None:
+        self._source.expect_leaves(page_ids)
 
     def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
         return self._source.external(entry, start, end)

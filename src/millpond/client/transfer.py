@@ -171,12 +171,14 @@ class ApiDownloader:
     def page(self, page_id: str) -> bytes:
         content = self._whole("pages", page_id, partial(unpack_page, page_id))
         if not is_leaf(content) and isinstance(page := decode_page(content), IndexPage):
-            self.expect_below(page)
+            if page.level == 1:
+                self.expect_leaves(page.ids)
+            else:
+                self._expect(("pages", page_id) for page_id in page.ids)
         return content
 
-    def expect_below(self, index: IndexPage) -> None:
-        kinds = ("pages", "locators") if index.level == 1 else ("pages",)
-        self._expect((kind, page_id) for page_id in index.ids for kind in kinds)
+    def expect_leaves(self, page_ids: Iterable[str]) -> None:
+        self._expect((kind, page_id) for page_id in page_ids for kind in ("pages", "locators"))
 
     def locator(self, page_id: str) -> Mapping[bytes, BlobPlace]:
         places = self._whole("locators", page_id, partial(_locator, page_id))

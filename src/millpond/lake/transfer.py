@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from millpond.blobs.store import Buffer
-from millpond.lake.pages import IndexPage
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
 
@@ -80,10 +79,10 @@ class Downloader(Protocol):
         """
         ...
 
-    def expect_below(self, index: IndexPage) -> None:
-        """Its pages, and the locators of those that are leaves, are about to be read: URLs may be asked for together.
+    def expect_leaves(self, page_ids: Iterable[str]) -> None:
+        """These and their locators are about to be read: URLs may be asked for together.
 
-        For a page that did not come from here; of one that did it is known.
+        For those below a page that did not come from here; of one that did it is known.
         """
         ...
 

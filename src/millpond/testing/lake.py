@@ -19,7 +19,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.lake.needs import blobs_needed
 from millpond.lake.packs import read_index
-from millpond.lake.pages import IndexPage, unpack_page
+from millpond.lake.pages import unpack_page
 from millpond.lake.reader import TreeReader
 from millpond.lake.transfer import Slot
 from millpond.lake.tree import Tree, build_tree
@@ -189,7 +189,7 @@ class DirectLake:
             raise ChangedOutside(f"{entry.path!r} was changed.")
         yield self.outside[entry.digest][start:end]
 
-    def expect_below(self, index: IndexPage) -> None:
+    def expect_leaves(self, page_ids: Iterable[str]) -> None:
         return None
 
     def expect_external(self, entries: Iterable[Entry]) -> None:
