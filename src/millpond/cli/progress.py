@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from millpond.cli.output import Output
 from millpond.errors import Unavailable
-from millpond.lake import transfer
 from millpond.model.quantity import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from millpond.lake import transfer
 
 PLAIN_SECONDS = 10.0
 

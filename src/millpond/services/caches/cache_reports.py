@@ -33,7 +33,7 @@ RESERVE_PERCENT = 5
 
 
 def observe_volumes(deps: Deps, agent: Agent, seen: Sequence[VolumeSeen]) -> None:
-    """Take what an agent found at its site's volumes; call it before `observe_fills`.
+    """Take what an agent found at its site's volumes; call it before `observe_fills` with what went.
 
     Problems are shown and nothing is filled there until they are gone. A commit that should be on a healthy volume
     and is not is filled again if something holds it, and otherwise forgotten, with the reason recorded.
@@ -50,6 +50,8 @@ def observe_volumes(deps: Deps, agent: Agent, seen: Sequence[VolumeSeen]) -> Non
 
 def observe_fills(deps: Deps, agent: Agent, seen: Sequence[FillSeen]) -> None:
     """Take the progress and ends of fills and evictions. Reports under an older attempt number change nothing."""
+    if not seen:
+        return
     for report in _under_way(deps, seen):
         changed = _observe_fill(deps, agent, report)
         if changed is None:

@@ -50,8 +50,10 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     agent = _hello(deps, actor, observed, now)
     if _is_another(agent, observed):
         _note_lost(deps, agent, observed, now)
+    # Somebody may be waiting for what is ready. What went is taken after the list of what is there, which may be older.
+    cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state == "ready"])
     cache_reports.observe_volumes(deps, agent, observed.volumes)
-    cache_reports.observe_fills(deps, agent, observed.fills)
+    cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state != "ready"])
     _observe_placements(deps, agent, observed.placements, now)
     return agent
 
