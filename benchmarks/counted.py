@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.caching import add_volume, change_some, copy_of, sync
 from benchmarks.millpond_server import Mill, running_mill
 from millpond.client.caches import add_cached, get_cached
-from millpond.model.volume import CachedState
+from millpond.model.cached_state import CachedState
 from millpond.testing.faults import Exchange, faulty_proxy
 from millpond.testing.seaweed import Seaweed
 from millpond.wire.cache import CacheAdd

@@ -21,12 +21,13 @@ from sqlalchemy import Connection
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
 from millpond.db import caches, connections, datasets, placements, policies, projects, secrets, sources, users
+from millpond.model.cached_state import CachedState
 from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
 from millpond.model.people import ActorKind, Role, TokenKind
 from millpond.model.secret import ProjectSecret
 from millpond.model.source import Source
-from millpond.model.volume import CachedCommit, CachedState, CachePolicy
+from millpond.model.volume import CachedCommit, CachePolicy
 from millpond.services.people import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
 from millpond.testing.clock import NOON, FakeClock

@@ -19,7 +19,8 @@ from millpond.decide.admission import (
     usable_room,
 )
 from millpond.decide.stock import Held, Room, Stock, used_room
-from millpond.model.volume import CachedState, Share
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Share
 from millpond.testing.clock import NOON
 
 READY, FILLING, EVICTING, FAILED = (

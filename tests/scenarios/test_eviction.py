@@ -10,7 +10,9 @@ import pytest
 from millpond.decide.eviction import Limits, plan_evictions
 from millpond.decide.forecast import forecast
 from millpond.decide.stock import Held, Stock
-from millpond.model.volume import DAY, CachedState, Cause, Share
+from millpond.model.cached_state import CachedState
+from millpond.model.quantity import DAY
+from millpond.model.volume import Cause, Share
 from millpond.testing.clock import NOON
 
 LIMITS = Limits(usable_bytes=100, idle_seconds=DAY, high_percent=90, low_percent=50)

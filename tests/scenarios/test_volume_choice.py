@@ -9,7 +9,7 @@ import pytest
 
 from millpond.decide.near import Serves
 from millpond.decide.volume_choice import Candidate, choose_volume
-from millpond.model.volume import CachedState
+from millpond.model.cached_state import CachedState
 
 GB = 10**9
 NEAR = Serves(True, True, "both are at site east")

@@ -27,9 +27,9 @@ from millpond.client.caches import (
     wait_cleared,
 )
 from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
-from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheChange, CachedCommit
 
 app = typer.Typer()

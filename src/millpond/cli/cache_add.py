@@ -13,9 +13,9 @@ from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.client.caching import ask_cached, look_again
 from millpond.errors import VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
-from millpond.model.volume import CachedState
 from millpond.wire.quick.cache import CacheAdd, CacheAdded, CachedCommit
 
 app = typer.Typer()

@@ -19,8 +19,7 @@ from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
-from millpond.model.quantity import parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
-from millpond.model.volume import DAY
+from millpond.model.quantity import DAY, parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
 from millpond.services.lake.reindex import Reindexed
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 

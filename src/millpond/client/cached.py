@@ -20,9 +20,9 @@ from millpond.client.caching import PROGRESS_SECONDS
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.errors import NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import parse_seconds
-from millpond.model.volume import CachedState
 from millpond.wire.cache import CacheAdd, CachedCommit, CacheHold
 
 # Told how far a fill is: bytes that are there, and all.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from millpond.client.caching import LEAVING_SECONDS, LOOK_SECONDS, PROGRESS_SECONDS, ask_cached, look_again
 from millpond.client.http import Api, segment
 from millpond.errors import NotFound
-from millpond.model.volume import CachedState
+from millpond.model.cached_state import CachedState
 from millpond.wire.base import Page
 from millpond.wire.cache import (
     CacheAdd,

@@ -14,9 +14,9 @@ from millpond.client.transfer import ApiDownloader
 from millpond.errors import Forbidden, NotFound, NotReady, NotSignedIn
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.transfer import Moved
+from millpond.model.cached_state import CachedState
 from millpond.model.ids import is_digest
 from millpond.model.names import environment_name
-from millpond.model.volume import CachedState
 from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
 

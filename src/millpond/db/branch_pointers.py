@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, select
 
 from millpond.db.tables import cached, dataset, project, ref
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import RefType
-from millpond.model.volume import CachedState
 
 
 @dataclass(frozen=True, slots=True)

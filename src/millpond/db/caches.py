@@ -11,8 +11,9 @@ from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.tables import cached, commit, dataset, page, project, site, volume
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.volume import CachedCommit, CachedState, Cause
+from millpond.model.volume import CachedCommit, Cause
 
 # Two blocks for each file: the one it does not fill, and a directory of its own.
 _MOST_OVERHEAD = 2 * 4096

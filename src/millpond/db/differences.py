@@ -11,8 +11,8 @@ from sqlalchemy import Connection, and_, exists, select
 from millpond.db.insert import insert_missing
 from millpond.db.tables import cached, commit, dataset, ref, tree_difference
 from millpond.decide.base import Candidate
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import RefType
-from millpond.model.volume import CachedState
 
 # How far back the history of a commit is searched for one that is cached.
 _GENERATIONS = 100

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
+from millpond.model.cached_state import CachedState
 from millpond.model.job import Ending, Placement, PlacementState, Rank, RankPlace, RankState, Resources
-from millpond.model.volume import CachedState
 
 _LIVING = placement.c.ended_at.is_(None)
 # Made once: with hundreds of short jobs, making these statements takes as long as running them.

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row, Select, and_, func, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import cache_use, cached, eviction, volume_sample
+from millpond.model.cached_state import CachedState
 from millpond.model.topology import CacheUses, VolumeSample
-from millpond.model.volume import CachedState
 
 _COUNTS = ("hits", "misses", "saved_bytes", "saved_seconds", "fills", "filled_bytes", "fill_seconds")
 

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, case, func, select
 
 from millpond.db.tables import cached, site, volume, volume_share
-from millpond.model.volume import CachedState, Volume
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Volume
 
 
 def insert(tx: Connection, value: Volume) -> None:

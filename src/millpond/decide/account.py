@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from millpond.decide.stock import Held, Room, Stock, linking, shares_of
-from millpond.model.volume import CachedState, Share
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Share
 
 
 class Account:

@@ -19,8 +19,9 @@ from millpond.decide.stock import (
     shares_of,
     used_room,
 )
+from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_bytes
-from millpond.model.volume import CachedState, Cause
+from millpond.model.volume import Cause
 
 # How many of those in the way are named.
 _NAMED = 10

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from millpond.decide.account import Account
 from millpond.decide.stock import Held, Room, Stock, evictable
+from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_bytes, format_seconds
-from millpond.model.volume import CachedState, Cause
+from millpond.model.volume import Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from millpond.decide.account import Account
 from millpond.decide.admission import why_stays
 from millpond.decide.eviction import Limits, idle_limit, plan_evictions
 from millpond.decide.stock import Stock, evictable, needed_bases, rooms, shares_of
+from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_seconds
-from millpond.model.volume import CachedState, Cause
+from millpond.model.volume import Cause
 
 
 @dataclass(frozen=True, slots=True)

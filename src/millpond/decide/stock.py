@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from millpond.model.volume import CachedState, Share
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from statistics import median
 
 from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.near import Serves
+from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_bytes, format_rate, format_seconds
-from millpond.model.volume import CachedState
 
 # Taken for a volume nothing was measured of, where nothing was measured of any other either.
 _UNMEASURED = 100e6

@@ -7,13 +7,15 @@ from decimal import Decimal, InvalidOperation
 
 from millpond.errors import BadRequest
 
+DAY = 86_400
+
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15,
           "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "pi": 2**50}  # fmt: skip
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?i?)b?\s*", re.IGNORECASE)
 _TIME = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d|w)?\s*", re.IGNORECASE)
 _BANDWIDTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT]?)(?:(B|bit|b|)(?:/s|ps)?)\s*")
 _LATENCY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|)\s*", re.IGNORECASE)
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": DAY, "w": 604800}
 
 
 def parse_bytes(text: str) -> int:
@@ -99,7 +101,7 @@ def format_seconds(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     whole = round(seconds)
-    for unit, size, lower, lower_size in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
+    for unit, size, lower, lower_size in (("d", DAY, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
         if whole >= size:
             rest = whole % size // lower_size
             return f"{whole // size} {unit} {rest} {lower}" if rest else f"{whole // size} {unit}"

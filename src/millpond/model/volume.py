@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-DAY = 86_400
+from millpond.model.cached_state import CachedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,6 @@ class Volume:
     @property
     def usable_bytes(self) -> int:
         return max(0, self.capacity_bytes - self.reserve_bytes)
-
-
-class CachedState(Enum):
-    """Absent cached commits have no row at all."""
-
-    FILLING = "filling"
-    READY = "ready"
-    EVICTING = "evicting"
-    FAILED = "failed"
 
 
 class LeaseKind(Enum):

@@ -20,7 +20,8 @@ from millpond.model.ids import new_id
 from millpond.model.job import Agent
 from millpond.model.names import DEFAULT_PROJECT
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
-from millpond.model.volume import DAY, Site, Volume
+from millpond.model.quantity import DAY
+from millpond.model.volume import Site, Volume
 from millpond.services.people import audit
 from millpond.services.people.passwords import hash_password
 from millpond.services.people.tokens import add as add_token

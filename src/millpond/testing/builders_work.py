@@ -19,7 +19,8 @@ from millpond.model.ids import new_id
 from millpond.model.job import Agent, Job, JobKind, JobState, Node, Resources, Run, RunState
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
-from millpond.model.volume import DAY, Site, Volume
+from millpond.model.quantity import DAY
+from millpond.model.volume import Site, Volume
 from millpond.services.people import tokens
 from millpond.testing.clock import NOON
 from millpond.wire.observed import NodeFacts, Observed

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.volume import DAY, CachedState, Cause, LeaseKind
+from millpond.model.quantity import DAY
+from millpond.model.volume import Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.trust import Trust
 

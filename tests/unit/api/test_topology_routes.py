@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from millpond.db import caches
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Role
-from millpond.model.volume import CachedState
 from millpond.services.places import volume_usage
 from millpond.testing.builders_work import add_agent, add_commit, add_volume
 from millpond.testing.clock import FakeClock

@@ -9,7 +9,8 @@ import pytest
 from millpond.db import blobs, datasets, lake_stats, leases, volumes
 from millpond.errors import InUse, NameTaken, RefMoved
 from millpond.lake.digests import digest_of
-from millpond.model.volume import DAY, CachedState
+from millpond.model.cached_state import CachedState
+from millpond.model.quantity import DAY
 from millpond.services.caches import cache_requests, caches, evict
 from millpond.services.caches.cache_requests import CacheFilter
 from millpond.services.commits import commits, verify

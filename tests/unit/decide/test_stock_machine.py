@@ -18,7 +18,9 @@ from millpond.decide.admission import Admit, Asked, Space, admit, fills_to_start
 from millpond.decide.eviction import Limits, plan_evictions
 from millpond.decide.forecast import forecast
 from millpond.decide.stock import Held, Room, Stock, evictable, freed_by, linking, shares_of, used_room
-from millpond.model.volume import DAY, CachedState, Share
+from millpond.model.cached_state import CachedState
+from millpond.model.quantity import DAY
+from millpond.model.volume import Share
 from millpond.testing.clock import NOON
 
 FILE, DIRECTORY = 10, 1

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond.db import actors, agents, caches, jobs, leases, runs
+from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, Run
 from millpond.model.people import Actor, Project, Role
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import Volume
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents as agent_service
 from millpond.services.deps import Deps

@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import ByObject, DepsOf, HubOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor, Role
-from millpond.model.volume import CachedState
 from millpond.services.caches import cache_holds, cache_requests
 from millpond.services.caches.cache_requests import CacheFilter
 from millpond.wire import cache as wire

@@ -20,9 +20,10 @@ from millpond.decide.allocation import BLOCK, Allocating, Counted, room_of_tree
 from millpond.decide.eviction import Evict
 from millpond.decide.stock import Room, Stock, linking
 from millpond.errors import DoesNotFit, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.quantity import format_bytes
-from millpond.model.volume import CachedCommit, CachedState, Volume
+from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.differences import best_base
 from millpond.services.caches.stock import everything, space_of, stock_of
 from millpond.services.computes import trust

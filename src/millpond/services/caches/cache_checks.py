@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import caches, shares
-from millpond.model.volume import CachedCommit, CachedState
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import CachedCommit
 from millpond.wire.observed import FillSeen, Verified
 
 # A verification in one of these states is still to be carried out.

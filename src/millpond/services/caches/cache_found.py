@@ -14,9 +14,10 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, volumes
 from millpond.db.caches import CachedView, CommitSize
+from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.people import SYSTEM
-from millpond.model.volume import CachedCommit, CachedState, Volume
+from millpond.model.volume import CachedCommit, Volume
 from millpond.wire.observed import CommitSeen
 
 logger = getLogger(__name__)

@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases
 from millpond.db.caches import CachedView
 from millpond.errors import Forbidden, NotFound, NotReady
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor, Role
-from millpond.model.volume import CachedState, LeaseKind
+from millpond.model.volume import LeaseKind
 from millpond.services.caches.cache_access import audit_cache, find_cached, lock_cached, require_member
 from millpond.services.caches.cache_shapes import shapes
 from millpond.services.caches.cache_uses import count_hit

@@ -14,8 +14,9 @@ from millpond.decide.admission import Admit, Refuse
 from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.stock import rooms, shares_of
 from millpond.decide.volume_choice import obstacle
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import Volume
 from millpond.services.caches import differences, volume_choice
 from millpond.services.caches.stock import stock_of
 from millpond.services.caches.volume_choice import Looked

@@ -11,10 +11,11 @@ from sqlalchemy.exc import IntegrityError
 from millpond.db import caches, policies, volumes
 from millpond.db.policies import PolicyView
 from millpond.errors import DoesNotFit, MillError, NameTaken, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.people import Actor, Role
-from millpond.model.volume import CachedState, CachePolicy
+from millpond.model.volume import CachePolicy
 from millpond.services.caches import differences
 from millpond.services.caches.admission import begin_fill
 from millpond.services.caches.cache_access import require_member

@@ -15,10 +15,11 @@ from millpond.db.evictions import EvictionView
 from millpond.db.leases import Sees
 from millpond.decide.eviction import Evict
 from millpond.errors import BadRequest, DoesNotFit, InUse, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
 from millpond.model.quantity import format_seconds
-from millpond.model.volume import CachedState, Cause, Volume
+from millpond.model.volume import Cause, Volume
 from millpond.services.caches import differences, volume_choice
 from millpond.services.caches.admission import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.caches.cache_access import audit_cache, check_unused, find_cached, lock_cached, require_member

@@ -13,8 +13,8 @@ from millpond.db import caches, leases, policies
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
-from millpond.model.volume import CachedState
 from millpond.services.caches.fill_speed import FillSpeed, speeds
 from millpond.services.caches.stock import stock_of
 from millpond.services.computes.presence import is_connected

@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 from millpond.db import links, volume_usage, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import expected_seconds, updated
+from millpond.model.cached_state import CachedState
 from millpond.model.job import Job
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
-from millpond.model.volume import CachedCommit, CachedState
+from millpond.model.volume import CachedCommit
 from millpond.wire.observed import FillSeen
 
 

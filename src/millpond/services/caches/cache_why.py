@@ -12,9 +12,10 @@ from millpond.db.evictions import EvictionView, RefusalView
 from millpond.decide.admission import Refuse, foreign_bytes, usable_room
 from millpond.decide.forecast import Step, forecast
 from millpond.decide.stock import used_room
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes, format_seconds
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import Volume
 from millpond.services.caches.admission import would_admit
 from millpond.services.caches.cache_requests import find_volume
 from millpond.services.caches.cache_shapes import shapes

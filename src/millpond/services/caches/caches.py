@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases, projects, users, volumes
 from millpond.db.caches import CachedView, CommitSize
 from millpond.errors import NotFound
-from millpond.model.volume import CachedState, Volume
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Volume
 from millpond.services.caches.admission import begin_fill
 from millpond.services.caches.cache_uses import count_miss
 from millpond.services.deps import Deps

@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.eviction import Evict, plan_evictions
-from millpond.model.volume import CachedState, Cause, Volume
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Cause, Volume
 from millpond.services.caches.admission import mark_evictions
 from millpond.services.caches.caches import announce
 from millpond.services.caches.stock import limits_of, stock_of

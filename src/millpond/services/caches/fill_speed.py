@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 from millpond.db import links
 from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import LEAST_BYTES, seconds_left
+from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, FillRate
-from millpond.model.volume import CachedCommit, CachedState
+from millpond.model.volume import CachedCommit
 
 
 @dataclass(frozen=True, slots=True)

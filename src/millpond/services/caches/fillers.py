@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, sights, volumes
 from millpond.decide.filler import Sight, choose_filler
-from millpond.model.volume import CachedState, Volume
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import Volume
 from millpond.services.caches.cache_checks import is_verifying, renumber
 from millpond.services.computes import presence
 from millpond.services.computes.presence import is_connected

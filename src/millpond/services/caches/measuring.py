@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, shares
 from millpond.db.caches import CachedView
-from millpond.model.volume import CachedCommit, CachedState, Share, Volume
+from millpond.model.cached_state import CachedState
+from millpond.model.volume import CachedCommit, Share, Volume
 from millpond.wire.desired import DesiredMeasure
 from millpond.wire.observed import ProjectShares
 

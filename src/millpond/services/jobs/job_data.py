@@ -16,9 +16,10 @@ from millpond.decide.job_life import Report
 from millpond.decide.near import Rule
 from millpond.decide.placement import likely_node
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, JobState, PlacementState
 from millpond.model.quantity import format_bytes
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import Volume
 from millpond.services.caches import caches, differences
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, snapshot

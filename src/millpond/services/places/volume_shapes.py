@@ -10,9 +10,10 @@ from millpond.db import agents, links, shares
 from millpond.decide.account import Account
 from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.stock import Stock, freed_by, shares_of, used_room
+from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.topology import LAKE
-from millpond.model.volume import CachedState, Volume
+from millpond.model.volume import Volume
 from millpond.services.caches.stock import space_of, stock_of
 from millpond.services.computes import trust
 from millpond.services.computes.presence import is_connected

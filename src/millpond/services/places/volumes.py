@@ -13,10 +13,11 @@ from millpond.db import caches, leases, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.eviction import Evict
 from millpond.errors import BadPath, InUse, Invalid, NameTaken
+from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import SYSTEM, Actor
-from millpond.model.volume import CachedState, Cause, Volume
+from millpond.model.volume import Cause, Volume
 from millpond.services.caches.admission import mark_evictions
 from millpond.services.caches.cache_reports import RESERVE_PERCENT
 from millpond.services.caches.cache_requests import find_volume

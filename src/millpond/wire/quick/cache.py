@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from millpond.model.volume import DAY, CachedState
+from millpond.model.cached_state import CachedState
+from millpond.model.quantity import DAY
 from millpond.wire.quick.shape import QuickShape
 
 _OF = "millpond.wire.cache"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millpond.db import caches
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
-from millpond.model.volume import CachedState
 from millpond.services.caches import cache_reports, desired_fills
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (

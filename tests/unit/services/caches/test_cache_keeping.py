@@ -10,9 +10,11 @@ import pytest
 from millpond.db import agents, counts
 from millpond.db import shares as share_rows
 from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
-from millpond.model.volume import DAY, CachedState, Cause, Share
+from millpond.model.quantity import DAY
+from millpond.model.volume import Cause, Share
 from millpond.services.caches import (
     cache_holds,
     cache_offers,

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from millpond.db import caches as rows
 from millpond.errors import DoesNotFit, InUse, NotReady
-from millpond.model.volume import CachedState
+from millpond.model.cached_state import CachedState
 from millpond.services.caches import cache_reports, cache_requests, caches, desired_fills, evict
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
-from millpond.model.volume import CachedState
+from millpond.model.cached_state import CachedState
 from millpond.services.caches import cache_reports, cache_requests, desired_fills
 from millpond.services.deps import Deps
 from millpond.services.repeats import REPEATED_SECONDS

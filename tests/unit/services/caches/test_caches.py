@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 
 from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady, VolumeProblem
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, ActorKind, Role
-from millpond.model.volume import DAY, CachedState
+from millpond.model.quantity import DAY
 from millpond.services.caches import cache_reports, cache_requests, caches, desired_fills, evict
 from millpond.services.caches.cache_requests import CacheFilter
 from millpond.services.datasets import urls

@@ -5,9 +5,9 @@ import pytest
 from millpond.db import agents as rows
 from millpond.db import placements
 from millpond.errors import BadRequest, Conflict, StalePlacement
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState, PlacementState, RunState
-from millpond.model.volume import CachedState
 from millpond.services.computes import agents
 from millpond.services.jobs import jobs
 from millpond.services.people import tokens

@@ -7,10 +7,10 @@ import pytest
 
 from millpond.db import datasets, leases, placements
 from millpond.decide.near import Rule
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM, Role
-from millpond.model.volume import CachedState
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule

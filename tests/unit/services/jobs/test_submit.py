@@ -7,10 +7,10 @@ import pytest
 from millpond.db import agents
 from millpond.db.jobs import JobFilter
 from millpond.errors import BadName, BadRequest, DoesNotFit, Invalid, MillError, NameTaken, NotFound
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState, RunState
 from millpond.model.people import SYSTEM
-from millpond.model.volume import CachedState
 from millpond.services.jobs import jobs, submit
 from millpond.services.people import projects
 from millpond.testing.builders_work import GB, add_commit

@@ -12,8 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from millpond.errors import MillError
+from millpond.model.cached_state import CachedState
 from millpond.model.dataset import RefType
-from millpond.model.volume import DAY, CachedState
+from millpond.model.quantity import DAY
 from millpond.wire import data
 from millpond.wire.base import Request
 from millpond.wire.quick.cache import CachedCommit
