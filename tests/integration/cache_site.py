@@ -22,7 +22,7 @@ class CacheSite:
 
     def __init__(self, root: Path, server: RunningServer, stack: ExitStack, names: Sequence[str]) -> None:
         self.server, self.volume = server, root / "volume"
-        self.volume.mkdir()
+        self.volume.mkdir(exist_ok=True)
         self.ids: dict[str, str] = {}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._root, self._stack = root, stack

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,11 @@ from millpond.cache.probe import probe
 from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import Conflict, DiskFull, VolumeProblem
 from millpond.lake.push import push_directory
+from millpond.testing.builders_data import a_commit
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.testing.server import running_server
 from millpond.testing.waiting import wait_until
+from tests.integration.cache_site import CacheSite
 
 SCRIPT = Path(__file__).with_name("lying_disk.py")
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
@@ -40,7 +44,7 @@ class Disk:
         write_things(root / "source", THINGS)
         self.tree = push_directory(root / "source", self.lake).tree.root
         self.lake.accept(self.tree)
-        self.volume = CacheVolume(root=root / "mount", id="v1")
+        self.volume = CacheVolume(root=root / "volume", id="v1")
         adopt(self.volume, "lake")
 
     def lie(self, name: str, how: str = "yes") -> None:
@@ -63,20 +67,26 @@ class Disk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
+def lying(tmp_path: Path) -> Iterator[Path]:
+    """A directory whose `volume` lies as the files of `control` say."""
     pytest.importorskip("mfusepy", reason="needs mfusepy and libfuse3")
     if not os.access("/dev/fuse", os.W_OK) or shutil.which("fusermount3") is None:
         pytest.skip("needs /dev/fuse and Debian's fuse3")
-    for name in ("below", "mount", "control"):
+    for name in ("below", "volume", "control"):
         (tmp_path / name).mkdir()
-    command = [sys.executable, str(SCRIPT), *(str(tmp_path / name) for name in ("below", "mount", "control"))]
+    command = [sys.executable, str(SCRIPT), *(str(tmp_path / name) for name in ("below", "volume", "control"))]
     with subprocess.Popen(command) as process:
         try:
-            wait_until(lambda: (tmp_path / "mount").is_mount(), what="the mount")
-            yield Disk(tmp_path)
+            wait_until(lambda: (tmp_path / "volume").is_mount(), what="the mount")
+            yield tmp_path
         finally:
-            subprocess.run(["fusermount3", "-u", "-z", str(tmp_path / "mount")], check=False)
+            subprocess.run(["fusermount3", "-u", "-z", str(tmp_path / "volume")], check=False)
             process.terminate()
+
+
+@pytest.fixture
+def disk(lying: Path) -> Disk:
+    return Disk(lying)
 
 
 @pytest.mark.parametrize("answer", ["ENOENT", "EEXIST", "ENOTEMPTY"])
@@ -120,6 +130,27 @@ def test_what_somebody_reads_is_removed_later(disk: Disk) -> None:
         disk.fill()
         disk.assert_whole()
     assert empty_trash(disk.volume) and disk.left() == []
+
+
+def test_what_somebody_reads_counts_until_it_is_removed(lying: Path) -> None:
+    with running_server(lying / "data") as server, ExitStack() as stack:
+        site = CacheSite(lying, server, stack, ["one"])
+        server.admin.patch("/volumes/shared", json={"capacity_bytes": 3_000_000, "reserve_bytes": 0})
+        small, first, second = (a_commit(server.deps, {"large": os.urandom(size)}) for size in (1000, *[2_000_000] * 2))
+        leaving = [site.cache(commit) for commit in (small, first)]
+        for cached in leaving:
+            site.wait_for(cached, "ready")
+        asked = {"dataset": f"xray@{second.id}", "volume": "shared"}
+        with (site.path(first) / "large").open("rb"):
+            site.clear(leaving[1])
+            site.wait_for(leaving[1], "gone")
+            assert 2_000_000 < site.row()["leftover_bytes"] < 2_100_000
+            refused = server.admin.post("/caches", json=asked).text
+            assert "somebody still has 2.0 MB of evicted commits open" in refused
+        site.clear(leaving[0])  # the next eviction counts anew
+        site.wait_for(leaving[0], "gone")
+        assert site.row()["leftover_bytes"] < 100_000
+        site.wait_for(site.cache(second), "ready")
 
 
 @pytest.mark.parametrize("answer", ["EMLINK", "EXDEV", "EPERM", "EOPNOTSUPP"])

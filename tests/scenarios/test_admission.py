@@ -284,3 +284,13 @@ def test_foreign_bytes_are_what_others_have_on_the_disk() -> None:
     assert foreign_bytes(space, Stock([held("a", 40)])) == 70
     assert foreign_bytes(space, Stock([held("a", 40)], [shared("a", 45)])) == 65
     assert foreign_bytes(SPACE, Stock()) is None
+
+
+def test_what_evicted_commits_have_left_is_neither_free_nor_others() -> None:
+    space = replace(SPACE, disk_total_bytes=500, disk_free_bytes=400, leftover_bytes=30)
+    assert usable_room(space, Stock()).bytes == 70
+    assert foreign_bytes(space, Stock()) == 70
+    answer = admit(space, Stock(), Asked("x", Room(80)))
+    assert isinstance(answer, Refuse)
+    assert answer.reasons[1] == "nfs can give 70 B of its 70 B (somebody still has 30 B of evicted commits open)"
+    assert isinstance(admit(space, Stock(), Asked("x", Room(70))), Admit)

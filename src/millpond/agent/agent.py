@@ -194,7 +194,12 @@ class Agent:
         return found.model_copy(update={"shared_trust": found.shared_trust or self._volumes.are_open})
 
     def _volumes_seen(self) -> list[VolumeSeen]:
-        return [seen.model_copy(update={"shares": self._measuring.shares_on(seen.id)}) for seen in self._volumes.seen()]
+        return [seen.model_copy(update=self._known_of(seen.id)) for seen in self._volumes.seen()]
+
+    def _known_of(self, volume_id: str) -> dict[str, object]:
+        """What is not found by looking at a volume."""
+        shares, leftover = self._measuring.shares_on(volume_id), self._fills.leftover_bytes(volume_id)
+        return {"shares": shares, "leftover_bytes": leftover}
 
     async def _ask(self, observed: Observed) -> Desired | None:
         """The server's answer; None when there is news for it before it has any for us.

@@ -56,7 +56,7 @@ class Fills:
         self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
         # Commits share files: two of a volume are not healed at once, and one slot is left for fills.
         self._checking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._tidying = Tidying(volumes, self._wanted_attempts)
+        self._tidying = Tidying(volumes, self._wanted_attempts, changed)
         self._until = float("-inf")
 
     def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume], until: float) -> None:
@@ -75,6 +75,10 @@ class Fills:
 
     def seen(self) -> list[FillSeen]:
         return [work.seen for work in self._works.values()]
+
+    def leftover_bytes(self, volume_id: str) -> int:
+        """What evicted commits have left there."""
+        return self._tidying.leftover_bytes(volume_id)
 
     @property
     def are_going_on(self) -> bool:
@@ -169,6 +173,7 @@ class Fills:
         async with self._tidying.removing[volume.id]:
             attempt = await self._begin_attempt(work, volume)
             await in_thread(partial(evict, attempt))
+            await self._tidying.count_leftovers(volume)
         await self._volumes.look(volume.id)
         log.info("evicted: volume=%s commit=%s", volume.id, work.place.commit_id)
         work.tell("evicted")

@@ -11,6 +11,7 @@ from functools import partial
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
 from millpond.cache.attempt import empty_trash, set_aside_attempts
+from millpond.cache.room import leftover_bytes
 from millpond.cache.volume import CacheVolume
 from millpond.errors import MillError
 
@@ -21,14 +22,19 @@ TRASH_SECONDS = 30.0
 
 
 class Tidying:
-    """One tidier per volume. `wanted` says which attempts are not over yet."""
+    """One tidier per volume. `wanted` says which attempts are not over yet.
 
-    def __init__(self, volumes: Volumes, wanted: Callable[[], Collection[int]]) -> None:
+    `changed` is called when there is more or less that cannot be removed.
+    """
+
+    def __init__(self, volumes: Volumes, wanted: Callable[[], Collection[int]], changed: Callable[[], None]) -> None:
         # Attempts of one volume are begun and set aside in turns; evictions and the trash likewise.
         self.beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.removing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._volumes = volumes
         self._wanted = wanted
+        self._changed = changed
+        self._leftovers: dict[str, int] = {}
         self._tidiers: dict[str, asyncio.Task[None]] = {}
 
     def tend(self, tended: Collection[str]) -> None:
@@ -39,6 +45,17 @@ class Tidying:
             task = self._tidiers.get(volume_id)
             if task is None or task.done():
                 self._tidiers[volume_id] = asyncio.create_task(self._tidy(volume_id), name=f"tidy {volume_id}")
+
+    def leftover_bytes(self, volume_id: str) -> int:
+        """What could not be removed there when it was tried last."""
+        return self._leftovers.get(volume_id, 0)
+
+    async def count_leftovers(self, volume: CacheVolume) -> None:
+        """After something was removed, by whoever has it in `removing`."""
+        found = await in_thread(partial(leftover_bytes, volume))
+        if found != self.leftover_bytes(volume.id):
+            self._leftovers[volume.id] = found
+            self._changed()
 
     def end(self) -> None:
         for task in self._tidiers.values():
@@ -59,4 +76,6 @@ class Tidying:
         async with self.beginning[volume.id]:
             await in_thread(partial(set_aside_attempts, volume, wanted=self._wanted()))
         async with self.removing[volume.id]:
-            return await in_thread(partial(empty_trash, volume))
+            is_empty = await in_thread(partial(empty_trash, volume))
+            await self.count_leftovers(volume)
+            return is_empty

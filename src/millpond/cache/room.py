@@ -90,6 +90,12 @@ def left_by(trees: Iterable[Path]) -> tuple[int, int]:
     return size, count
 
 
+def leftover_bytes(volume: CacheVolume) -> int:
+    """What lies in the trash. To be asked while nothing is being removed: then it is what could not be."""
+    with explained(volume):
+        return left_by(volume.trash.iterdir())[0] if volume.trash.is_dir() else 0
+
+
 def _shortage(volume: CacheVolume, space: Space, needed: Needed) -> str | None:
     """What there is too little of, in words."""
     if needed.bytes + needed.reserve_bytes > space.free_bytes:

@@ -216,6 +216,7 @@ def _show(mill: Session, volume: Volume) -> None:
             ("on their way out", Bytes(volume.evicting_bytes) if volume.evicting_bytes else None),
             ("free", Bytes(volume.free_bytes)),
             ("other files", Bytes(volume.foreign_bytes) if volume.foreign_bytes is not None else None),
+            ("evicted, still open", Bytes(volume.leftover_bytes) if volume.leftover_bytes else None),
             ("files and directories", volume.used_inodes),
             ("inodes free", volume.inodes_free),
             ("cached commits", volume.cached_commits),

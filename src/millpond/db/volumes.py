@@ -147,4 +147,5 @@ def _volume(row: Row[Any]) -> Volume:
         disk_total_bytes=row.disk_total_bytes,
         inodes_total=row.inodes_total,
         inodes_free=row.inodes_free,
+        leftover_bytes=row.leftover_bytes,
     )

@@ -38,6 +38,8 @@ class Space:
     disk_total_bytes: int | None = None
     inodes_total: int | None = None
     inodes_free: int | None = None
+    # Of evicted commits, what could not be removed yet.
+    leftover_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Usable:
 
 def usable_room(space: Space, stock: Stock) -> Usable:
     """Capacity, or less where foreign files fill the disk, without the reserve; of inodes the same share is kept."""
-    limit, there = space.capacity_bytes, on_disk(stock)
+    limit, there = space.capacity_bytes - space.leftover_bytes, on_disk(stock)
     if space.disk_free_bytes is not None:
         limit = min(limit, there.bytes + space.disk_free_bytes)
     inodes = None
@@ -96,7 +98,8 @@ def foreign_bytes(space: Space, stock: Stock) -> int | None:
     """What other files take on the volume's disk: measured use without ours. None before anybody measured."""
     if space.disk_total_bytes is None or space.disk_free_bytes is None:
         return None
-    return max(0, space.disk_total_bytes - space.disk_free_bytes - on_disk(stock).bytes)
+    ours = on_disk(stock).bytes + space.leftover_bytes
+    return max(0, space.disk_total_bytes - space.disk_free_bytes - ours)
 
 
 def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
@@ -177,8 +180,11 @@ def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
         return f"it is {needed.inodes:,} files and directories, and {space.name} can take {more:,} more (inodes)"
     free = format_bytes(max(0, usable.bytes - used.bytes))
     text = f"{space.name} can give {free} of its {format_bytes(usable.bytes)}"
-    if used.bytes + needed.bytes <= space.capacity_bytes - space.reserve_bytes:
+    within = space.capacity_bytes - space.reserve_bytes - used.bytes - needed.bytes
+    if within >= space.leftover_bytes:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"
+    elif within >= 0:
+        text += f" (somebody still has {format_bytes(space.leftover_bytes)} of evicted commits open)"
     return text
 
 

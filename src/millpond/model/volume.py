@@ -48,6 +48,8 @@ class Volume:
     # None where the file system has no limit of inodes, or nobody has looked.
     inodes_total: int | None = None
     inodes_free: int | None = None
+    # Of evicted commits, what could not be removed yet: files that somebody has open on NFS.
+    leftover_bytes: int = 0
 
     @property
     def usable_bytes(self) -> int:

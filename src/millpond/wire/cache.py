@@ -53,6 +53,8 @@ class Volume(Response):
     disk_total_bytes: int | None = None
     disk_free_bytes: int | None = None
     foreign_bytes: int | None = None
+    # Files of evicted commits that somebody has open on NFS: gone when they are closed, and not free until then.
+    leftover_bytes: int = 0
     # Null where the file system has no limit of inodes.
     inodes_total: int | None = None
     inodes_free: int | None = None

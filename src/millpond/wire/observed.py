@@ -95,6 +95,8 @@ class VolumeSeen(Request):
     # None where the file system has no limit on them.
     inodes_total: int | None = None
     inodes_free: int | None = None
+    # Allocated for what evicted commits have left: files that somebody has open on NFS.
+    leftover_bytes: int = Field(default=0, ge=0)
     features: VolumeFeatures | None = None
     # Published commits found there; None while there is a problem.
     commits: list[CommitSeen] | None = None

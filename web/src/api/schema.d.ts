@@ -6338,6 +6338,11 @@ export interface components {
             /** Lake Bytes Per Second */
             lake_bytes_per_second?: number | null;
             /**
+             * Leftover Bytes
+             * @default 0
+             */
+            leftover_bytes: number;
+            /**
              * Limits
              * @default []
              */
@@ -6602,6 +6607,11 @@ export interface components {
             inodes_free?: number | null;
             /** Inodes Total */
             inodes_total?: number | null;
+            /**
+             * Leftover Bytes
+             * @default 0
+             */
+            leftover_bytes: number;
             /** Problem */
             problem?: string | null;
             /**

@@ -95,6 +95,7 @@ export function aVolume(part: Partial<Volume> = {}): Volume {
     used_bytes: 300,
     filling_bytes: 0,
     evicting_bytes: 0,
+    leftover_bytes: 0,
     free_bytes: 600,
     used_inodes: 0,
     idle_seconds: 86_400,

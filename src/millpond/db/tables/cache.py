@@ -57,6 +57,8 @@ volume = Table(
     # Null where the file system has no limit, or nobody has looked.
     Column("inodes_total", BigInteger, nullable=True),
     Column("inodes_free", BigInteger, nullable=True),
+    # Of evicted commits, what could not be removed yet.
+    Column("leftover_bytes", BigInteger, nullable=False, server_default=text("0")),
     UniqueConstraint("site_id", "path"),
 )
 

@@ -106,6 +106,7 @@ def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, Any]:
         "disk_total_bytes": seen.disk_total_bytes,
         "inodes_total": seen.inodes_total,
         "inodes_free": seen.inodes_free,
+        "leftover_bytes": seen.leftover_bytes,
     }
     if seen.features is not None:
         values["features"] = seen.features.model_dump()

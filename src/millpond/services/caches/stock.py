@@ -43,6 +43,7 @@ def space_of(volume: Volume) -> Space:
         disk_total_bytes=volume.disk_total_bytes,
         inodes_total=volume.inodes_total,
         inodes_free=volume.inodes_free,
+        leftover_bytes=volume.leftover_bytes,
     )
 
 

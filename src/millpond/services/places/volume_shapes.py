@@ -41,6 +41,7 @@ def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) ->
         disk_total_bytes=volume.disk_total_bytes,
         disk_free_bytes=volume.disk_free_bytes,
         foreign_bytes=foreign_bytes(space_of(volume), stock),
+        leftover_bytes=volume.leftover_bytes,
         inodes_total=volume.inodes_total,
         inodes_free=volume.inodes_free,
         used_inodes=used.inodes,

@@ -26,6 +26,7 @@ it("says what was measured, and inodes only where they can run out", () => {
     disk_total_bytes: 10_000_000_000,
     disk_free_bytes: 4_000_000_000,
     foreign_bytes: 2_000_000_000,
+    leftover_bytes: 3000,
     inodes_total: 65_536,
     inodes_free: 60_000,
     used_inodes: 1797,
@@ -33,6 +34,7 @@ it("says what was measured, and inodes only where they can run out", () => {
   expect(diskOf(measured)).toEqual([
     "The disk: 4.0 GB free of 10.0 GB.",
     "2.0 GB are other files, never touched.",
+    "3.0 kB of evicted commits go when nobody has them open any more.",
     "Inodes: 60,000 free of 65,536, 1,797 by cached commits.",
   ]);
 });

@@ -29,12 +29,16 @@ export function VolumeSpace({ volume }: { volume: Volume }) {
 
 /** What the agent measured, in sentences. */
 export function diskOf(volume: Volume): string[] {
-  const { foreign_bytes, disk_free_bytes, disk_total_bytes, inodes_total, inodes_free } = volume;
+  const { foreign_bytes, leftover_bytes, disk_free_bytes, disk_total_bytes, inodes_total, inodes_free } =
+    volume;
   const said: string[] = [];
   if (disk_free_bytes != null && disk_total_bytes != null) {
     said.push(`The disk: ${formatBytes(disk_free_bytes)} free of ${formatBytes(disk_total_bytes)}.`);
   }
   if (foreign_bytes) said.push(`${formatBytes(foreign_bytes)} are other files, never touched.`);
+  if (leftover_bytes) {
+    said.push(`${formatBytes(leftover_bytes)} of evicted commits go when nobody has them open any more.`);
+  }
   if (inodes_total != null && inodes_free != null) {
     const [free, total] = [inodes_free, inodes_total].map((value) => value.toLocaleString("en"));
     said.push(
