@@ -92,3 +92,30 @@ def test_a_branch_is_kept_and_a_project_limited(mill: Mill, tmp_path: Path) -> N
     assert refused.code == 5 and "its project may take" in refused.err
     mill.ok("volume", "limit", "local", "default", "none")
     mill.ok("cache", "add", "kept")
+
+
+def test_what_is_in_use_keeps_nothing_else_from_being_cleared(mill: Mill, tmp_path: Path) -> None:
+    commits = []
+    for text in ("one", "two", "three", "four"):
+        commits.append(a_version(mill, tmp_path / "m", "many", text))
+        mill.ok("cache", "add", "many")
+    for commit in commits[:2]:
+        mill.ok("cache", "hold", f"many@{commit}")
+    refused = mill("cache", "clear", "many", "--all", "--yes")
+    assert refused.code == 5 and all(f"many@{commit[:8]}" in refused.err for commit in commits)
+    assert set(cached(mill, "many")) == set(commits[:2])
+
+
+def test_one_commit_of_a_dataset_is_listed(mill: Mill, tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        commit = a_version(mill, tmp_path / "l", "listed", text)
+        mill.ok("cache", "add", "listed")
+    assert set(cached(mill, "listed@main")) == {commit}
+    assert mill("cache", "list", "listed@nope").code == 3
+
+
+def test_pinning_answers_like_holding(mill: Mill, tmp_path: Path) -> None:
+    a_version(mill, tmp_path / "p", "pinned", "one")
+    mill.ok("cache", "add", "pinned")
+    for verb, pinned in (("pin", True), ("unpin", False)):
+        assert [c["pinned"] for c in mill.ok("cache", verb, "pinned", "--json").json["items"]] == [pinned]

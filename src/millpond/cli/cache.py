@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from millpond.cli.cache_add import add
-from millpond.cli.cache_found import find_cached, idle_of
+from millpond.cli.cache_found import find_cached, idle_of, list_found
 from millpond.cli.cache_keeping import add_keeping_commands
 from millpond.cli.cache_naming import On, Written, name_of
 from millpond.cli.cache_reasons import add_reason_commands
@@ -19,14 +20,13 @@ from millpond.cli.usage import add_summary_command
 from millpond.client.caches import (
     change_cached,
     clear_cached,
-    list_cached,
     list_evictions,
     pin_cached,
     verify_cached,
     wait_cached,
     wait_cleared,
 )
-from millpond.errors import Corrupt, Invalid, MillError, NotReady, VolumeProblem
+from millpond.errors import Corrupt, InUse, Invalid, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_seconds, format_tree
@@ -40,14 +40,14 @@ command(app, "add")(add)
 @command(app, "list")
 def list_all(
     mill: Session,
-    dataset: Annotated[str | None, typer.Argument(help="Only this dataset.")] = None,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET[@REF]", help="Only this dataset, or this commit of it.")
+    ] = None,
     on: On = None,
 ) -> None:
     """List cached commits: where they are, who uses them, when they go."""
-    named = DatasetRef.parse(dataset) if dataset else None
-    project = (named.project if named else None) or mill.flags.project
     mill.out.items(
-        list_cached(mill.api, project=project, dataset=named.dataset if named else None, volume=on),
+        list_found(mill, dataset, on),
         [
             ("ID", lambda c: c.id),
             ("DATASET", lambda c: f"{c.project}/{c.dataset}"),
@@ -79,9 +79,8 @@ def clear(
     found = find_cached(mill, dataset, on, every=every)
     names = ", ".join(f"{name_of(c)} on {c.volume}" for c in found)
     mill.confirm(f"Clear {names}?", yes=yes)
-    for cached in found:
-        clear_cached(mill.api, cached.id)
-    for cached in found:
+    leaving, refused = _each(found, lambda cached: clear_cached(mill.api, cached.id))
+    for cached in leaving:
         left = wait_cleared(mill.api, cached.id) if wait else cached
         if left is None:
             mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
@@ -89,6 +88,7 @@ def clear(
             mill.out.warn(f"{name_of(cached)} goes from volume {cached.volume} as soon as it can. {left.problem}")
         else:
             mill.out.note(f"{name_of(cached)} is on its way from volume {cached.volume}; see: mill cache list")
+    _raise_all(mill, refused)
 
 
 @command(app, "pin")
@@ -194,18 +194,39 @@ def _check_verified(mill: Session, cached: CachedCommit) -> None:
 
 
 def _pin(mill: Session, written: str, on: str | None, *, pinned: bool) -> None:
-    errors: list[MillError] = []
-    for cached in find_cached(mill, written, on):
+    changed: list[CachedCommit] = []
+    _, refused = _each(
+        find_cached(mill, written, on),
+        lambda cached: changed.append(pin_cached(mill.api, cached.id, pinned=pinned)),
+    )
+    for cached in changed:
+        mill.out.note(f"{name_of(cached)} on {cached.volume} is {'pinned' if pinned else 'not pinned any more'}.")
+    if mill.out.as_json and changed:
+        mill.out.items(changed, [], empty="")
+    _raise_all(mill, refused)
+
+
+def _each(
+    found: Sequence[CachedCommit], change: Callable[[CachedCommit], None]
+) -> tuple[list[CachedCommit], list[InUse]]:
+    """Those that could be changed; and why the others could not, which holds up none of the rest."""
+    changed: list[CachedCommit] = []
+    refused: list[InUse] = []
+    for cached in found:
         try:
-            changed = pin_cached(mill.api, cached.id, pinned=pinned)
-        except MillError as error:
-            errors.append(error)
-            continue
-        mill.out.note(f"{name_of(changed)} on {changed.volume} is {'pinned' if pinned else 'not pinned any more'}.")
-        if mill.out.as_json:
-            mill.out.shape(changed, [])
-    if errors:
-        raise errors[0]
+            change(cached)
+        except InUse as error:
+            refused.append(error)
+        else:
+            changed.append(cached)
+    return changed, refused
+
+
+def _raise_all(mill: Session, refused: Sequence[InUse]) -> None:
+    for error in refused[:-1]:
+        mill.out.warn(error.message)
+    if refused:
+        raise refused[-1]
 
 
 def _state(cached: CachedCommit) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from millpond.cli.cache_naming import name_of
@@ -12,6 +13,18 @@ from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.quantity import parse_seconds
 from millpond.wire.cache import CachedCommit
+
+
+def list_found(mill: Session, written: str | None, on: str | None) -> Iterator[CachedCommit]:
+    """All that is cached; of a dataset, or of one commit, if that is named."""
+    ref = DatasetRef.parse(written) if written else None
+    if ref is None or ref.ref is None:
+        project = (ref.project if ref else None) or mill.flags.project
+        return list_cached(mill.api, project=project, dataset=ref.dataset if ref else None, volume=on)
+    project = ref.project or mill.project
+    commit = get_commit(mill.api, project, ref.dataset, ref.ref).id
+    listed = list_cached(mill.api, project=project, dataset=ref.dataset, volume=on)
+    return (cached for cached in listed if cached.commit_id == commit)
 
 
 def find_cached(mill: Session, written: str, on: str | None, *, every: bool = False) -> list[CachedCommit]:
