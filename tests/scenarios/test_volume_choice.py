@@ -80,6 +80,18 @@ SCENARIOS = [
         ("3fa2c1d0 is cached there, so only 100.0 MB must be fetched", "about 1.0 s from the lake at the 100.0 MB/s"),
     ),
     Scenario(
+        "a base saves room where the time makes no difference",
+        (a("x", fetch_bytes=10**7), a("y", fetch_bytes=10**5, base="3fa2c1d0", free_bytes=20 * GB)),
+        ("y", "x"),
+        ("x takes no longer, but has no commit to link from",),
+    ),
+    Scenario(
+        "what a link is said to carry, before anything was measured",
+        (a("x", bytes_per_second=12e6, is_measured=False), a("y", bytes_per_second=1e9, is_measured=False)),
+        ("y", "x"),
+        ("about 10.0 s from the lake at the 1.0 GB/s its link is said to carry",),
+    ),
+    Scenario(
         "the faster way from the lake",
         (a("x", bytes_per_second=100e6), a("y", bytes_per_second=800e6)),
         ("y", "x"),

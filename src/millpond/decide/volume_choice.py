@@ -1,9 +1,9 @@
 """Which volume a commit is cached on when nobody names one, and why: a pure function over all volumes.
 
 Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, or is filling it;
-one that need evict nothing, the least weight, the most room, the name. The weight is the expected time to fill × the
-price ÷ the throughput of its tier: twice the price is worth paying for twice the speed. Within a factor of two, as
-measured bandwidths are, nothing is preferred.
+one that need evict nothing, the least weight, one with a commit to link from, the most room, the name. The weight is
+the expected time to fill × the price ÷ the throughput of its tier: twice the price is worth paying for twice the speed.
+Within a factor of two, as measured bandwidths are, nothing is preferred.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Candidate:
     # What must be fetched: all of it, or less beside a cached commit that shares files with it.
     fetch_bytes: int = 0
     base: str | None = None
+    # From the lake: measured by fills; before there was one, what the link is said to carry.
     bytes_per_second: float | None = None
+    is_measured: bool = True
     tier: str = "standard"
     tier_throughput: float = 1.0
     tier_price: float = 1.0
@@ -85,9 +87,10 @@ def obstacle(one: Candidate) -> str | None:
     return None if one.is_there else one.refusal
 
 
-def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, int, str]:
+def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, bool, int, str]:
     there = 0 if one.state is CachedState.READY else 1 if one.state is CachedState.FILLING else 2
-    return 3 if one.held_up else there, one.evicts > 0, round(log2(_weight(one, usual))), -one.free_bytes, one.name
+    weight = round(log2(_weight(one, usual)))
+    return 3 if one.held_up else there, one.evicts > 0, weight, one.base is None, -one.free_bytes, one.name
 
 
 def _weight(one: Candidate, usual: float) -> float:
@@ -114,8 +117,9 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
     reasons.append(f"{format_bytes(best.free_bytes)} are free there")
     seconds = expected_seconds(best.fetch_bytes, best.bytes_per_second)
     if seconds is not None and best.bytes_per_second is not None:
+        known = "measured" if best.is_measured else "its link is said to carry"
         rate = format_rate(best.bytes_per_second)
-        reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} measured")
+        reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} {known}")
     if (best.tier_throughput, best.tier_price) != (1.0, 1.0):
         reasons.append(f"tier {best.tier}: {best.tier_throughput:g} × the throughput, {best.tier_price:g} × the price")
     reasons += [f"{one.name} is filling it, but is held up: {one.held_up}" for one in others if one.held_up]
@@ -129,6 +133,8 @@ def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
     if next_best.evicts and not best.evicts:
         return f"{next_best.name}, the next best, would have to evict {next_best.evicts} first"
     if _rank(best, usual)[:3] == _rank(next_best, usual)[:3]:
+        if best.base is not None and next_best.base is None:
+            return f"{next_best.name} takes no longer, but has no commit to link from"
         return f"{next_best.name} would do as well, and has no more room"
     mine, its = (format_seconds(_weight(one, usual)) for one in (best, next_best))
     return f"time to fill × price ÷ throughput: {mine} here, {its} on {next_best.name}, the next best"

@@ -18,6 +18,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.volume import Volume
 from millpond.services.caches import differences, volume_choice
+from millpond.services.caches.cache_requests import named_volume
 from millpond.services.caches.stock import stock_of
 from millpond.services.caches.volume_choice import Looked
 from millpond.services.commits import refs
@@ -31,8 +32,9 @@ from millpond.wire import cache_plans as wire
 def offers(
     deps: Deps, actor: Actor, written: str, *, project: str | None, volume: str | None, near: str | None
 ) -> list[wire.CacheOffer]:
-    """One for each volume, or for one; those that may take the commit first, the best of them first."""
+    """One for each volume, or for the one named; those that may take the commit first, the best of them first."""
     with deps.db.read() as tx:
+        named = named_volume(tx, volume, near)
         dataset, ref = datasets.find_written(tx, actor, written, project=project)
         commit = refs.resolve(tx, dataset, ref)
     differences.prepare(deps, [commit.id])
@@ -46,10 +48,11 @@ def offers(
         )
         place = {one.id: number for number, one in enumerate(found.choice.ranked)}
         ordered = sorted(found.looked, key=lambda one: (place.get(one.volume.id, len(place)), one.volume.name))
+        chosen = found.choice.best.id if found.choice.best and named is None else None
         return [
-            _offer(tx, actor, one, size, now, reasons=found.choice.reasons if place.get(one.volume.id) == 0 else ())
+            _offer(tx, actor, one, size, now, reasons=found.choice.reasons if one.volume.id == chosen else ())
             for one in ordered
-            if volume in (None, one.volume.name)
+            if named is None or one.volume.id == named.id
         ]
 
 
@@ -59,13 +62,15 @@ def _offer(
     candidate, answer = looked.candidate, looked.answer
     decision = answer.decision if answer else None
     going = decision.evict if isinstance(decision, Admit) else ()
+    verdict = _answer(looked)
+    fetches = verdict in ("fits", "evicts")
     return wire.CacheOffer(
         volume=looked.volume.name,
         site=looked.volume.site,
-        answer=_answer(looked),
+        answer=verdict,
         needed_bytes=answer.need.room.bytes if answer else 0,
-        fetch_bytes=0 if candidate.is_there else candidate.fetch_bytes,
-        seconds=None if candidate.is_there else expected_seconds(candidate.fetch_bytes, candidate.bytes_per_second),
+        fetch_bytes=candidate.fetch_bytes if fetches else 0,
+        seconds=expected_seconds(candidate.fetch_bytes, candidate.bytes_per_second) if fetches else None,
         evicts=len(going),
         evicted=_named(tx, actor, looked.volume, {one.id: one.reason for one in going}, now),
         reasons=[*reasons, *_words(looked)],

@@ -224,14 +224,20 @@ def find_volume(tx: Connection, name: str) -> Volume:
     return found
 
 
+def named_volume(tx: Connection, volume: str | None, near: str | None) -> Volume | None:
+    """The volume asked for; None where one is to be chosen."""
+    if volume is not None and near is not None:
+        raise BadRequest("Name a volume or a compute it shall be near, not both.", hint="Leave one of them away.")
+    return None if volume is None else find_volume(tx, volume)
+
+
 def _chosen(
     tx: Connection, deps: Deps, asked: wire.CacheAdd, size: CommitSize, sees: Sees, now: datetime
 ) -> tuple[Volume, tuple[str, ...]]:
     """The volume asked for, or the best one and why; locked."""
-    if asked.volume is not None:
-        chosen = Chosen(find_volume(tx, asked.volume), ())
-        if asked.near is not None:
-            raise BadRequest("Name a volume or a compute it shall be near, not both.")
+    named = named_volume(tx, asked.volume, asked.near)
+    if named is not None:
+        chosen = Chosen(named, ())
     else:
         chosen = volume_choice.choose(tx, size, near=asked.near, rule=rule_of(deps.settings), now=now, sees=sees)
     locked = volumes.lock(tx, chosen.volume.id)

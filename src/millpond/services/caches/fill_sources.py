@@ -55,7 +55,8 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> Source | None:
         bytes_per_second=_speed(ways, row.volume_id, LAKE),
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
     )
-    return choose_source(lake, found, row.bytes)
+    # What is linked from a commit beside it is not fetched.
+    return choose_source(lake, found, row.bytes if row.fetch_bytes is None else row.fetch_bytes)
 
 
 def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:

@@ -36,6 +36,14 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """From the lake to a volume, as far as it is known."""
+
+    bytes_per_second: float | None
+    is_measured: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     """One volume and what admission says of it; None where there was no need to ask."""
 
@@ -54,9 +62,13 @@ def look_at_all(
     tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees
 ) -> LookedAll:
     """Every volume as the choice sees it. NotFound for a name that is neither a compute nor a site."""
-    serves = _near(tx, near, geography.load(tx, rule, now)) if near is not None else None
-    lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
-    looked = [_look(tx, volume, size, serves, lake.get(volume.id), now, sees) for volume in volumes.all_of(tx)]
+    places = geography.load(tx, rule, now)
+    serves = _near(tx, near, places) if near is not None else None
+    measured = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
+    looked = [
+        _look(tx, volume, size, serves, _speed(volume, measured.get(volume.id), places), now, sees)
+        for volume in volumes.all_of(tx)
+    ]
     return LookedAll(looked, choose_volume([one.candidate for one in looked]))
 
 
@@ -103,12 +115,20 @@ def _best_of(computes: Sequence[Agent], volume: Volume, places: Geography) -> Se
     return next((one for one in found if one.serves), found[0])
 
 
+def _speed(volume: Volume, measured: float | None, places: Geography) -> Speed:
+    """What fills brought; before there was one, what the link is said to carry."""
+    if measured is not None:
+        return Speed(measured, True)
+    link = places.link(LAKE, volume.site_id)
+    return Speed(link.bits_per_second / 8 if link and link.bits_per_second else None, False)
+
+
 def _look(
     tx: Connection,
     volume: Volume,
     size: CommitSize,
     near: Near | None,
-    bytes_per_second: float | None,
+    speed: Speed,
     now: datetime,
     sees: Sees,
 ) -> Looked:
@@ -121,7 +141,8 @@ def _look(
         state=there.cached.state if there else None,
         held_up=there.cached.problem if there and there.cached.state is CachedState.FILLING else None,
         fetch_bytes=size.bytes,
-        bytes_per_second=bytes_per_second,
+        bytes_per_second=speed.bytes_per_second,
+        is_measured=speed.is_measured,
         tier=volume.tier,
         tier_throughput=volume.tier_throughput,
         tier_price=volume.tier_price,

@@ -9,7 +9,7 @@ import pytest
 
 from millpond.db import agents, counts
 from millpond.db import shares as share_rows
-from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady
+from millpond.errors import BadRequest, DoesNotFit, Forbidden, InUse, NotFound, NotReady
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
@@ -513,3 +513,21 @@ def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None
     settle(deps)
     assert offer().answer == "fits"
     assert len(cache_requests.evictions(deps, maria, limit=9, cursor=None, volume="nfs").items) == 1
+
+
+def test_what_one_volume_would_answer_is_not_told_as_a_choice(deps: Deps) -> None:
+    with deps.db.read() as tx:
+        (agent,) = agents.all_agents(tx)
+    a_volume(deps, agent, "other", capacity=20 * GB)
+    name = f"default/xray@{a_sized_commit(deps, a_dataset(deps), size=GB).id}"
+
+    def offers(volume: str | None = None, near: str | None = None) -> list[CacheOffer]:
+        return cache_offers.offers(deps, the_admin(deps), name, project=None, volume=volume, near=near)
+
+    assert "other was chosen of 2 volumes" in offers()[0].reasons
+    (named,) = offers("other")
+    assert named.answer == "fits" and not any("chosen" in reason for reason in named.reasons)
+    with pytest.raises(NotFound):
+        offers("nope")
+    with pytest.raises(BadRequest):
+        offers("other", near=agent.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.db import shares
+from millpond.db import caches, shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
 from millpond.model.job import Agent
 from millpond.services.caches import cache_reports, cache_requests, cache_why, desired_fills
@@ -160,6 +160,17 @@ def test_near_a_compute_or_a_site(deps: Deps) -> None:
         ask(deps, near="paris", volume="p")
 
 
+def test_what_links_are_said_to_carry_counts_before_anything_was_measured(deps: Deps) -> None:
+    a_volume(deps, an_agent(deps, "berlin"), "b", capacity=1000 * GB)
+    a_volume(deps, an_agent(deps, "paris"), "p", capacity=500 * GB)
+    link(deps, "lake", "berlin", 0.1)
+    link(deps, "lake", "paris", 10)
+    a_sized_commit(deps, a_dataset(deps), size=100 * GB, branch="main")
+    added = ask(deps)
+    assert added.cached.volume == "p"
+    assert "about 1 m 20 s from the lake at the 1.2 GB/s its link is said to carry" in added.reasons
+
+
 def test_what_is_there_is_not_fetched_elsewhere(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent, "small", capacity=10 * GB)
@@ -209,6 +220,20 @@ def test_a_fill_takes_its_bytes_from_a_volume_that_is_nearer_than_the_lake(deps:
     assert "fetched from volume b at berlin: 1.0 GB in about 0.8 s at 1.2 GB/s" in ask(deps, volume="p").reasons
     link(deps, "lake", "paris", 100)
     assert fill_source(deps, paris) is None, "the lake is nearer"
+
+
+def test_only_what_is_fetched_is_told_of_the_way_it_comes(deps: Deps) -> None:
+    berlin, paris = an_agent(deps, "berlin"), an_agent(deps, "paris")
+    a_volume(deps, berlin, "b"), a_volume(deps, paris, "p")
+    link(deps, "berlin", "paris", 10)
+    a_sized_commit(deps, a_dataset(deps), size=GB, branch="main")
+    ask(deps, volume="b")
+    carry_out(deps, berlin)
+    look(deps, paris, "b")
+    added = ask(deps, volume="p")
+    with deps.db.write() as tx:
+        caches.change(tx, added.cached.id, fetch_bytes=GB // 10)  # the rest is linked from a commit beside it
+    assert "fetched from volume b at berlin: 100.0 MB in about 0.1 s at 1.2 GB/s" in ask(deps, volume="p").reasons
 
 
 def test_what_was_copied_measures_the_link(deps: Deps) -> None:
