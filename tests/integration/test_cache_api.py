@@ -13,7 +13,7 @@ from threading import Barrier, Timer
 import pytest
 
 import millpond
-from millpond.errors import DoesNotFit, NotReady
+from millpond.errors import BadName, BadRequest, DoesNotFit, NotFound, NotReady
 from millpond.model.job import Agent
 from millpond.model.people import Role
 from millpond.services.caches import cache_reports, desired_fills
@@ -87,6 +87,43 @@ def test_a_script_asks_waits_and_holds(server: RunningServer, agent: Agent) -> N
     big = a_sized_commit(server.deps, a_dataset(server.deps), size=11 * GB)
     with pytest.raises(DoesNotFit, match="nfs can give"):
         millpond.cache(f"xray@{big.id}", on="nfs")
+
+
+def test_a_script_is_told_what_is_wrong_with_a_time_or_a_name(server: RunningServer, agent: Agent) -> None:
+    a_commit(server.deps, {"a.txt": b"a"})
+    for idle in ("0s", "40000d", "soon"):
+        with pytest.raises(BadRequest, match=idle):
+            millpond.cache("xray", on="nfs", idle=idle)
+    with pytest.raises(BadName, match=r"'xray@main:a\.txt' names a path"):
+        millpond.cache("xray@main:a.txt", on="nfs")
+    with millpond.cache("xray", on="nfs") as cached, pytest.raises(BadRequest, match="'90d' is too long"):
+        cached.hold("90d")
+
+
+def test_a_script_that_clears_waits_until_it_is_gone(server: RunningServer, agent: Agent) -> None:
+    a_commit(server.deps, {"a.txt": b"a"})
+    with millpond.cache("xray", on="nfs") as cached:
+        carry_out(server.deps, agent)
+        Timer(0.2, carry_out, (server.deps, agent)).start()
+        cached.wait(timeout=30).clear()
+        assert cached.state == "evicting"
+        with pytest.raises(NotFound):
+            cached.refresh()
+
+
+def test_an_idle_time_beyond_all_dates_is_refused(server: RunningServer, agent: Agent) -> None:
+    a_commit(server.deps, {"a.txt": b"a"})
+    with millpond.cache("xray", on="nfs") as cached:
+        carry_out(server.deps, agent)
+        for route, name in (
+            (f"/caches/{cached.info.id}", "idle_seconds"),
+            ("/volumes/nfs", "idle_seconds"),
+            ("/projects/default/datasets/xray", "cache_idle_seconds"),
+        ):
+            assert server.admin.patch(route, json={name: 10**15}).status_code == 422, route
+            assert server.admin.patch(route, json={name: 36_500 * 86_400}).status_code == 200, route
+            assert server.admin.get("/caches").json()["items"][0]["expires_at"].startswith("21"), route
+        assert server.admin.get("/cache-plan").status_code == 200
 
 
 def test_whoever_waits_is_answered_when_it_is_whole(server: RunningServer, agent: Agent) -> None:

@@ -11,13 +11,13 @@ from millpond.client.caches import list_cached
 from millpond.client.datasets import get_commit
 from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
-from millpond.model.quantity import parse_seconds
+from millpond.model.quantity import LONGEST_IDLE, parse_seconds
 from millpond.wire.cache import CachedCommit
 
 
 def list_found(mill: Session, written: str | None, on: str | None) -> Iterator[CachedCommit]:
     """All that is cached; of a dataset, or of one commit, if that is named."""
-    ref = DatasetRef.parse(written) if written else None
+    ref = DatasetRef.parse_commit(written) if written else None
     if ref is None or ref.ref is None:
         project = (ref.project if ref else None) or mill.flags.project
         return list_cached(mill.api, project=project, dataset=ref.dataset if ref else None, volume=on)
@@ -29,7 +29,7 @@ def list_found(mill: Session, written: str | None, on: str | None) -> Iterator[C
 
 def find_cached(mill: Session, written: str, on: str | None, *, every: bool = False) -> list[CachedCommit]:
     """Where the commit is cached, on each volume or on one; `every` means all commits of the dataset."""
-    ref = DatasetRef.parse(written)
+    ref = DatasetRef.parse_commit(written)
     project = ref.project or mill.project
     try:
         commit = None if every else get_commit(mill.api, project, ref.dataset, ref.ref or DEFAULT_BRANCH).id
@@ -58,4 +58,4 @@ def _leaving(mill: Session, project: str, ref: DatasetRef, on: str | None) -> li
 
 def idle_of(text: str) -> int | Literal["default"]:
     """An idle time as people write it: `8h`, or `default` for that of whatever it belongs to."""
-    return "default" if text == "default" else parse_seconds(text)
+    return "default" if text == "default" else parse_seconds(text, least=1, most=LONGEST_IDLE)

@@ -14,7 +14,7 @@ from millpond.cli.session import Session
 from millpond.client.caches import hold_cached, keep_branch, list_policies, release_cached, unkeep_branch
 from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
-from millpond.model.quantity import format_seconds, parse_seconds
+from millpond.model.quantity import LONGEST_HOLD, format_seconds, parse_seconds
 from millpond.wire.cache import CachedCommit, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
 
@@ -40,7 +40,7 @@ def hold(
     on: On = None,
 ) -> None:
     """Keep a cached commit for a time: it is not evicted before. Holding it again sets a new time."""
-    asked = CacheHold(seconds=parse_seconds(length), reason=why)
+    asked = CacheHold(seconds=parse_seconds(length, least=1, most=LONGEST_HOLD), reason=why)
     held = [hold_cached(mill.api, cached.id, asked) for cached in find_cached(mill, dataset, on)]
     for cached in held:
         until = max(holder.until for holder in cached.leased_by if holder.until is not None)

@@ -15,7 +15,7 @@ from millpond.cli.session import Session
 from millpond.cli.usage import add_usage_command
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, limit_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
-from millpond.model.quantity import format_bytes, parse_bytes, parse_seconds
+from millpond.model.quantity import LONGEST_IDLE, format_bytes, parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate, VolumeLimit
 
 app = typer.Typer()
@@ -184,7 +184,7 @@ def _limits(
     given = {
         "capacity_bytes": None if capacity is None else parse_bytes(capacity),
         "reserve_bytes": None if reserve is None else parse_bytes(reserve),
-        "idle_seconds": None if idle is None else parse_seconds(idle),
+        "idle_seconds": None if idle is None else parse_seconds(idle, least=1, most=LONGEST_IDLE),
         "high_percent": high,
         "low_percent": low,
     }

@@ -15,6 +15,7 @@ from millpond.client.caches import (
     release_cached,
     verify_cached,
     wait_cached,
+    wait_cleared,
 )
 from millpond.client.caching import PROGRESS_SECONDS
 from millpond.client.credentials import resolve_target
@@ -22,7 +23,7 @@ from millpond.client.http import Api
 from millpond.errors import NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
-from millpond.model.quantity import parse_seconds
+from millpond.model.quantity import LONGEST_HOLD, LONGEST_IDLE, parse_seconds
 from millpond.wire.cache import CacheAdd, CachedCommit, CacheHold
 
 # Told how far a fill is: bytes that are there, and all.
@@ -50,7 +51,7 @@ def cache(
         project=target.project,
         volume=on,
         near=near,
-        idle_seconds=None if idle is None else parse_seconds(idle),
+        idle_seconds=None if idle is None else parse_seconds(idle, least=1, most=LONGEST_IDLE),
     )
     added = add_cached(api, asked)
     return Cached(api, added.cached, started=added.started, reasons=added.reasons)
@@ -118,7 +119,8 @@ class Cached:
 
     def hold(self, length: str = "8h", *, why: str = "") -> Cached:
         """Keep it from being evicted for a time, like `8h` or `3d`."""
-        self._found = hold_cached(self._api, self._found.id, CacheHold(seconds=parse_seconds(length), reason=why))
+        seconds = parse_seconds(length, least=1, most=LONGEST_HOLD)
+        self._found = hold_cached(self._api, self._found.id, CacheHold(seconds=seconds, reason=why))
         return self
 
     def release(self) -> Cached:
@@ -136,8 +138,13 @@ class Cached:
         return self
 
     def clear(self) -> None:
-        """Remove it from the volume; InUse while somebody uses it."""
+        """Remove it from the volume, and wait until it is gone; InUse while somebody uses it.
+
+        What keeps it from going for half a minute is in `info.problem`; it goes as soon as it can.
+        """
         clear_cached(self._api, self._found.id)
+        left = wait_cleared(self._api, self._found.id)
+        self._found = left or self._found.model_copy(update={"state": CachedState.EVICTING})
 
     def close(self) -> None:
         self._api.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millpond.errors import BadName
 
@@ -65,6 +65,15 @@ class DatasetRef:
         if ref:
             check_ref_name(ref)
         return cls(dataset=dataset, project=project or None, ref=ref or None, path=path if colon else None)
+
+    @classmethod
+    def parse_commit(cls, text: str) -> DatasetRef:
+        """The same where a whole commit is meant: BadName for a path in it."""
+        found = cls.parse(text)
+        if found.path is not None:
+            whole = replace(found, path=None)
+            raise BadName(f"{text!r} names a path.", hint=f"A whole commit is meant here: write it as {whole}.")
+        return found
 
     def __str__(self) -> str:
         project = f"{self.project}/" if self.project else ""

@@ -8,6 +8,9 @@ from decimal import Decimal, InvalidOperation
 from millpond.errors import BadRequest
 
 DAY = 86_400
+# Of a cached commit that nobody uses, and of a hold: what is to stay for longer is pinned.
+LONGEST_IDLE = 36_500 * DAY
+LONGEST_HOLD = 30 * DAY
 
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15,
           "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "pi": 2**50}  # fmt: skip
@@ -26,12 +29,17 @@ def parse_bytes(text: str) -> int:
     return int(Decimal(match[1]) * _UNITS[match[2].lower()])
 
 
-def parse_seconds(text: str) -> int:
-    """`90`, `90s`, `15m`, `8h`, `1d`."""
+def parse_seconds(text: str, *, least: int = 0, most: int | None = None) -> int:
+    """`90`, `90s`, `15m`, `8h`, `1d`; BadRequest also for less than `least` seconds or more than `most`."""
     match = _TIME.fullmatch(text)
     if not match:
         raise BadRequest(f"{text!r} is not a length of time.", hint="Write it as 90s, 15m, 8h or 1d.")
-    return int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
+    seconds = int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
+    if seconds < least:
+        raise BadRequest(f"{text!r} is too short.", hint=f"At least {format_seconds(least)}.")
+    if most is not None and seconds > most:
+        raise BadRequest(f"{text!r} is too long.", hint=f"At most {format_seconds(most)}.")
+    return seconds
 
 
 def parse_bandwidth(text: str) -> int:

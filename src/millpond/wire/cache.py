@@ -8,7 +8,7 @@ from pydantic import Field
 
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.quantity import DAY
+from millpond.model.quantity import DAY, LONGEST_HOLD, LONGEST_IDLE
 from millpond.model.volume import Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.trust import Trust
@@ -90,7 +90,7 @@ class VolumeCreate(Request):
     site: str = "local"
     capacity_bytes: int | None = Field(default=None, gt=0)
     reserve_bytes: int | None = Field(default=None, ge=0)
-    idle_seconds: int = Field(default=DAY, ge=1)
+    idle_seconds: int = Field(default=DAY, ge=1, le=LONGEST_IDLE)
     high_percent: int = Field(default=90, ge=1, le=100)
     low_percent: int = Field(default=75, ge=0, le=100)
     tier: str = Field(default="standard", min_length=1, max_length=63)
@@ -101,7 +101,7 @@ class VolumeCreate(Request):
 class VolumeChange(Request):
     capacity_bytes: int | None = Field(default=None, gt=0)
     reserve_bytes: int | None = Field(default=None, ge=0)
-    idle_seconds: int | None = Field(default=None, ge=1)
+    idle_seconds: int | None = Field(default=None, ge=1, le=LONGEST_IDLE)
     high_percent: int | None = Field(default=None, ge=1, le=100)
     low_percent: int | None = Field(default=None, ge=0, le=100)
     tier: str | None = Field(default=None, min_length=1, max_length=63)
@@ -199,13 +199,13 @@ class CacheAdd(Request):
     project: str | None = None
     volume: str | None = None
     near: str | None = None
-    idle_seconds: int | None = Field(default=None, ge=1)
+    idle_seconds: int | None = Field(default=None, ge=1, le=LONGEST_IDLE)
 
 
 class CacheChange(Request):
     """`idle_seconds` of this cached commit alone; `"default"` gives it back to its dataset or volume."""
 
-    idle_seconds: Annotated[int, Field(ge=1)] | Literal["default"]
+    idle_seconds: Annotated[int, Field(ge=1, le=LONGEST_IDLE)] | Literal["default"]
 
 
 class CacheHold(Request):
@@ -216,7 +216,7 @@ class CacheHold(Request):
 
     kind: Literal["hold", "read"] = "hold"
     reader: str | None = Field(default=None, min_length=1, max_length=32)
-    seconds: int | None = Field(default=None, ge=1, le=30 * DAY)
+    seconds: int | None = Field(default=None, ge=1, le=LONGEST_HOLD)
     reason: str = Field(default="", max_length=200)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from millpond.model.dataset import DatasetKind, RefType
+from millpond.model.quantity import LONGEST_IDLE
 from millpond.wire.base import Request, Response, Time
 
 
@@ -81,7 +82,7 @@ class DatasetChange(Request):
     description: str | None = None
     retention: Retention | Literal["off"] | None = None
     # `"default"`: as each volume says.
-    cache_idle_seconds: Annotated[int, Field(ge=1)] | Literal["default"] | None = None
+    cache_idle_seconds: Annotated[int, Field(ge=1, le=LONGEST_IDLE)] | Literal["default"] | None = None
 
 
 class Ref(Response):

@@ -35,11 +35,11 @@ def find(tx: Connection, project: Project, name: str) -> Dataset:
 
 
 def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None = None) -> tuple[Dataset, str | None]:
-    """The dataset and ref of `dataset@ref` or `project/dataset@ref`, for someone who sees it.
+    """The dataset and ref of `dataset@ref` or `project/dataset@ref`, for someone who sees it; BadName for a path.
 
     Without a project it is the one of that name the actor sees; BadRequest names them if there are several.
     """
-    written = DatasetRef.parse(text)
+    written = DatasetRef.parse_commit(text)
     chosen = written.project or project
     if chosen is not None:
         return find(tx, access.find_project(tx, actor, chosen), written.dataset), written.ref

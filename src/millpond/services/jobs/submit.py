@@ -19,7 +19,7 @@ from millpond.decide.retry import checked_kinds
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources, Run, RunState
-from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, DatasetRef, check_name, environment_name
+from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
 from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
@@ -103,8 +103,6 @@ def _inputs(tx: Connection, actor: Actor, project: Project, written: Sequence[st
 
 
 def _input(tx: Connection, actor: Actor, project: Project, text: str) -> JobInput:
-    if DatasetRef.parse(text).path is not None:
-        raise BadRequest(f"{text!r} names a path.", hint="A job's input is a whole commit: dataset, or dataset@ref.")
     dataset, ref = datasets.find_written(tx, actor, text, project=project.name)
     return JobInput(
         project=dataset.project,
