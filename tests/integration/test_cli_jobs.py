@@ -57,6 +57,8 @@ def test_the_whole_story(mill: Mill, tmp_path: Path) -> None:
     points = mill.ok("run", "metrics", job["run_id"], "loss", "--json").json["items"][0]
     assert points["steps"] == [0, 1, 2]
     assert mill.ok("data", "cat", f".outputs@{job['output_commit'][:12]}:model.txt").out == "weights"
+    missed = mill("cache", "add", ".outputs@nobody")
+    assert missed.code == 3 and "Name a job, by its id or name: .outputs@JOB." in missed.err
     listed = mill.ok("data", "commits", ".outputs", "--json").json
     assert job["output_commit"] in [commit["id"] for commit in listed["items"]]
     again = mill.ok("submit", "train", "--data", "numbers", "--wait", "--json", "--", "python", "train.py", cwd=code)

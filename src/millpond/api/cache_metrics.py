@@ -28,7 +28,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (
     ("connected", "1 while a volume is well and its agent looks at it.", lambda v: float(v.connected)),
 )
 _COUNTERS: tuple[tuple[str, str, Callable[[CacheUses], float]], ...] = (
-    ("hits", "Requests and jobs whose commit was there or on its way.", lambda u: u.hits),
+    ("hits", "Requests and jobs whose commit was there already.", lambda u: u.hits),
     ("misses", "Requests and jobs whose commit had to be fetched.", lambda u: u.misses),
     ("saved_bytes", "Bytes that hits did not fetch again.", lambda u: u.saved_bytes),
     ("saved_seconds", "Time those would have taken, by the bandwidth measured then.", lambda u: u.saved_seconds),

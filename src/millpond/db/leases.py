@@ -35,8 +35,13 @@ class Holder:
     def shown(self, sees: Sees, *, known: bool = True) -> str:
         """The holder as it may be named to someone who sees these projects; `known`: and what is held."""
         if self.job is None:
-            return str(self.user) if known else "somebody"
+            return f"{self.user} ({self._until})" if known else "somebody"
         return f"job {self.job}" if sees(self.project_id) else "a job of another project"
+
+    @property
+    def _until(self) -> str:
+        does = "reads it" if self.kind is LeaseKind.READ else "holds it"
+        return f"{does} until {self.until:%Y-%m-%d %H:%M} UTC" if self.until else does
 
 
 def hold_for_job(tx: Connection, cached_id: str, job_id: str, now: datetime) -> None:

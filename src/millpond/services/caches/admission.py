@@ -311,7 +311,7 @@ def _does_not_fit(volume: Volume, size: CommitSize, need: Need, answer: Refuse) 
     standing = f" In the way: {'; '.join(answer.blockers)}." if answer.blockers else ""
     return DoesNotFit(
         f"{'; '.join(answer.reasons)}.{standing}",
-        hint="Clear or unpin something there, enlarge the volume, or choose another one.",
+        hint="Clear, release or unpin something there, give the volume or project more room, or choose another one.",
         volume=volume.name,
         commit=size.commit_id,
         blockers=list(answer.blockers),

@@ -50,7 +50,7 @@ def check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime) 
     if users:
         raise InUse(
             f"{where} is in use by {', '.join(users)}.",
-            hint="It can be cleared once they have ended; people's holds end with `mill cache release`.",
+            hint="It can be cleared when they have ended; who holds it ends that with `mill cache release`.",
             depends=users,
         )
     if view.cached.pinned:

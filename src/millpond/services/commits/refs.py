@@ -13,7 +13,7 @@ from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import is_digest
-from millpond.model.names import DEFAULT_BRANCH, check_ref_name
+from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, check_ref_name
 from millpond.model.people import Actor
 from millpond.services.commits import records
 from millpond.services.deps import Deps
@@ -225,7 +225,10 @@ def _get(tx: Connection, commit_id: str) -> Commit:
 
 
 def not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
-    """For a ref that is not there: the nearest ones, or how to make the first commit."""
+    """For a ref that is not there: the nearest ones, or how to make the first commit, or that jobs are meant."""
+    if dataset.name in SYSTEM_DATASETS:
+        hint = f"Name a job, by its id or name: {dataset.name}@JOB."
+        return NotFound(f"{dataset.written} has nothing of {name!r}.", hint=hint, noun="ref", name=name, near=[])
     names = [ref.name for ref in commits.refs(tx, dataset.id, limit=1000)]
     if not names:
         return NotFound(
