@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ _CANNOT = frozenset(
     }
 )  # fmt: skip
 _NAME_LENGTHS = (255, 143, 63)
+# Trying out takes milliseconds. What is older, clocks of others included, belongs to nobody any more.
+_OVER_SECONDS = 24 * 3600
 # What an inode takes where there is no table of them: XFS makes them of free space as they are needed.
 _INODE_BYTES = {0x58465342: 512}
 
@@ -61,6 +64,7 @@ def probe(volume: CacheVolume, *, group: int | None = None) -> Features:
             return _probe(volume, directory, group)
         finally:
             remove_tree(directory)
+            _remove_older(volume.probing)
 
 
 def _probe(volume: CacheVolume, directory: Path, group: int | None) -> Features:
@@ -84,6 +88,14 @@ def _probe(volume: CacheVolume, directory: Path, group: int | None) -> Features:
         block_bytes=block_bytes,
         inode_bytes=_INODE_BYTES.get(file_system_of(directory), 0),
     )
+
+
+def _remove_older(probing: Path) -> None:
+    """What was being tried out when an agent was killed, or its disk turned read-only."""
+    for path in probing.iterdir():
+        with suppress(OSError):  # it is in nobody's way
+            if path.lstat().st_mtime < time.time() - _OVER_SECONDS:
+                remove_tree(path)
 
 
 def file_system_of(path: Path) -> int:

@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import pwd
+import secrets
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -268,9 +269,11 @@ def _read_identity(volume: CacheVolume) -> _Identity | None:
 
 def _probe(volume: CacheVolume) -> None:
     """Write, rename and remove a file: permissions, read-only mounts and full disks show themselves here."""
-    before = volume._own / f"probe-{os.getpid()}"
+    # A name of its own: others look at the same time, other threads and agents in containers with this process id, too.
+    before = volume.probing / secrets.token_hex(8)
     after = before.with_suffix(".renamed")
     try:
+        volume.probing.mkdir(exist_ok=True)
         before.write_bytes(b"probe")
         before.rename(after)
     except OSError as error:

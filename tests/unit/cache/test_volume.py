@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def test_an_empty_directory_becomes_a_volume(tmp_path: Path) -> None:
     assert json.loads(volume.identity.read_text()) == {"format": 1, "lake": "lake", "volume": "v1"}
     assert volume.published() == []
     assert volume.space().total_bytes >= volume.space().free_bytes > 0
+
+
+def test_several_look_at_a_volume_at_once(tmp_path: Path) -> None:
+    volume = an_adopted_volume(tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda _: check(volume), range(400)):
+            pass
+    assert os.listdir(volume.probing) == []
 
 
 def test_what_a_fresh_file_system_holds_is_not_foreign(tmp_path: Path) -> None:
