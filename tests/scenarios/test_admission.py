@@ -292,5 +292,6 @@ def test_what_evicted_commits_have_left_is_neither_free_nor_others() -> None:
     assert foreign_bytes(space, Stock()) == 70
     answer = admit(space, Stock(), Asked("x", Room(80)))
     assert isinstance(answer, Refuse)
-    assert answer.reasons[1] == "nfs can give 70 B of its 70 B (somebody still has 30 B of evicted commits open)"
+    left = "30 B of evicted commits are not removed yet: somebody may have them open"
+    assert answer.reasons[1] == f"nfs can give 70 B of its 70 B ({left})"
     assert isinstance(admit(space, Stock(), Asked("x", Room(70))), Admit)

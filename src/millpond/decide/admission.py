@@ -184,7 +184,8 @@ def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
     if within >= space.leftover_bytes:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"
     elif within >= 0:
-        text += f" (somebody still has {format_bytes(space.leftover_bytes)} of evicted commits open)"
+        left = format_bytes(space.leftover_bytes)
+        text += f" ({left} of evicted commits are not removed yet: somebody may have them open)"
     return text
 
 
