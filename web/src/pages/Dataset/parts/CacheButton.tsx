@@ -85,7 +85,7 @@ function useCaching(commit: Commit, place: DatasetPlace) {
       ({ started, cached, reasons }) =>
         notifyDone(
           [started ? `Caching on ${cached.volume}` : `It is on ${cached.volume} already`, ...reasons].join(
-            ". ",
+            "; ",
           ),
         ),
     );
