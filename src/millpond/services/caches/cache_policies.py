@@ -175,6 +175,12 @@ def _shape(view: PolicyView) -> wire.CachePolicy:
         created_at=view.policy.created_at,
         commit_id=view.head,
         state=view.state,
-        # Somebody else may have asked for it since it was refused.
-        problem=None if _is_there(view) else view.policy.problem,
+        problem=_problem(view),
     )
+
+
+def _problem(view: PolicyView) -> str | None:
+    if view.head is None:
+        return f"There is no branch {view.policy.branch} any more; one of that name would be kept again."
+    # Somebody else may have asked for it since it was refused.
+    return None if _is_there(view) else view.policy.problem

@@ -26,6 +26,7 @@ from millpond.services.caches import (
     evict,
 )
 from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.commits import refs
 from millpond.services.datasets import dataset_bin, dataset_caches
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
@@ -270,6 +271,17 @@ def test_the_commit_before_ages_from_when_a_new_one_was_asked_for(deps: Deps, cl
     assert cache_policies.carry_out(deps, clock.now()) == 1
     settle(deps)
     assert there(deps) == {second.id: CachedState.READY}
+
+
+def test_a_kept_branch_that_is_gone_says_so(deps: Deps) -> None:
+    admin = the_admin(deps)
+    a_sized_commit(deps, a_dataset(deps), size=GB, branch="side")
+    cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray@side", volume="nfs"))
+    refs.delete(deps, admin, a_dataset(deps), name="side", expected=None)
+    (policy,) = cache_policies.list_visible(
+        deps, admin, volume=None, dataset=None, project=None, limit=9, cursor=None
+    ).items
+    assert policy.problem is not None and "no branch side any more" in policy.problem
 
 
 def test_a_kept_branch_has_no_problem_once_somebody_brought_its_commit(deps: Deps) -> None:
