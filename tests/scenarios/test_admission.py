@@ -64,6 +64,7 @@ CASES = [
     ),
     Case("pinned commits stay", (held("a", 60, pinned=True),), 50, None, ("a (60 B) is pinned",)),
     Case("fills stay", (held("a", 60, state=FILLING),), 50, None, ("a (60 B) is being filled",)),
+    Case("what would not fit alone is in nobody's way", (held("a", 60, pinned=True),), 101, None),
     Case("what is leaving counts as gone", (held("a", 60, state=EVICTING),), 100, ()),
     Case("what failed takes nothing", (held("a", 60, state=FAILED),), 100, ()),
     Case("a leased one is passed over", (held("a", 50, hours=9, leased_by=("m",)), held("b", 50)), 50, ("b",)),
@@ -94,6 +95,13 @@ def test_a_refusal_says_how_much_could_be_given() -> None:
     answer = admit(SPACE, Stock([held("a", 60, pinned=True), held("b", 10)]), Asked("x", Room(50)))
     assert isinstance(answer, Refuse)
     assert answer.reasons == ("x takes 50 B", "nfs can give 40 B of its 100 B")
+
+
+def test_a_refusal_says_what_an_empty_volume_or_a_whole_limit_would_take() -> None:
+    there = Stock([replace(held("a", 30, pinned=True), project_id="p")], limits={"p": 40})
+    for project, why in (("q", "nfs can give 100 B in all"), ("p", "its project may take 40 B of nfs in all")):
+        answer = admit(SPACE, there, Asked("x", Room(120), project_id=project))
+        assert answer == Refuse(("x takes 120 B", why), ())
 
 
 @pytest.mark.parametrize(("needed", "are_named"), [(20, True), (41, False)])
@@ -293,5 +301,5 @@ def test_what_evicted_commits_have_left_is_neither_free_nor_others() -> None:
     answer = admit(space, Stock(), Asked("x", Room(80)))
     assert isinstance(answer, Refuse)
     left = "30 B of evicted commits are not removed yet: somebody may have them open"
-    assert answer.reasons[1] == f"nfs can give 70 B of its 70 B ({left})"
+    assert answer.reasons[1] == f"nfs can give 70 B in all ({left})"
     assert isinstance(admit(space, Stock(), Asked("x", Room(70))), Admit)

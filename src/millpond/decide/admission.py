@@ -119,12 +119,15 @@ def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
     own = [one for one in candidates if one.project_id == asked.project_id]
     evict = [_evict(one, Cause.LIMIT) for one in account.make_room(own, is_within_limit)]
     if not is_within_limit():
-        return Refuse((size, _limited(space, account, asked, limit or 0)), _blockers(stock, asked, asked.project_id))
+        blockers = _blockers(stock, asked, asked.project_id) if asked.needed.bytes <= (limit or 0) else ()
+        return Refuse((size, _limited(space, account, asked, limit or 0)), blockers)
     gone = {one.id for one in evict}
     rest = (one for one in candidates if one.id not in gone)
     evict += [_evict(one, Cause.ROOM) for one in account.make_room(rest, is_enough)]
     if not is_enough():
-        return Refuse((size, _most(space, usable, account.used, asked.needed)), _blockers(stock, asked))
+        # What would not fit alone is in nobody's way.
+        blockers = _blockers(stock, asked) if usable.holds(asked.needed) else ()
+        return Refuse((size, _most(space, usable, account.used, asked.needed)), blockers)
     if not evict:
         return Admit((), (f"{size}; {format_bytes(free)} of {space.name} are free",))
     commits = "cached commit makes" if len(evict) == 1 else "cached commits make"
@@ -170,6 +173,8 @@ def _evict(held: Held, cause: Cause) -> Evict:
 
 
 def _limited(space: Space, account: Account, asked: Asked, limit: int) -> str:
+    if asked.needed.bytes > limit:
+        return f"its project may take {format_bytes(limit)} of {space.name} in all"
     used = format_bytes(account.used_by[asked.project_id].bytes)
     return f"its project may take {format_bytes(limit)} of {space.name}, and {used} of that cannot go"
 
@@ -178,8 +183,10 @@ def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
     if used.bytes + needed.bytes <= usable.bytes and usable.inodes is not None:
         more = max(0, usable.inodes - used.inodes)
         return f"it is {needed.inodes:,} files and directories, and {space.name} can take {more:,} more (inodes)"
-    free = format_bytes(max(0, usable.bytes - used.bytes))
-    text = f"{space.name} can give {free} of its {format_bytes(usable.bytes)}"
+    most, free = format_bytes(usable.bytes), format_bytes(max(0, usable.bytes - used.bytes))
+    text = f"{space.name} can give {free} of its {most}"
+    if needed.bytes > usable.bytes:
+        text = f"{space.name} can give {most} in all"
     within = space.capacity_bytes - space.reserve_bytes - used.bytes - needed.bytes
     if within >= space.leftover_bytes:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"

@@ -309,9 +309,10 @@ def _row(
 
 def _does_not_fit(volume: Volume, size: CommitSize, need: Need, answer: Refuse) -> DoesNotFit:
     standing = f" In the way: {'; '.join(answer.blockers)}." if answer.blockers else ""
+    more_room = "give the volume or project more room, or choose another volume."
     return DoesNotFit(
         f"{'; '.join(answer.reasons)}.{standing}",
-        hint="Clear, release or unpin something there, give the volume or project more room, or choose another one.",
+        hint=f"Clear, release or unpin something there, {more_room}" if standing else more_room.capitalize(),
         volume=volume.name,
         commit=size.commit_id,
         blockers=list(answer.blockers),
