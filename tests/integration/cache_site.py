@@ -20,8 +20,15 @@ from millpond.testing.waiting import wait_until
 class CacheSite:
     """A volume `shared` and the agents of its site. They end with the stack."""
 
-    def __init__(self, root: Path, server: RunningServer, stack: ExitStack, names: Sequence[str]) -> None:
-        self.server, self.volume = server, root / "volume"
+    def __init__(
+        self,
+        root: Path,
+        server: RunningServer,
+        stack: ExitStack,
+        names: Sequence[str],
+        volume: Path | None = None,
+    ) -> None:
+        self.server, self.volume = server, volume or root / "volume"
         self.volume.mkdir(exist_ok=True)
         self.ids: dict[str, str] = {}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}

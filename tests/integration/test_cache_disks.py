@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,11 @@ from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Moved
+from millpond.testing.builders_data import a_commit
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.testing.server import running_server
+from millpond.testing.waiting import wait_until
+from tests.integration.cache_site import CacheSite
 
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
 
@@ -192,6 +197,29 @@ def test_inodes_run_out_before_bytes(small: Disk) -> None:
     small.fill(FIRST, few)
     small.fill(SECOND, few, BaseTree(small.volume.commit(FIRST), few, small.lake))
     assert read_things(small.volume.commit(SECOND)) == in_order(files(100, 10)), "linked, it needs a few inodes only"
+
+
+def test_who_makes_room_on_a_full_disk_is_believed_at_once(small: Disk) -> None:
+    shutil.rmtree(small.volume.identity.parent)  # it becomes the volume of a real agent
+    foreign = small.path / "lost+found/foreign"
+    foreign.write_bytes(bytes(5_000_000))
+    with running_server(small.root / "data") as server, ExitStack() as stack:
+        site = CacheSite(small.root, server, stack, ["one"], small.path)
+        commit = a_commit(server.deps, {"large": bytes(4_000_000)})
+        server.admin.patch("/volumes/shared", json={"capacity_bytes": 7_000_000, "reserve_bytes": 0})
+        asked = {"dataset": f"xray@{commit.id}", "volume": "shared"}
+        assert "filled by other files" in server.admin.post("/caches", json=asked).text
+        foreign.unlink()
+        wait_until(lambda: site.row()["disk_free_bytes"] > 4_000_000, what="room", within=5)
+        site.wait_for(site.cache(commit), "ready")
+
+
+def test_a_large_file_that_was_evicted_is_free_at_once(xfs: Disk) -> None:
+    tree = xfs.push("one", [Thing(b"large", os.urandom(50_000_000))])
+    xfs.fill(FIRST, tree)
+    free = xfs.volume.space().free_bytes
+    assert evict(begin_attempt(xfs.volume, FIRST, 2))
+    assert xfs.volume.space().free_bytes > free + 49_000_000
 
 
 def test_what_is_cached_can_be_evicted_from_a_full_disk(small: Disk) -> None:

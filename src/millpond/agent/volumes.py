@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -22,6 +23,10 @@ from millpond.wire.observed import CommitSeen, VolumeFeatures, VolumeSeen
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0
+# How much is free is looked at in between: who made room on a full disk asks again at once.
+ROOM_SECONDS = 1.0
+# So much more of the disk is free: worth telling at once.
+_MORE = 0.001
 # A healthy file server answers in milliseconds; longer than this is told as a problem while the look goes on.
 SLOW_SECONDS = 20.0
 
@@ -119,9 +124,9 @@ class VolumeWatch:
     def end(self) -> None:
         self._task.cancel()
 
-    async def look(self) -> None:
+    async def look(self, how: Callable[[], VolumeSeen] | None = None) -> None:
         async with self._looking:
-            looking = asyncio.ensure_future(in_thread(self._look))
+            looking = asyncio.ensure_future(in_thread(how or self._look))
             with contextlib.suppress(TimeoutError):
                 self._take(await asyncio.wait_for(asyncio.shield(looking), SLOW_SECONDS))
                 return
@@ -129,12 +134,16 @@ class VolumeWatch:
             self._take(await looking)
 
     async def _watch(self) -> None:
-        while True:
+        looks = max(1, round(LOOK_SECONDS / ROOM_SECONDS))
+        for number in itertools.cycle(range(looks)):
             try:
-                await self.look()
+                if number == 0:
+                    await self.look()
+                elif self.seen and self.seen.disk_free_bytes is not None:
+                    await self.look(self._look_at_room)
             except Exception:
                 log.exception("looking failed: volume=%s", self.volume.id)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS / looks)
 
     def _look(self) -> VolumeSeen:
         return self._visit() if self.visited else self._look_after()
@@ -171,6 +180,18 @@ class VolumeWatch:
             commits=[CommitSeen.model_validate(asdict(place)) for place in published],
         )
 
+    def _look_at_room(self) -> VolumeSeen:
+        """As it was seen last, with what is free now."""
+        before = self.seen
+        if before is None or before.problem:
+            return self._look()
+        try:
+            recognise(self.volume)
+            space = self.volume.space()
+        except (MillError, OSError) as error:
+            return VolumeSeen(id=self.volume.id, problem=sentence(error))
+        return before.model_copy(update={"disk_free_bytes": space.free_bytes, "inodes_free": space.free_inodes})
+
     def _probe(self) -> None:
         """Once: a file system does not learn. Not on a full disk, where little can be tried out."""
         if self._features is None:
@@ -192,12 +213,20 @@ class VolumeWatch:
 
     def _take(self, seen: VolumeSeen) -> None:
         before, self.seen = self.seen, seen
+        if before and _has_more_room(before, seen):
+            self._changed()
         if before is None or (before.problem, before.commits) != (seen.problem, seen.commits):
             if seen.problem:
                 log.warning("volume problem: volume=%s %s", seen.id, seen.problem)
             elif before is None or before.problem:
                 log.info("volume well: volume=%s path=%s", seen.id, self.volume.root)
             self._changed()
+
+
+def _has_more_room(before: VolumeSeen, seen: VolumeSeen) -> bool:
+    bytes_more = (seen.disk_free_bytes or 0) - (before.disk_free_bytes or 0)
+    inodes_more = (seen.inodes_free or 0) - (before.inodes_free or 0)
+    return bytes_more > _MORE * (seen.disk_total_bytes or 0) or inodes_more > _MORE * (seen.inodes_total or 0)
 
 
 def sentence(error: MillError | OSError) -> str:

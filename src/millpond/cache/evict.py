@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from millpond.cache.attempt import Attempt
-from millpond.cache.volume import appears, explained, recognise, sync_directory
+from millpond.cache.volume import CacheVolume, appears, explained, recognise, sync_directory
+
+# So often and so long is waited until nothing changes any more; others may write there without end.
+_SETTLING, _SETTLE_SECONDS = 10, 0.02
 
 
 def evict(attempt: Attempt) -> bool:
@@ -28,9 +32,20 @@ def evict(attempt: Attempt) -> bool:
         with suppress(OSError):
             published.parent.rmdir()
         is_gone = attempt.remove()
+        _wait_for_room(attempt.volume)
         # Below the mount point of a volume that was unmounted meanwhile nothing is published either.
         recognise(attempt.volume)
         return is_gone
+
+
+def _wait_for_room(volume: CacheVolume) -> None:
+    """XFS gives back what was removed a moment after it was first asked for: who looks next finds it free."""
+    before = volume.space()
+    for _ in range(_SETTLING):
+        time.sleep(_SETTLE_SECONDS)
+        if (now := volume.space()) == before:
+            return
+        before = now
 
 
 def _rename_aside(published: Path, aside: Path) -> None:
