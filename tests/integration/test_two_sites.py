@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,10 @@ class TwoSites:
 
     def volume(self, name: str) -> dict[str, Any]:
         return self.ask("GET", f"/volumes/{name}")
+
+    def commit(self, dataset: str, files: Mapping[str, bytes]) -> str:
+        """A new commit, in written form."""
+        return f"default/{dataset}@{a_commit(self._server.deps, files, dataset=dataset).id}"
 
     def cache(self, dataset: str, volume: str) -> Path:
         """Where the commit is once it is there."""
@@ -113,6 +117,20 @@ def test_bytes_come_from_the_nearer_place(sites: TwoSites) -> None:
     assert set(sites.bandwidth("paris")) == {"berlin"}, "nearly all of it was copied"
     (link,) = [one for one in sites.ask("GET", "/links")["items"] if one["a"] == "berlin"]
     assert link["measured_bytes_per_second"] > 0
+
+
+def test_what_the_volume_itself_has_is_linked_and_not_copied_from_elsewhere(sites: TwoSites) -> None:
+    sites.ask("PUT", "/links/berlin/paris", json={"bits_per_second": 25 * 10**9})
+    sites.ask("PUT", "/links/lake/paris", json={"price_per_gb": 1000})
+    old = sites.cache(sites.commit("mr", FILES), "paris")
+    name = sites.commit("mr", FILES | {"0/000": b"changed"})
+    sites.cache(name, "berlin")
+    wait_until(lambda: sites.serves("gpu-paris", "berlin"), what="the look at berlin from paris", within=60)
+    asked = sites.ask("POST", "/caches", json={"dataset": name, "volume": "paris"})
+    assert any("fetched from volume berlin" in reason for reason in asked["reasons"])
+    new = sites.cache(name, "paris")
+    assert (new / "0/000").read_bytes() == b"changed"
+    assert all((new / path).stat().st_ino == (old / path).stat().st_ino for path in FILES if path != "0/000")
 
 
 def test_a_job_reads_what_is_cached_at_a_near_site(sites: TwoSites) -> None:

@@ -154,7 +154,8 @@ class Fills:
             progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop()))
             with ExitStack() as stack:
                 source = stack.enter_context(self._source_of(wanted))
-                bases = [*self._copies(wanted, source), *self._bases(wanted, volume, stack)]
+                # What the volume itself has is linked, and takes no room: that goes before copies from elsewhere.
+                bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 make = partial(fill, bases=bases, progress=progress, kept=self._pages, nursery=self._nursery)
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
