@@ -16,6 +16,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes, format_seconds
 from millpond.model.volume import Volume
+from millpond.services.caches import differences
 from millpond.services.caches.admission import would_admit
 from millpond.services.caches.cache_requests import find_volume
 from millpond.services.caches.cache_shapes import shapes
@@ -31,10 +32,12 @@ from millpond.wire import cache_plans as plans
 
 def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -> plans.CacheWhy:
     """Where a commit is cached, since when, who holds it and when it goes; or why it went, or was refused."""
-    now = deps.clock.now()
     with deps.db.read() as tx:
         dataset, ref = datasets.find_written(tx, actor, written, project=project)
         commit = refs.resolve(tx, dataset, ref)
+    differences.prepare(deps, [commit.id])  # as who asks for it has it done: else it would seem to take more
+    now = deps.clock.now()
+    with deps.db.read() as tx:
         shown = {item.volume: item for item in shapes(tx, actor, caches.of_commits(tx, [commit.id]), now)}
         gone = _newest(evictions.of_commit(tx, commit.id, among=access.visible_projects(actor)))
         refused = {refusal.volume: refusal for refusal in evictions.refusals(tx, commit.id)}

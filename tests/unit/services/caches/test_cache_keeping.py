@@ -335,6 +335,14 @@ def test_evicting_gives_back_only_what_nobody_else_has(deps: Deps) -> None:
     assert volume_service.get(deps, "nfs").used_bytes == 4 * GB
 
 
+def test_why_tells_what_a_commit_takes_beside_another(deps: Deps) -> None:
+    files = {name: name.encode() * 9000 for name in "abc"}
+    cached(deps, a_commit(deps, files))
+    a_commit(deps, files | {"d": b"d" * 5000})
+    (place,) = cache_why.why(deps, the_admin(deps), "default/xray").volumes
+    assert "takes 12.3 kB" in place.reasons[-1], "the new file and its directory"
+
+
 def test_a_commit_beside_another_reserves_what_differs(deps: Deps) -> None:
     files = {f"train/{n:03}.png": b"%d" % n * 5000 for n in range(200)}
     first = a_commit(deps, files)
