@@ -15,7 +15,8 @@ const happened = (part: Partial<Happening>): Happening => ({
 
 it("says what somebody did, and how a job ended", () => {
   expect(verbOf(happened({}))).toBe("committed to");
-  expect(verbOf(happened({ action: "dataset.cache_idle" }))).toBe("cache idle (dataset)");
+  expect(verbOf(happened({ action: "volume.limit", subject: "nfs" }))).toBe("set a limit on the volume");
+  expect(verbOf(happened({ action: "dataset.paint_over" }))).toBe("paint over (dataset)");
   expect(endingOf(happened({ action: "job.failed" }))).toBe("failed");
   expect(endingOf(happened({ action: "job.stop" }))).toBeUndefined();
 });
