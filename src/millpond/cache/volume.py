@@ -135,9 +135,8 @@ def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None =
     """
     with explained(volume):
         if not volume.root.is_dir():
-            raise VolumeProblem(
-                f"The directory {volume.root} does not exist.",
-                hint=f"Mount it, or create it with `mkdir -p {volume.root}`, on the machines of its site.",
+            raise _no_directory(
+                volume, hint=f"Mount it, or create it with `mkdir -p {volume.root}`, on the machines of its site."
             )
         found = _read_identity(volume)
         if found is not None and found.volume == volume.id:
@@ -242,9 +241,7 @@ def sync_directory(path: Path) -> None:
 
 def _check_identity(volume: CacheVolume) -> None:
     if not volume.root.is_dir():
-        raise VolumeProblem(
-            f"The directory {volume.root} does not exist.", hint="Mount it again, or create it and add the volume anew."
-        )
+        raise _no_directory(volume, hint="Mount it again, or create it and add the volume anew.")
     found = _read_identity(volume)
     if found is None:
         raise VolumeProblem(
@@ -253,6 +250,14 @@ def _check_identity(volume: CacheVolume) -> None:
         )
     if found.volume != volume.id:
         raise _other_volume(volume, found)
+
+
+def _no_directory(volume: CacheVolume, *, hint: str) -> VolumeProblem:
+    if volume.root.exists():
+        return VolumeProblem(
+            f"{volume.root} is not a directory.", hint="Give the volume an empty directory of its own."
+        )
+    return VolumeProblem(f"The directory {volume.root} does not exist.", hint=hint)
 
 
 def _read_identity(volume: CacheVolume) -> _Identity | None:

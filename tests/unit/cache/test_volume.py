@@ -79,6 +79,13 @@ def test_a_mistyped_mount_point_is_not_made_into_a_volume(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
+def test_a_file_is_no_directory_for_a_volume(tmp_path: Path) -> None:
+    path = tmp_path / "disk.img"
+    path.write_bytes(b"")
+    with pytest.raises(VolumeProblem, match="is not a directory"):
+        adopt(CacheVolume(path, "v1"), "lake")
+
+
 def test_a_directory_that_vanished(tmp_path: Path) -> None:
     volume = an_adopted_volume(tmp_path / "v")
     volume.root.rename(tmp_path / "elsewhere")
