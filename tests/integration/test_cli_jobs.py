@@ -226,7 +226,7 @@ def test_a_secret_reaches_the_job_and_no_log(mill: Mill, tmp_path: Path) -> None
     assert value not in done.out and done.out.endswith(f"{len(value)}\n")
     assert mill.ok("get", "with-secret", "--json").json["secrets"] == {"HUB_KEY": "HUB_KEY", "SAME": "HUB_KEY"}
     assert "HUB_KEY" in mill.ok("get", "with-secret").out
-    mill.ok("secret", "remove", "HUB_KEY", "--yes")
+    mill.ok("secret", "rm", "HUB_KEY", "--yes")
     assert "There is no secret" in mill("submit", "--no-code", "--secret", "HUB_KEY", "--", "true").err
 
 

@@ -35,8 +35,8 @@ def test_sites_and_links(mill: Mill) -> None:
     ]
     assert "lake: 800 Mbit/s, 0.09 per GB" in mill.ok("site", "show", "paris").out
     assert "link berlin – paris: 25 Gbit/s, 0.8 ms, near" in mill.ok("topology").out
-    mill.ok("link", "remove", "paris", "berlin")
-    mill.ok("site", "remove", "berlin", "--yes")
+    mill.ok("link", "rm", "paris", "berlin")
+    mill.ok("site", "rm", "berlin", "--yes")
     assert mill("site", "show", "berlin").code == 3
 
 
@@ -44,8 +44,8 @@ def test_mistakes_say_what_to_do(mill: Mill) -> None:
     assert "10Gbit/s" in mill("link", "set", "local", "lake").err
     assert "not a bandwidth" in mill("link", "set", "local", "lake", "--bandwidth", "fast").err
     assert mill("link", "set", "local", "rome", "--bandwidth", "1G").code == 3
-    assert mill("link", "remove", "local", "lake").code == 3
-    refused = mill("site", "remove", "local", "--yes")
+    assert mill("link", "rm", "local", "lake").code == 3
+    refused = mill("site", "rm", "local", "--yes")
     assert refused.code == 5 and "volume" in refused.err
     assert mill("site", "add", "lake").code == 2
 

@@ -78,7 +78,7 @@ def list_all(mill: Session) -> None:
     )
 
 
-@command(app, "remove")
+@command(app, "rm")
 def remove(mill: Session, a: End, b: End) -> None:
     """Forget what was said of a link."""
     remove_link(mill.api, a, b)

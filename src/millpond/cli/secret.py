@@ -59,7 +59,7 @@ def list_all(mill: Session) -> None:
     )
 
 
-@command(app, "remove")
+@command(app, "rm")
 def remove(
     mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:

@@ -56,7 +56,7 @@ def show(mill: Session, name: Name) -> None:
     )
 
 
-@command(app, "remove")
+@command(app, "rm")
 def remove(
     mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
