@@ -94,8 +94,10 @@ class CacheVolume:
         ]
 
     def space(self) -> Space:
+        """What files have and may have: blocks that the file system keeps for itself are neither free nor taken."""
         found = os.statvfs(self.root)
-        total, free = found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+        free = found.f_bavail * found.f_frsize
+        total = (found.f_blocks - found.f_bfree) * found.f_frsize + free
         return Space(total, free, found.f_files, found.f_favail) if found.f_files else Space(total, free)
 
     @property

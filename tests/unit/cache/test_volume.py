@@ -86,6 +86,16 @@ def test_a_file_is_no_directory_for_a_volume(tmp_path: Path) -> None:
         adopt(CacheVolume(path, "v1"), "lake")
 
 
+def test_what_the_file_system_keeps_for_itself_is_not_taken_by_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = os.statvfs_result((4096, 4096, 1000, 300, 250, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    space = a_volume(tmp_path).space()
+    assert space.free_bytes == 250 * 4096
+    assert space.total_bytes - space.free_bytes == 700 * 4096
+
+
 def test_a_directory_that_vanished(tmp_path: Path) -> None:
     volume = an_adopted_volume(tmp_path / "v")
     volume.root.rename(tmp_path / "elsewhere")
