@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from millpond.model.topology import CacheUses
 from millpond.services.deps import Deps
 from millpond.services.places import volume_usage
-from millpond.services.places.volume_usage import VolumeNumbers
+from millpond.services.places.volume_usage import VolumeNumbers, throughput
 from millpond.wire.cache import Volume
 
 _GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (
@@ -23,6 +23,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (
     ("reserved_bytes", "Promised to fills that are not whole yet.", lambda v: v.filling_bytes),
     ("free_bytes", "What may still be cached on a volume.", lambda v: v.free_bytes),
     ("foreign_bytes", "Other files on the volume's file system.", lambda v: v.foreign_bytes),
+    ("leftover_bytes", "Of evicted commits, what somebody still has open on NFS.", lambda v: v.leftover_bytes),
     ("inodes_free", "Free inodes of the volume's file system, where it has a limit.", lambda v: v.inodes_free),
     ("cached_commits", "Commits that are ready on a volume.", lambda v: v.cached_commits),
     ("connected", "1 while a volume is well and its agent looks at it.", lambda v: float(v.connected)),
@@ -54,6 +55,7 @@ class CacheCollector(Collector):
             yield gauge
         for name, help_text, count in _COUNTERS:
             yield _counter(name, help_text, count, found)
+        yield from _kept(found)
         yield from _traffic(found)
         yield _evictions(found)
 
@@ -65,16 +67,36 @@ def _counter(name: str, help_text: str, count: Callable[[CacheUses], float], fou
     return counter
 
 
+def _kept(found: VolumeNumbers) -> Iterator[Metric]:
+    kinds = (
+        ("pinned", "Commits that are pinned on a volume.", found.pinned),
+        ("leased", "Commits on a volume that a job, a reader or somebody's wish keeps.", found.leased),
+    )
+    for name, help_text, numbers in kinds:
+        gauge = GaugeMetricFamily(f"millpond_volume_{name}_commits", help_text, labels=["volume", "site"])
+        for volume in found.volumes:
+            gauge.add_metric([volume.name, volume.site], numbers.get(volume.id, 0))
+        yield gauge
+
+
 def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
     running = GaugeMetricFamily("millpond_cache_fills_running", "Fills under way.", labels=["volume"])
     rate = GaugeMetricFamily(
         "millpond_cache_fill_bytes_per_second", "Throughput of the fills under way.", labels=["volume"]
     )
+    left = GaugeMetricFamily(
+        "millpond_cache_fill_seconds_left", "Until the last of the fills under way is whole.", labels=["volume"]
+    )
     for volume in found.volumes:
-        running.add_metric([volume.name], len(found.rates.get(volume.id, ())))
-        rate.add_metric([volume.name], sum(found.rates.get(volume.id, ())))
+        fills = found.fills.get(volume.id, ())
+        running.add_metric([volume.name], len(fills))
+        rate.add_metric([volume.name], throughput(fills))
+        known = [one.seconds_left for one in fills if one.seconds_left is not None]
+        if len(known) == len(fills):
+            left.add_metric([volume.name], max(known, default=0.0))
     yield running
     yield rate
+    yield left
     names = {volume.id: volume.name for volume in found.volumes}
     speed = GaugeMetricFamily(
         "millpond_bandwidth_bytes_per_second",

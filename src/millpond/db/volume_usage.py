@@ -7,10 +7,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, select
+from sqlalchemy import Connection, Row, Select, and_, func, or_, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import cache_use, cached, eviction, volume_sample
+from millpond.db.tables import cache_use, cached, eviction, lease, volume_sample
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import CacheUses, VolumeSample
 
@@ -75,6 +75,19 @@ def filling_ids(tx: Connection) -> Sequence[str]:
     """Of the cached commits that are on their way."""
     query = select(cached.c.id).where(cached.c.state == CachedState.FILLING.value).order_by(cached.c.requested_at)
     return tx.scalars(query.order_by(cached.c.id)).all()
+
+
+def pinned_by_volume(tx: Connection) -> Mapping[str, int]:
+    query = select(cached.c.volume_id, func.count().label("number")).where(cached.c.pinned)
+    return {row.volume_id: row.number for row in tx.execute(query.group_by(cached.c.volume_id))}
+
+
+def leased_by_volume(tx: Connection, now: datetime) -> Mapping[str, int]:
+    """Cached commits that a job, a reader or somebody's wish keeps, by volume."""
+    query = select(cached.c.volume_id, func.count(cached.c.id.distinct()).label("number"))
+    query = query.join(lease, lease.c.cached_id == cached.c.id)
+    query = query.where(or_(lease.c.expires_at.is_(None), lease.c.expires_at > now))
+    return {row.volume_id: row.number for row in tx.execute(query.group_by(cached.c.volume_id))}
 
 
 def evictions_by_cause(tx: Connection) -> Mapping[tuple[str, str], int]:

@@ -96,6 +96,9 @@ def test_numbers_for_prometheus(server: RunningServer) -> None:
         caches.change(tx, whole, state=CachedState.READY, ready_at=server.deps.clock.now())
     for name in ("whole", "whole", "xray", "xray"):
         maria.post("/caches", json={"dataset": name})
+    maria.post(f"/caches/{whole}/pin")
+    for _ in range(2):
+        maria.post(f"/caches/{whole}/hold", json={"seconds": 60})
     text = server.client().get(f"{server.url}/metrics").text
     found = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     expected = {
@@ -103,6 +106,9 @@ def test_numbers_for_prometheus(server: RunningServer) -> None:
         'millpond_volume_reserved_bytes{site="local",volume="fast"}': 1e9,
         'millpond_volume_free_bytes{site="local",volume="fast"}': 98e9,
         'millpond_volume_connected{site="local",volume="fast"}': 1,
+        'millpond_volume_pinned_commits{site="local",volume="fast"}': 1,
+        'millpond_volume_leased_commits{site="local",volume="fast"}': 1,
+        'millpond_volume_leftover_bytes{site="local",volume="fast"}': 0,
         'millpond_cache_hits_total{volume="fast"}': 2,
         'millpond_cache_misses_total{volume="fast"}': 2,
         'millpond_cache_saved_bytes_total{volume="fast"}': 2e9,

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from millpond.db import agents, sites, volumes
 from millpond.model.people import Actor
 from millpond.model.volume import Volume
+from millpond.services.caches.fill_speed import FillSpeed
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
@@ -16,7 +17,7 @@ from millpond.services.places import geography
 from millpond.services.places import links as link_service
 from millpond.services.places import sites as site_service
 from millpond.services.places.geography import Geography
-from millpond.services.places.volume_usage import all_volumes, bandwidth_shapes, fill_rates
+from millpond.services.places.volume_usage import all_volumes, bandwidth_shapes, fill_speeds, throughput
 from millpond.wire import cache as cache_wire
 from millpond.wire import topology as wire
 
@@ -29,13 +30,13 @@ def topology(deps: Deps, actor: Actor) -> wire.Topology:
     with deps.db.read() as tx:
         places = geography.of_now(tx, deps)
         found = volumes.all_of(tx)
-        rates = fill_rates(tx)
+        fills = fill_speeds(tx)
         return wire.Topology(
             near_bits_per_second=places.rule.bits_per_second,
             near_latency_ms=places.rule.latency_ms,
             sites=[_site(item) for item in sites.page(tx, limit=_ALL)],
             links=link_service.shapes(tx, places),
-            volumes=[_volume(tx, volume, rates.get(volume.id, ())) for volume in shown],
+            volumes=[_volume(tx, volume, fills.get(volume.id, ())) for volume in shown],
             computes=[_compute(view, found, places) for view in computes.views(tx, agents.all_agents(tx), now)],
         )
 
@@ -60,12 +61,12 @@ def _site(item: sites.SiteCounts) -> cache_wire.Site:
     )
 
 
-def _volume(tx: Connection, volume: cache_wire.Volume, rates: Sequence[float]) -> wire.TopologyVolume:
+def _volume(tx: Connection, volume: cache_wire.Volume, fills: Sequence[FillSpeed]) -> wire.TopologyVolume:
     return wire.TopologyVolume(
         volume=volume,
         bandwidth=bandwidth_shapes(tx, volume.id),
-        fills=len(rates),
-        fill_bytes_per_second=sum(rates) or None,
+        fills=len(fills),
+        fill_bytes_per_second=throughput(fills) or None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +36,9 @@ class VolumeNumbers:
     volumes: Sequence[cache_wire.Volume]
     sites: Mapping[str, str]
     uses: Mapping[str, CacheUses]
-    rates: Mapping[str, Sequence[float]]
+    fills: Mapping[str, Sequence[FillSpeed]]
+    pinned: Mapping[str, int]
+    leased: Mapping[str, int]
     bandwidths: Sequence[Bandwidth]
     evictions: Mapping[tuple[str, str], int]
 
@@ -112,20 +114,27 @@ def numbers(deps: Deps) -> VolumeNumbers:
             volumes=shown,
             sites=sites.by_id(tx),
             uses=volume_usage.uses_by_volume(tx),
-            rates=fill_rates(tx),
+            fills=fill_speeds(tx),
+            pinned=volume_usage.pinned_by_volume(tx),
+            leased=volume_usage.leased_by_volume(tx, deps.clock.now()),
             bandwidths=links.bandwidths(tx),
             evictions=volume_usage.evictions_by_cause(tx),
         )
 
 
-def fill_rates(tx: Connection) -> Mapping[str, Sequence[float]]:
-    """Bytes per second of each fill under way, by volume; 0 for one whose throughput is not known yet."""
+def fill_speeds(tx: Connection) -> Mapping[str, Sequence[FillSpeed]]:
+    """Of each fill under way, by volume."""
     filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
     known = speeds(tx, filling)
-    found: dict[str, list[float]] = defaultdict(list)
+    found: dict[str, list[FillSpeed]] = defaultdict(list)
     for view in filling:
-        found[view.cached.volume_id].append(known[view.cached.id].bytes_per_second or 0.0)
+        found[view.cached.volume_id].append(known[view.cached.id])
     return found
+
+
+def throughput(fills: Iterable[FillSpeed]) -> float:
+    """Bytes per second of them together; those of which it is not known yet count nothing."""
+    return sum(one.bytes_per_second or 0.0 for one in fills)
 
 
 def running_fills(tx: Connection, actor: Actor) -> list[wire.RunningFill]:
