@@ -55,6 +55,10 @@ def test_the_newest_commit_is_meant_unless_another_is_named(mill: Mill, tmp_path
     (planned,) = mill.ok("cache", "plan", "--json").json["items"]
     goes, stays = ({one["commit_id"] for one in planned[what]} & {first, second} for what in ("goes", "stays"))
     assert (goes, stays) == ({first}, {second})
+    nobody = mill("cache", "release", "scans", "--of", "maria")
+    assert nobody.code == 3 and "mill cache why scans" in nobody.err
+    mill.ok("cache", "release", "scans", "--of", "admin")
+    assert not cached(mill, "scans")[second]["leased_by"]
     mill.ok("cache", "release", "scans")
     assert mill("cache", "clear", f"scans@{first}", "--all", "--yes").code == 2
     mill.ok("cache", "clear", "scans", "--all", "--yes")

@@ -15,6 +15,7 @@ from millpond.client.caches import hold_cached, keep_branch, list_policies, rele
 from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.quantity import LONGEST_HOLD, format_seconds, parse_seconds
+from millpond.model.volume import LeaseKind
 from millpond.wire.cache import CachedCommit, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
 
@@ -48,13 +49,27 @@ def hold(
     _as_json(mill, held)
 
 
-def release(mill: Session, dataset: Written, on: On = None) -> None:
+def release(
+    mill: Session,
+    dataset: Written,
+    on: On = None,
+    of: Annotated[
+        str | None, typer.Option(metavar="USER", help="What this user holds, as an administrator of the project.")
+    ] = None,
+) -> None:
     """End your own holds of a cached commit, also those that reading took. Its idle time begins now."""
-    released = [release_cached(mill.api, cached.id) for cached in find_cached(mill, dataset, on)]
+    found = find_cached(mill, dataset, on)
+    if of is not None and not any(_is_held(cached, of) for cached in found):
+        raise NotFound(f"{of} holds nothing of {dataset} by wish.", hint=f"Who keeps it: mill cache why {dataset}")
+    released = [release_cached(mill.api, cached.id, user=of) for cached in found]
     for cached in released:
         goes = f", goes in {format_seconds(cached.idle_seconds)} unless it is used" if cached.expires_at else ""
         mill.out.note(f"{name_of(cached)} on {cached.volume} is released{goes}.")
     _as_json(mill, released)
+
+
+def _is_held(cached: CachedCommit, user: str) -> bool:
+    return any(holder.user == user and holder.kind is LeaseKind.HOLD for holder in cached.leased_by)
 
 
 def keep(

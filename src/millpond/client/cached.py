@@ -123,9 +123,9 @@ class Cached:
         self._found = hold_cached(self._api, self._found.id, CacheHold(seconds=seconds, reason=why))
         return self
 
-    def release(self) -> Cached:
-        """End one's own holds."""
-        self._found = release_cached(self._api, self._found.id)
+    def release(self, *, of: str | None = None) -> Cached:
+        """End one's own holds; or those of another user, as an administrator of the project."""
+        self._found = release_cached(self._api, self._found.id, user=of)
         return self
 
     def pin(self, pinned: bool = True) -> Cached:

@@ -115,10 +115,10 @@ def hold_cached(api: Api, cached_id: str, asked: CacheHold) -> CachedCommit:
     return api.send("POST", f"/caches/{segment(cached_id)}/hold", CachedCommit, asked, idempotent=True)
 
 
-def release_cached(api: Api, cached_id: str, *, reader: str | None = None) -> CachedCommit:
-    """End one's own holds, or what one reader has."""
-    query = f"?reader={segment(reader)}" if reader is not None else ""
-    return api.send("DELETE", f"/caches/{segment(cached_id)}/hold{query}", CachedCommit, idempotent=True)
+def release_cached(api: Api, cached_id: str, *, reader: str | None = None, user: str | None = None) -> CachedCommit:
+    """End one's own holds, or what one reader has; or, as an administrator of the project, what another user holds."""
+    path = f"/caches/{segment(cached_id)}/hold"
+    return api.send("DELETE", path, CachedCommit, idempotent=True, reader=reader, user=user)
 
 
 def verify_cached(api: Api, cached_id: str) -> CachedCommit:

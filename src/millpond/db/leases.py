@@ -98,6 +98,12 @@ def release_user(tx: Connection, cached_id: str, user_id: str, *, reader: str | 
     return tx.execute(lease.delete().where(mine)).rowcount > 0
 
 
+def release_wish(tx: Connection, cached_id: str, user_id: str) -> bool:
+    """End what a user holds there by wish, not by reading; whether there was anything."""
+    wish = and_(lease.c.cached_id == cached_id, lease.c.user_id == user_id, lease.c.kind == LeaseKind.HOLD.value)
+    return tx.execute(lease.delete().where(wish)).rowcount > 0
+
+
 def reads_until(tx: Connection, cached_ids: Collection[str], user_id: str, reader: str) -> Mapping[str, datetime]:
     """Until when a user's reader holds each of these; nothing for those it does not."""
     mine = and_(lease.c.cached_id.in_(cached_ids), lease.c.user_id == user_id, lease.c.reader == reader)

@@ -90,9 +90,10 @@ export function useHoldCached() {
   );
 }
 
+/** One's own holds, or as an administrator of the project those of another user. */
 export function useReleaseCached() {
-  return useCacheChange((cached: string) =>
-    take(api.DELETE("/api/v1/caches/{cached}/hold", { params: { path: { cached } } })),
+  return useCacheChange(({ cached, user }: { cached: string; user?: string }) =>
+    take(api.DELETE("/api/v1/caches/{cached}/hold", { params: { path: { cached }, query: { user } } })),
   );
 }
 

@@ -304,7 +304,7 @@ export interface paths {
         post: operations["hold_cache"];
         /**
          * Release Cache
-         * @description End one's own holds, or what one reader has.
+         * @description End one's own holds, or what one reader has; administrators of the project end what another `user` holds.
          */
         delete: operations["release_cache"];
         options?: never;
@@ -7288,6 +7288,7 @@ export interface operations {
         parameters: {
             query?: {
                 reader?: string | null;
+                user?: string | null;
             };
             header?: never;
             path: {

@@ -19,7 +19,8 @@ export function answering(answers: Answers) {
     changes: async () =>
       Promise.all(
         changes().map(async (request) => {
-          const path = new URL(request.url).pathname.replace(/^.*\/api\/v1/, "");
+          const { pathname, search } = new URL(request.url);
+          const path = pathname.replace(/^.*\/api\/v1/, "") + search;
           const text = await request.clone().text();
           return [`${request.method} ${path}`, text ? JSON.parse(text) : null] as const;
         }),

@@ -93,9 +93,11 @@ def hold_cache(cached: str, body: wire.CacheHold, actor: Looker, deps: DepsOf) -
 
 
 @router.delete("/caches/{cached}/hold")
-def release_cache(cached: str, actor: Looker, deps: DepsOf, reader: str | None = None) -> wire.CachedCommit:
-    """End one's own holds, or what one reader has."""
-    return cache_holds.release(deps, actor, cached, reader=reader)
+def release_cache(
+    cached: str, actor: Looker, deps: DepsOf, reader: str | None = None, user: str | None = None
+) -> wire.CachedCommit:
+    """End one's own holds, or what one reader has; administrators of the project end what another `user` holds."""
+    return cache_holds.release(deps, actor, cached, reader=reader, user=user)
 
 
 @router.post("/caches/{cached}/verify")

@@ -33,12 +33,16 @@ def lock_cached(tx: Connection, actor: Actor, cached_id: str, needed: Role = Rol
 
 
 def require_member(actor: Actor, project_id: str, project: str) -> None:
+    require_role(actor, project_id, project, Role.MEMBER)
+
+
+def require_role(actor: Actor, project_id: str, project: str, needed: Role) -> None:
     role = actor.role_in(project_id)
-    if role is None or not role.includes(Role.MEMBER):
+    if role is None or not role.includes(needed):
         raise Forbidden(
-            f"This needs the role member in project {project!r}.",
+            f"This needs the role {needed.value} in project {project!r}.",
             hint="Ask an administrator of the project.",
-            needed=Role.MEMBER.value,
+            needed=needed.value,
         )
 
 
@@ -50,7 +54,8 @@ def check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime) 
     if users:
         raise InUse(
             f"{where} is in use by {', '.join(users)}.",
-            hint="It can be cleared when they have ended; who holds it ends that with `mill cache release`.",
+            hint="It can be cleared when they have ended; who holds it ends that with `mill cache release`, an "
+            "administrator of the project with `--of USER`.",
             depends=users,
         )
     if view.cached.pinned:

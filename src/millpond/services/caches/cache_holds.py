@@ -6,17 +6,24 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases
+from millpond.db import caches, leases, users
 from millpond.db.caches import CachedView
 from millpond.errors import Forbidden, NotFound, NotReady
 from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor, Role
 from millpond.model.volume import LeaseKind
-from millpond.services.caches.cache_access import audit_cache, find_cached, lock_cached, require_member
+from millpond.services.caches.cache_access import (
+    audit_cache,
+    find_cached,
+    lock_cached,
+    require_member,
+    require_role,
+)
 from millpond.services.caches.cache_shapes import shapes
 from millpond.services.caches.cache_uses import count_hit
 from millpond.services.caches.caches import announce
 from millpond.services.deps import Deps
+from millpond.services.people.access import not_found
 from millpond.wire import cache as wire
 
 HOLD_SECONDS = 8 * 3600
@@ -59,18 +66,36 @@ def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wir
     return shape
 
 
-def release(deps: Deps, actor: Actor, cached_id: str, *, reader: str | None = None) -> wire.CachedCommit:
-    """End one's own holds, by wish and by reading, or what one reader has. Its idle time begins now."""
+def release(
+    deps: Deps, actor: Actor, cached_id: str, *, reader: str | None = None, user: str | None = None
+) -> wire.CachedCommit:
+    """End one's own holds, by wish and by reading, or what one reader has. Its idle time begins now.
+
+    Administrators of the project end what another `user` holds by wish; who reads it is not disturbed.
+    """
     now = deps.clock.now()
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id, Role.VIEWER)
-        if leases.release_user(tx, cached_id, _user(actor), reader=reader):
+        if user is None:
+            is_released = leases.release_user(tx, cached_id, _user(actor), reader=reader)
+        else:
+            is_released = leases.release_wish(tx, cached_id, _other(tx, actor, view, user))
+        if is_released:
             caches.touch(tx, [cached_id], now)
             if reader is None:
-                audit_cache(tx, actor, "cache.release", view, now)
+                audit_cache(tx, actor, "cache.release", view, now, **({} if user is None else {"user": user}))
         shape = _shape(tx, actor, cached_id, now)
     announce(deps, [view], "changed")
     return shape
+
+
+def _other(tx: Connection, actor: Actor, view: CachedView, name: str) -> str:
+    """The id of somebody whose hold an administrator may end."""
+    require_role(actor, view.cached.project_id, view.project, Role.ADMIN)
+    found = users.find(tx, name)
+    if found is None:
+        raise not_found("user", name)
+    return found.id
 
 
 def looked_at(deps: Deps, actor: Actor, commit_id: str) -> None:

@@ -14,7 +14,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
 from millpond.model.quantity import DAY
-from millpond.model.volume import Cause, Share
+from millpond.model.volume import Cause, LeaseKind, Share
 from millpond.services.caches import (
     cache_holds,
     cache_offers,
@@ -123,6 +123,20 @@ def test_holding_again_sets_a_new_time_and_release_ends_it(deps: Deps, clock: Fa
     (holder,) = cache_holds.hold(deps, maria, found.id, CacheHold(seconds=60)).leased_by
     assert holder.until == clock.now() + timedelta(seconds=60)
     assert cache_holds.release(deps, maria, found.id).leased_by == []
+
+
+def test_an_administrator_ends_what_others_hold_by_wish_and_not_what_they_read(deps: Deps) -> None:
+    found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
+    ada, dan = an_actor(deps, "ada", default=Role.ADMIN), an_actor(deps, "dan", default=Role.MEMBER)
+    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=30 * DAY))
+    cache_holds.hold(deps, maria, found.id, CacheHold(kind="read", reader="a notebook"))
+    with pytest.raises(Forbidden, match="admin"):
+        cache_holds.release(deps, dan, found.id, user="maria")
+    with pytest.raises(NotFound, match="nobody"):
+        cache_holds.release(deps, ada, found.id, user="nobody")
+    assert len(cache_holds.release(deps, ada, found.id, user="dan").leased_by) == 2
+    (left,) = cache_holds.release(deps, ada, found.id, user="maria").leased_by
+    assert left.kind is LeaseKind.READ
 
 
 def test_viewers_hold_by_reading_and_not_by_wish(deps: Deps) -> None:

@@ -9,7 +9,7 @@ import {
   IconShieldCheck,
 } from "@tabler/icons-react";
 import { useHoldCached, useIdleOfCached, useReleaseCached, useVerifyCached } from "../../../api/caches";
-import { useSession } from "../../../api/session";
+import { useMay, useSession } from "../../../api/session";
 import type { CachedCommit } from "../../../api/shapes";
 import { notifyDone, tell } from "../../../components/notify";
 import { HOLD_TIMES, IDLE_TIMES } from "./times";
@@ -68,7 +68,11 @@ function HoldItems({ cached }: { cached: CachedCommit }) {
   const me = useSession()?.user.name;
   const hold = useHoldCached();
   const release = useReleaseCached();
+  const mayRelease = useMay(cached.project, "admin");
   const mine = cached.leased_by.some((holder) => holder.job == null && holder.user === me);
+  const others = cached.leased_by.flatMap(({ kind, user }) =>
+    kind === "hold" && user && user !== me ? [user] : [],
+  );
   return (
     <>
       <Menu.Sub>
@@ -93,11 +97,21 @@ function HoldItems({ cached }: { cached: CachedCommit }) {
       {mine && (
         <Menu.Item
           leftSection={<IconLockOpen size={16} aria-hidden />}
-          onClick={() => tell(release.mutateAsync(cached.id))}
+          onClick={() => tell(release.mutateAsync({ cached: cached.id }))}
         >
           Release my hold
         </Menu.Item>
       )}
+      {mayRelease &&
+        others.map((user) => (
+          <Menu.Item
+            key={user}
+            leftSection={<IconLockOpen size={16} aria-hidden />}
+            onClick={() => tell(release.mutateAsync({ cached: cached.id, user }))}
+          >
+            Release the hold of {user}
+          </Menu.Item>
+        ))}
     </>
   );
 }

@@ -83,6 +83,23 @@ it("offers to release a hold to its holder only", async () => {
   expect(others.queryByRole("menuitem", { name: "Release my hold" })).toBeNull();
 });
 
+it("offers to release others' holds to administrators of the project", async () => {
+  const since = "2026-11-15T12:00:00+00:00";
+  const cached = aCached({
+    leased_by: [
+      { user: "dan", kind: "hold", reason: "", since, until: since },
+      { user: "eve", kind: "read", reason: "", since, until: since },
+    ],
+  });
+  signInAs({}, "admin");
+  const server = answering({});
+  const page = await showPage(<CachedTable cached={[cached]} />);
+  await openMenu(page);
+  await userEvent.click(await page.findByRole("menuitem", { name: "Release the hold of dan" }));
+  expect(await server.changes()).toEqual([["DELETE /caches/c1/hold?user=dan", null]]);
+  expect(page.queryByRole("menuitem", { name: "Release the hold of eve" })).toBeNull();
+});
+
 it("explains why a commit is there, with the commands that change it", async () => {
   const cached = aCached();
   const on = {
