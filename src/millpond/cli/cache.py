@@ -163,10 +163,18 @@ def evictions(
 def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:
     """Wait until its verification has ended, or it is not there any more."""
     with Meter(mill.out, f"Verifying {name_of(cached)} on {cached.volume}") as meter:
+        told = None
         while cached.verification is not None and cached.verification.ended_at is None:
             seen = cached.verification
+            if cached.problem and cached.problem != told:
+                mill.out.warn(f"{name_of(cached)} on {cached.volume} waits: {cached.problem}")
+            told = cached.problem or told
             meter.update(
-                done=seen.checked_bytes, total=cached.bytes, files=seen.checked_files, total_files=cached.files
+                done=seen.checked_bytes,
+                total=cached.bytes,
+                files=seen.checked_files,
+                total_files=cached.files,
+                waits=f"waits: {cached.problem}" if cached.problem else None,
             )
             cached = wait_cached(mill.api, cached.id)
             if cached.state is not CachedState.READY:

@@ -15,6 +15,7 @@ from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
 from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
+from millpond.services.caches.cache_checks import is_verifying
 from millpond.services.caches.fill_speed import FillSpeed, speeds
 from millpond.services.caches.stock import stock_of
 from millpond.services.computes.presence import is_connected
@@ -126,7 +127,7 @@ def _problem(view: CachedView, now: datetime) -> str | None:
     """What is in the way: of itself, its volume, or whoever should work on it."""
     if view.cached.problem or view.volume_problem:
         return view.cached.problem or f"Its volume cannot be used: {view.volume_problem}"
-    is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING)
+    is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING) or is_verifying(view.cached)
     if not is_under_way or is_connected(view.volume_seen_at, now):
         return None
     if view.volume_seen_at is None:

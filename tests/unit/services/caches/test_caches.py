@@ -266,6 +266,9 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     carry_out(deps, agent)
     (shown,) = listed(deps)
     assert (shown.state, shown.problem) == (CachedState.READY, None)
+    cache_requests.verify(deps, the_admin(deps), shown.id)
+    clock.advance(120)
+    assert "has not been heard of" in (listed(deps)[0].problem or "")
 
 
 def test_viewers_look_and_members_act(deps: Deps) -> None:
