@@ -49,8 +49,9 @@ def get(tx: Connection, upload_id: str) -> Upload | None:
     return Upload(row.id, row.project_id, row.owner, row.created_at, row.used_at) if row else None
 
 
-def touch(tx: Connection, upload_id: str, now: datetime) -> None:
-    tx.execute(upload.update().where(upload.c.id == upload_id).values(used_at=now))
+def touch(tx: Connection, upload_id: str, now: datetime) -> bool:
+    """Whether it is still there: one that nobody used for long is forgotten."""
+    return tx.execute(upload.update().where(upload.c.id == upload_id).values(used_at=now)).rowcount > 0
 
 
 def holding(tx: Connection, project_id: str, digests: Sequence[bytes]) -> set[str]:

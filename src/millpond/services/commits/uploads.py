@@ -97,8 +97,9 @@ def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] 
     now = deps.clock.now()
     ids = [new_pack_id() for _ in range(count)]
     with deps.db.write() as tx:
+        if not uploads.touch(tx, upload.id, now):
+            raise access.not_found("upload", upload.id)
         uploads.promise_packs(tx, upload, ids, now=now)
-        uploads.touch(tx, upload.id, now)
     keys = ProjectKeys(upload.project_id)
     return [
         _slot(deps, pack_id, keys.pack(pack_id), now, checksum)

@@ -206,6 +206,14 @@ def test_a_damaged_page_keeps_everything(deps: Deps, clock: FakeClock) -> None:
     assert commit.tree[:12] in str(report.problem)
 
 
+def test_an_upload_that_was_forgotten_meanwhile_gets_no_place(deps: Deps, clock: FakeClock) -> None:
+    upload = uploads.create(deps, the_admin(deps), the_project(deps))
+    clock.advance(60 * DAY)
+    run(deps)
+    with pytest.raises(NotFound, match="upload"):
+        uploads.pack_slots(deps, upload, 1)
+
+
 def test_a_promised_pack_that_never_came_goes(deps: Deps, clock: FakeClock) -> None:
     upload = uploads.create(deps, the_admin(deps), the_project(deps))
     (slot,) = uploads.pack_slots(deps, upload, 1)
