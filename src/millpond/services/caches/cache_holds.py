@@ -83,7 +83,7 @@ def release(
         if is_released:
             caches.touch(tx, [cached_id], now)
             if reader is None:
-                audit_cache(tx, actor, "cache.release", view, now, **({} if user is None else {"user": user}))
+                audit_cache(tx, actor, "cache.release", view, now, user=user or actor.name)
         shape = _shape(tx, actor, cached_id, now)
     announce(deps, [view], "changed")
     return shape
