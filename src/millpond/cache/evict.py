@@ -10,7 +10,8 @@ from pathlib import Path
 from millpond.cache.attempt import Attempt
 from millpond.cache.volume import CacheVolume, appears, explained, recognise, sync_directory
 
-# So often and so long is waited until nothing changes any more; others may write there without end.
+# So often and so long is waited until nothing changes any more, because no system tells when it has given back what was
+# removed. Not longer: others may write there without end.
 _SETTLING, _SETTLE_SECONDS = 10, 0.02
 
 
