@@ -14,7 +14,7 @@ import pytest
 
 import millpond
 from millpond.errors import BadName, BadRequest, DoesNotFit, NotFound, NotReady
-from millpond.model.job import Agent
+from millpond.model.agent import Agent
 from millpond.model.people import Role
 from millpond.services.caches import cache_reports, desired_fills
 from millpond.testing.builders_data import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from millpond.model.job import Dependency, Job, UsageSample
+from millpond.model.job import Dependency, Job
+from millpond.model.run import UsageSample
 from millpond.services.jobs.jobs import AttemptView, JobView
 from millpond.services.runs.runs import RunView
 from millpond.services.runs.series import Series

@@ -14,7 +14,7 @@ from millpond.client.http import Api
 from millpond.client.sending import Sender
 from millpond.client.spool import TOUCH_SECONDS, ArtifactLine, BatchLine, Spool
 from millpond.errors import MillError
-from millpond.model.job import RunState
+from millpond.model.run import RunState
 
 log = logging.getLogger(__name__)
 

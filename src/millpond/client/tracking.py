@@ -28,8 +28,8 @@ from millpond.client.sending import abandoned_spools, send_abandoned
 from millpond.client.spool import Header, Spool
 from millpond.errors import MillError
 from millpond.model.ids import new_id, new_job_id
-from millpond.model.job import RunState
 from millpond.model.names import DEFAULT_PROJECT
+from millpond.model.run import RunState
 from millpond.wire.runs import RunCreate
 
 EXIT_SECONDS = 5.0

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, null, select
 
 from millpond.db.tables import agent, node, site, volume_sight
-from millpond.model.job import Agent, Node
+from millpond.model.agent import Agent, Node
 
 # Those that are not detached. Made once: they are looked at with every exchange, and with every plan.
 _AGENTS = (

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 
 from millpond.db.leases import Holder
 from millpond.db.tables import job, project, run, source
-from millpond.model.job import RunState
 from millpond.model.people import User
+from millpond.model.run import RunState
 
 
 def jobs_using_dataset(tx: Connection, dataset_id: str) -> Sequence[Holder]:

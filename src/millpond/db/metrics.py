@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import metric, metric_point
-from millpond.model.job import MetricPoint
+from millpond.model.run import MetricPoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Row, Select, bindparam, select, tuple_
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import artifact, job, project, run, run_writer
-from millpond.model.job import JobState, Run, RunState
+from millpond.model.job import JobState
+from millpond.model.run import Run, RunState
 
 # Made once: every job has a run, which begins and ends with it.
 _INSERT = run.insert()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Integer, cast, func, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import usage
-from millpond.model.job import UsageSample
+from millpond.model.run import UsageSample
 
 # Of several samples that become one: the mean of what goes up and down, the greatest of what grows or must fit.
 _MEANS = ("cpu_percent", "gpu_percent")

@@ -1,4 +1,4 @@
-"""Jobs, their placements, the computes and nodes they run on, and runs."""
+"""Jobs, their placements and ranks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 # What a compute does about parts of a GPU: refuse them, count them, or keep jobs to theirs.
 GpuFractions: TypeAlias = Literal["none", "accounted", "enforced"]
@@ -233,93 +233,3 @@ class Placement:
     # Of a distributed job, by rank: where each process is to run, and what was last heard of it.
     places: tuple[RankPlace, ...] = ()
     ranks: tuple[Rank, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Agent:
-    """A process at a site that speaks for one compute and its nodes."""
-
-    id: str
-    name: str
-    site_id: str
-    site: str
-    driver: str
-    version: str
-    created_at: datetime
-    seen_at: datetime | None
-    instance: str | None
-    # Nothing new is placed there, by whose word.
-    cordoned_at: datetime | None = None
-    cordoned_by: str | None = None
-    # Its credential opens nothing any more.
-    revoked_at: datetime | None = None
-    # What its driver says it can do; None until it has said so.
-    capabilities: Mapping[str, Any] | None = None
-    # Where its jobs share one account, every project is let in.
-    trusts_all: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """What an agent says it can run on. `declared` marks numbers that were told, not measured."""
-
-    agent_id: str
-    name: str
-    cpus: int
-    memory_bytes: int
-    gpus: int
-    gpu_model: str
-    declared: bool
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
-class RunState(Enum):
-    RUNNING = "running"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    LOST = "lost"  # a script that stopped reporting without saying how it ended
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    id: str
-    project_id: str
-    project: str
-    experiment: str
-    name: str
-    job_id: str | None
-    state: RunState
-    params: Mapping[str, Any]
-    tags: Mapping[str, str]
-    created_by: str
-    started_at: datetime
-    ended_at: datetime | None
-    seen_at: datetime
-    deleted_at: datetime | None
-    # Of its job, as it was read: a run knows no waiting.
-    job_state: JobState | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MetricPoint:
-    key: str
-    step: int
-    value: float
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class UsageSample:
-    """What a job used at one moment: CPU since the sample before, block and network I/O in all since its start."""
-
-    at: datetime
-    cpu_percent: float
-    memory_bytes: int
-    read_bytes: int
-    write_bytes: int
-    gpu_percent: float | None = None
-    gpu_memory_bytes: int | None = None
-    received_bytes: int | None = None
-    sent_bytes: int | None = None
-    network_shared: bool | None = None

@@ -16,8 +16,8 @@ from millpond.db import agents, projects, server, sites, tokens, users, volumes
 from millpond.db.engine import Database
 from millpond.db.server import ServerRow
 from millpond.errors import SetupError
+from millpond.model.agent import Agent
 from millpond.model.ids import new_id
-from millpond.model.job import Agent
 from millpond.model.names import DEFAULT_PROJECT
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
 from millpond.model.quantity import DAY

@@ -17,9 +17,9 @@ from millpond.lake.keys import ProjectKeys
 from millpond.lake.packs import PackWriter
 from millpond.lake.pages import pack_page
 from millpond.lake.tree import build_tree
+from millpond.model.agent import Agent
 from millpond.model.dataset import Commit, Dataset, Ref, RefType
 from millpond.model.ids import new_id
-from millpond.model.job import Agent
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, Project, Role
 from millpond.model.tree import Content, Entry, Kind

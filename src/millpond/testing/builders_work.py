@@ -14,12 +14,14 @@ from millpond.db import agents, commits, datasets, jobs, projects, runs, sites, 
 from millpond.db.engine import Database
 from millpond.db.tables import page
 from millpond.decide.placement import Held, Need, NodeView, QueuedJob
+from millpond.model.agent import Agent, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import new_id
-from millpond.model.job import Agent, Job, JobKind, JobState, Node, Resources, Run, RunState
+from millpond.model.job import Job, JobKind, JobState, Resources
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
 from millpond.model.quantity import DAY
+from millpond.model.run import Run, RunState
 from millpond.model.volume import Site, Volume
 from millpond.services.people import tokens
 from millpond.testing.clock import NOON

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from millpond.model.job import JobState, RunState
+from millpond.model.job import JobState
+from millpond.model.run import RunState
 from millpond.wire.base import Request, Response, Time
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from millpond.db import agents, caches, leases, placements, projects
 from millpond.db.engine import Database
+from millpond.model.agent import Node
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import Job, JobState, Node, Placement, PlacementState, Resources
+from millpond.model.job import Job, JobState, Placement, PlacementState, Resources
 from millpond.model.people import Project
 from millpond.services.caches.admission import begin_fill
 from millpond.testing.builders_work import AddedAgent, add_agent, add_commit, add_job, add_volume

@@ -10,8 +10,8 @@ from millpond.db import metrics, projects, runs, usage
 from millpond.db.engine import Database
 from millpond.db.metrics import StoredPoint
 from millpond.db.runs import Artifact, RunFilter
-from millpond.model.job import MetricPoint, RunState, UsageSample
 from millpond.model.people import Project
+from millpond.model.run import MetricPoint, RunState, UsageSample
 from millpond.testing.builders_work import a_run, add_job
 from millpond.testing.clock import NOON
 

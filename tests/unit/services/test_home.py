@@ -4,8 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from millpond.db import usage
-from millpond.model.job import JobState, Resources, UsageSample
+from millpond.model.job import JobState, Resources
 from millpond.model.people import SYSTEM, Role
+from millpond.model.run import UsageSample
 from millpond.services import home
 from millpond.services.computes import agents, computes
 from millpond.services.people import projects

@@ -7,8 +7,9 @@ from typing import Any
 
 from millpond.db import actors, agents, caches, jobs, leases, runs
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Job, Run
+from millpond.model.job import Job
 from millpond.model.people import Actor, Project, Role
+from millpond.model.run import Run
 from millpond.model.volume import Volume
 from millpond.services.caches import cache_reports
 from millpond.services.computes import agents as agent_service

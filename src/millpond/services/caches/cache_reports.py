@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from millpond.db import caches, evictions, leases, sights, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.stock import freed_by, shares_of
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent
 from millpond.model.topology import Sight
 from millpond.model.volume import CachedCommit, Cause, Volume
 from millpond.services.caches import cache_checks

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from millpond.db import branch_pointers, caches, projects, server, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import reserved_inodes
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches import fill_sources
 from millpond.services.caches.cache_checks import is_verifying

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from millpond.db import agents, caches, links, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.source import Source, Way, choose_source
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent
 from millpond.model.topology import LAKE, Link
 from millpond.model.volume import Volume
 from millpond.services.deps import Deps

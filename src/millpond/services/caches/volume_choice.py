@@ -16,8 +16,8 @@ from millpond.decide.near import Rule, Serves
 from millpond.decide.stock import used_room
 from millpond.decide.volume_choice import Candidate, Choice, choose_volume, obstacle
 from millpond.errors import DoesNotFit, MillError, VolumeProblem
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.caches.admission import Answer, check_usable, would_admit

@@ -19,7 +19,8 @@ from millpond.db.batches import batches
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
-from millpond.model.job import Agent, Job, Node, Placement, PlacementState, Rank, RankState
+from millpond.model.agent import Agent, Node
+from millpond.model.job import Job, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
 from millpond.services.caches import cache_reports, desired_fills

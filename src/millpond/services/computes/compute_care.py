@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from millpond.db import agents, jobs, placements, tokens
 from millpond.errors import InUse
-from millpond.model.job import Agent, Job
+from millpond.model.agent import Agent
+from millpond.model.job import Job
 from millpond.model.people import Actor
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from millpond.db import agents, placements, trust
 from millpond.db.placements import HeldRow
+from millpond.model.agent import Agent, Node
 from millpond.model.compute import APART, Trust
-from millpond.model.job import Agent, Node
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of

@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 
 from millpond.db import jobs, placements, projects
 from millpond.db.placements import LeasedCommit
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent, Job, Placement
+from millpond.model.job import Job, Placement
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.sealing import Seal
 from millpond.services.jobs.placements import GRACE_SECONDS, secret_of

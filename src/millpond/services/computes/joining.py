@@ -11,9 +11,9 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import agents, join_tokens, placements, tokens
 from millpond.errors import BadRequest, Conflict, Invalid, MillError, NameTaken, NotSignedIn, TokenExpired
+from millpond.model.agent import Agent
 from millpond.model.compute import JOIN_PREFIX, JoinToken
 from millpond.model.ids import new_id
-from millpond.model.job import Agent
 from millpond.model.names import check_name
 from millpond.model.people import Actor, ActorKind, Token, TokenKind
 from millpond.services.deps import Deps

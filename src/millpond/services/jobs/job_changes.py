@@ -8,7 +8,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from millpond.db import jobs, placements, runs
-from millpond.model.job import Job, JobState, RunState
+from millpond.model.job import Job, JobState
+from millpond.model.run import RunState
 from millpond.services.caches import caches
 from millpond.services.deps import Deps
 

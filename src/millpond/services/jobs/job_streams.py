@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from millpond.db import agents, placements
 from millpond.errors import BadRequest, NotReady
-from millpond.model.job import Agent, Job, Placement, PlacementState
+from millpond.model.agent import Agent
+from millpond.model.job import Job, Placement, PlacementState
 from millpond.model.people import Actor, Role
 from millpond.services.deps import Deps
 from millpond.services.jobs import idle, jobs

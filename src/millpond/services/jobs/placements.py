@@ -18,8 +18,9 @@ from millpond.db.placements import Renewal
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
 from millpond.decide.placement import Held, Start, still_fits
+from millpond.model.agent import Agent
 from millpond.model.ids import new_id
-from millpond.model.job import Agent, Ending, Job, JobState, Placement, PlacementState, RankPlace
+from millpond.model.job import Ending, Job, JobState, Placement, PlacementState, RankPlace
 from millpond.model.people import Token, TokenKind
 from millpond.model.quantity import format_seconds
 from millpond.model.volume import Volume

@@ -15,8 +15,9 @@ from sqlalchemy import Connection
 from millpond.db import agents, caches, jobs, links, placements, trust, volumes
 from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
+from millpond.model.agent import Agent, Node
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Agent, GpuFractions, Job, JobKind, Node
+from millpond.model.job import GpuFractions, Job, JobKind
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected

@@ -18,9 +18,10 @@ from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
-from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources, Run, RunState
+from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
+from millpond.model.run import Run, RunState
 from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
 from millpond.services.datasets import datasets

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from millpond.db import tunnels
-from millpond.model.job import Agent
+from millpond.model.agent import Agent
 from millpond.services.deps import Deps
 from millpond.services.jobs.tunnels import COME_SECONDS, Tunnel
 from millpond.wire.desired import DesiredTunnel

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import links, sights, sites
 from millpond.decide.near import Look, Nearness, Rule, Serves, nearness, serves
-from millpond.model.job import Agent
+from millpond.model.agent import Agent
 from millpond.model.topology import Link, Sight, ordered
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected

@@ -16,8 +16,9 @@ from millpond.db.runs import RunFilter
 from millpond.decide.job_names import made_name
 from millpond.errors import Conflict, Invalid, NameTaken
 from millpond.model.ids import new_job_id
-from millpond.model.job import Job, MetricPoint, Run, RunState
+from millpond.model.job import Job
 from millpond.model.people import Actor, Project, Role
+from millpond.model.run import MetricPoint, Run, RunState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.listing import Listing, page_of

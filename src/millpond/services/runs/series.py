@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from millpond.db import metrics, usage
 from millpond.db.metrics import StoredPoint
 from millpond.decide.series import thin
-from millpond.model.job import Job, UsageSample
+from millpond.model.job import Job
 from millpond.model.people import Actor, Project
+from millpond.model.run import UsageSample
 from millpond.services.deps import Deps
 from millpond.services.runs import logs, runs
 from millpond.wire.agent import UsageBatch

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from millpond.db import shares, tables
+from millpond.model.agent import Agent
 from millpond.model.dataset import Commit
-from millpond.model.job import Agent
 from millpond.model.volume import Share
 from millpond.services.caches import cache_reports, cache_requests, desired_fills
 from millpond.services.deps import Deps

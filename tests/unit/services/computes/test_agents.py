@@ -7,7 +7,8 @@ from millpond.db import placements
 from millpond.errors import BadRequest, Conflict, StalePlacement
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobState, PlacementState, RunState
+from millpond.model.job import JobState, PlacementState
+from millpond.model.run import RunState
 from millpond.services.computes import agents
 from millpond.services.jobs import jobs
 from millpond.services.people import tokens

@@ -4,8 +4,9 @@ import pytest
 
 from millpond.db.jobs import JobFilter
 from millpond.errors import BadRequest, NotFound
-from millpond.model.job import Job, JobKind, JobState, RunState
+from millpond.model.job import Job, JobKind, JobState
 from millpond.model.people import SYSTEM, Role
+from millpond.model.run import RunState
 from millpond.services.jobs import jobs
 from millpond.services.jobs.jobs import JobView
 from millpond.services.people import audit, projects

@@ -9,8 +9,9 @@ from millpond.db.jobs import JobFilter
 from millpond.errors import BadName, BadRequest, DoesNotFit, Invalid, MillError, NameTaken, NotFound
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobState, RunState
+from millpond.model.job import JobState
 from millpond.model.people import SYSTEM
+from millpond.model.run import RunState
 from millpond.services.jobs import jobs, submit
 from millpond.services.people import projects
 from millpond.testing.builders_work import GB, add_commit

@@ -6,7 +6,7 @@ import pytest
 
 from millpond.db import caches, shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
-from millpond.model.job import Agent
+from millpond.model.agent import Agent
 from millpond.services.caches import cache_reports, cache_requests, cache_why, desired_fills
 from millpond.services.deps import Deps
 from millpond.services.places import links, sites, topology

@@ -6,8 +6,8 @@ import pytest
 
 from millpond.db import actors
 from millpond.errors import BadPath, Conflict, Invalid, NameTaken, NotFound, TooLarge
-from millpond.model.job import RunState
 from millpond.model.people import SYSTEM, Actor
+from millpond.model.run import RunState
 from millpond.services.people import projects, tokens
 from millpond.services.runs import artifacts, runs, series
 from millpond.services.runs.runs import RunView
