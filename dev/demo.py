@@ -25,6 +25,7 @@ EXAMPLE = ROOT / "examples" / "digits"
 MILL = Path(sys.executable).with_name("mill")
 READY_SECONDS = 60
 MB = 1_000_000
+_OF_ANOTHER_SERVER = ("MILL_SERVER", "MILL_TOKEN", "MILL_PROJECT")
 
 
 class StepFailed(Exception):
@@ -42,6 +43,10 @@ class Demo:
         return self.folder / "server.log"
 
     @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
     def images(self) -> Path:
         return self.folder / "digits"
 
@@ -50,10 +55,11 @@ class Demo:
         return self.folder / "admin-password"
 
     def environment(self) -> dict[str, str]:
-        environment = {**os.environ, "MILL_ADMIN_PASSWORD_FILE": str(self.password_file)}
-        if self.url:
-            environment["MILL_SERVER"] = self.url
-        return environment
+        """A home of its own: the user's servers, tokens and default project stay as they are."""
+        kept = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_SERVER}
+        own = {"MILL_HOME": str(self.home), "MILL_ADMIN_PASSWORD_FILE": str(self.password_file)}
+        # The folder of images remembers the port of the last time.
+        return {**kept, **own, **({"MILL_SERVER": self.url} if self.url else {})}
 
 
 def main() -> int:
@@ -167,7 +173,8 @@ def summary(demo: Demo, *, uploaded: bool, seconds: float) -> None:
     )
     print(f"  all of it  {seconds:.1f} s")
     print(f"\n  Web page   {demo.url}")
-    print(f"  Login      admin / {demo.password_file.read_text().strip()}", flush=True)
+    print(f"  Login      admin / {demo.password_file.read_text().strip()}")
+    print(f"  Terminal   MILL_HOME={demo.home} {MILL} list", flush=True)
 
 
 def step(title: str) -> None:

@@ -21,7 +21,8 @@ HEAD = """# The command line
 
 ## What holds for every command
 
-- **Options**: `--server URL`, `-p/--project NAME`, `--json`, `-q/--quiet`, `--no-color`, `--debug`.
+- **Options**: `--server NAME|URL`, `-p/--project NAME`, `--json`, `-q/--quiet`, `--no-color`, `--debug`;
+  also before the verb (`mill --server lab list`).
   A flag wins over the environment, the environment over the folder's `.mill/config.json`, that over the user's own
   files. See [the environment](reference/environment.md).
 - **Output**: data on stdout, words and progress on stderr. A table on a terminal, tab-separated lines without a head

@@ -20,8 +20,9 @@ from millpond.api.origins import TwoOrigins
 from millpond.api.server import create_app
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
-from millpond.client.credentials import config_dir, save_token
+from millpond.client.credentials import config_dir, save_local_token
 from millpond.client.files import write_atomically
+from millpond.client.servers import Credentials
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
@@ -58,6 +59,10 @@ class Ready:
     password: str | None
     port_was_taken: bool
     database_copy: Path | None
+    # The user's own servers after this start; None: they could not be written.
+    known_servers: Credentials | None = None
+    # How this machine reaches the server, which may be published under another URL.
+    local_url: str = ""
 
 
 def serve(
@@ -88,8 +93,9 @@ def serve(
             password=prepared.password,
             port_was_taken=deps.settings.port != settings.port and settings.port != 0,
             database_copy=prepared.database_copy,
+            known_servers=_sign_in_command_line(deps, url),
+            local_url=url,
         )
-        _sign_in_command_line(deps, url)
         app = TwoOrigins(create_app(deps, hub), create_content_app(deps), content_port)
 
         async def announce() -> None:
@@ -207,17 +213,18 @@ def _listening_for_content(settings: Settings, port: int) -> AbstractContextMana
     return _listening(settings.host, 0 if is_any else port + 1, is_fixed=False, option="--content-port")
 
 
-def _sign_in_command_line(deps: Deps, url: str) -> None:
-    """Keep a token for whoever started the server, so that `mill` works at once."""
+def _sign_in_command_line(deps: Deps, url: str) -> Credentials | None:
+    """Keep a token for the user who started the server. It becomes their current server only if they have none."""
     file = deps.settings.data_dir / "cli-token"
     machine = f"{socket.gethostname()} in {deps.settings.data_dir}"
     token = setup.cli_token(deps.db, data_dir.read_private(file), machine=machine, now=deps.clock.now())
     write_atomically(file, token.encode() + b"\n", mode=0o600)
     try:
-        save_token(config_dir(), url, token)
+        return save_local_token(config_dir(), url, token)
     except (OSError, SetupError) as error:
         # A service account often has no home. The token is in the data directory, too.
         logger.warning("command_line_not_signed_in reason=%s token=%s", error, file)
+        return None
 
 
 def _local_agent(deps: Deps, url: str) -> Child:

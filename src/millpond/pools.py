@@ -48,6 +48,8 @@ def words_of(error: BaseException) -> str:
         return words_of(said[0])
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return "timed out"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror  # without the "[Errno 111]" before it
     return str(error) or type(error).__name__
 
 

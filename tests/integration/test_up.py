@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from millpond.api.listener import bind
+from millpond.client.credentials import load_credentials, save_token
 from millpond.settings import DEFAULT_PORT
 from millpond.testing.postgres import Postgres
 from millpond.testing.up import environment, mill_up, mill_up_command
@@ -62,9 +63,14 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         assert agents_of(data_dir) == []
     for name in ("cli-token", "millpond.db", "agent/token"):
         assert (data_dir / name).stat().st_mode & 0o077 == 0, f"{name} is for its owner alone"
-    with mill_up(data_dir, "--no-agent") as again:
+    save_token(tmp_path / "other", "http://lab.example.org", "mill_lab")
+    with mill_up(data_dir, "--no-agent", home=tmp_path / "other") as again:
         assert "password" not in again.output
         assert sign_in(again.url, password[1]) == 201
+        known = load_credentials(tmp_path / "other")
+        assert known.current == "http://lab.example.org", "the user's current server stays"
+        assert "Your current server stays lab" in again.output
+        assert known.name_of(again.url) == "local"
 
 
 @pytest.mark.long

@@ -13,8 +13,9 @@ import typer
 from millpond import __version__
 from millpond.cli.asking import ask_secret, read_secret
 from millpond.cli.command import command
+from millpond.cli.server import note_no_current
 from millpond.cli.session import Session
-from millpond.client.credentials import config_dir, forget_server, load_credentials, normalize_server, save_token
+from millpond.client.credentials import config_dir, forget_server, load_credentials, save_token
 from millpond.client.http import Api
 from millpond.client.people import login as sign_in
 from millpond.client.people import revoke_token, whoami
@@ -26,58 +27,71 @@ app = typer.Typer()
 @command(app, "login")
 def login(
     mill: Session,
-    url: Annotated[str | None, typer.Argument(help="The server, like http://lab:8420.", show_default=False)] = None,
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Your name there.")] = None,
-    password_file: Annotated[
-        Path | None, typer.Option(help="A file that holds the password; - reads it from stdin.")
+    url: Annotated[
+        str | None, typer.Argument(help="Server, like http://lab:8420, or the name of a known one.", show_default=False)
     ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="User name.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name for this server on this machine.", show_default="from its host name")
+    ] = None,
+    password_file: Annotated[Path | None, typer.Option(help="File with the password; - reads stdin.")] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file that holds an API token instead; - reads it from stdin.")
+        Path | None, typer.Option(help="File with an API token to use instead of a password; - reads stdin.")
     ] = None,
 ) -> None:
-    """Sign in to a server and keep a token for it.
+    """Sign in to a server and make it the current one.
 
-    The password is asked for, or read from a file or stdin: never given on the command line, where others see it.
+    The password is read from a prompt, a file or stdin, never from the command line, where other users could see it.
+
+    Example: mill login http://lab:8420 --user ada
     """
-    server = normalize_server(url) if url else mill.target.server
+    server = load_credentials(config_dir()).url_of(url) if url else mill.target.server
     token_id: str | None = None
     if token_file:
         token = read_secret(token_file, "token")
     else:
-        name = user or _ask(mill, "User", default=getpass.getuser())
-        question = f"Password of {name} at {server}"
+        who = user or _ask(mill, "User", default=getpass.getuser())
+        question = f"Password of {who} at {server}"
         password = read_secret(password_file, "password") if password_file else ask_secret(mill, question)
         with Api(server) as api:
-            made = sign_in(api, name, password, token_name=_token_name())
+            made = sign_in(api, who, password, token_name=_token_name())
             token, token_id = made.secret, made.id
     with Api(server, token) as api:
         session = whoami(api)
-    save_token(config_dir(), server, token, token_id)
-    mill.out.note(f"Signed in to {server} as {session.user.name}.")
+    saved = save_token(config_dir(), server, token, token_id, name=name)
+    mill.out.note(f"Signed in to {server} as {session.user.name}. Current server: {saved.name_of(server)}")
     if mill.out.as_json:
         mill.out.shape(session, [])
 
 
 @command(app, "logout")
 def logout(mill: Session) -> None:
-    """Give the token back and forget the server."""
+    """Revoke your token and forget the server.
+
+    Example: mill logout --server lab
+    """
     server = mill.target.server
     known = load_credentials(config_dir()).servers.get(server)
     if known is None:
-        raise NotSignedIn(f"You are not signed in to {server}.")
+        raise NotSignedIn(f"You are not signed in to {server}.", hint="List your servers: mill server list")
     if known.token_id:
         try:
             with Api(server, known.token) as api:
                 revoke_token(api, known.token_id)
         except MillError as error:
-            mill.out.warn(f"The token is forgotten here, but the server did not revoke it: {error.message}")
-    forget_server(config_dir(), server)
+            mill.out.warn(f"The token was removed here but not revoked on the server: {error.message}")
+    left = forget_server(config_dir(), server)
     mill.out.note(f"Signed out of {server}.")
+    if not left.current:
+        note_no_current(mill, left)
 
 
 @command(app, "whoami")
 def show_identity(mill: Session) -> None:
-    """Show who you are, where, and in which projects."""
+    """Show your user, server, project and roles.
+
+    Example: mill whoami
+    """
     session = whoami(mill.api)
     roles = [f"{r.project} ({r.role.value})" for r in session.projects]
     mill.out.shape(
@@ -96,12 +110,15 @@ def show_identity(mill: Session) -> None:
 
 @command(app, "version")
 def version(mill: Session) -> None:
-    """Show the versions of client and server."""
+    """Show the versions of client and server.
+
+    Example: mill version
+    """
     server: str | None = None
     try:
         server = whoami(mill.api).server_version
     except MillError as error:
-        mill.out.note(f"The server's version is not known: {error.message}")
+        mill.out.note(f"Cannot tell the server's version: {error.message}")
     if mill.out.as_json:
         mill.out.json({"client": __version__, "server": server, "python": platform.python_version()})
         return
@@ -116,6 +133,6 @@ def _token_name() -> str:
 
 def _ask(mill: Session, question: str, default: str) -> str:
     if not mill.may_ask:
-        raise BadRequest(f"{question} is not known.", hint="Add --user NAME.")
+        raise BadRequest(f"{question} is missing.", hint="Add --user NAME.")
     answer: str = typer.prompt(question, default=default, err=True)
     return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 import traceback
@@ -12,6 +13,7 @@ from typing import Annotated
 import typer
 
 from millpond import __version__
+from millpond.cli.command import common_parameters, sign
 from millpond.cli.lazy import Entry, LazyGroup
 from millpond.cli.report import report, use_color
 from millpond.errors import BadRequest, Invalid, MillError
@@ -76,9 +78,10 @@ ENTRIES = (
     Entry("token", "millpond.cli.token", "API tokens of your own.", _PEOPLE),
     Entry("activity", "millpond.cli.activity", "Show what happened lately.", _PEOPLE, verb=True),
     Entry("audit", "millpond.cli.audit", "Show who changed what, newest first.", _PEOPLE, verb=True),
-    Entry("login", "millpond.cli.account", "Sign in to a server and keep a token for it.", _PEOPLE, verb=True),
-    Entry("logout", "millpond.cli.account", "Give the token back and forget the server.", _PEOPLE, verb=True),
-    Entry("whoami", "millpond.cli.account", "Show who you are, where, and in which projects.", _PEOPLE, verb=True),
+    Entry("server", "millpond.cli.server", "Manage the servers you have signed in to.", _PEOPLE),
+    Entry("login", "millpond.cli.account", "Sign in to a server and make it the current one.", _PEOPLE, verb=True),
+    Entry("logout", "millpond.cli.account", "Revoke your token and forget the server.", _PEOPLE, verb=True),
+    Entry("whoami", "millpond.cli.account", "Show your user, server, project and roles.", _PEOPLE, verb=True),
     Entry(
         "up",
         "millpond.cli.up",
@@ -115,13 +118,26 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Every command explains itself: mill COMMAND --help")
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Millpond keeps datasets beside the compute, so that the work never waits."""
+def _root(*, version: bool, **common: object) -> None:
+    """Keep datasets next to the compute, run jobs where the data is, and track every result."""
+
+
+sign(
+    _root,
+    [
+        inspect.Parameter(
+            "version",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False,
+            annotation=Annotated[
+                bool,
+                typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+            ],
+        ),
+        *common_parameters(),
+    ],
+)
+app.callback(epilog="Help for a command: mill COMMAND --help")(_root)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

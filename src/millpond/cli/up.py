@@ -15,6 +15,7 @@ import typer
 from millpond import app as server
 from millpond.api.origins import origin_of
 from millpond.cli.asking import read_secret
+from millpond.client.servers import Credentials
 from millpond.decide.reach import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
@@ -248,9 +249,23 @@ def _tell(ready: server.Ready) -> None:
         lines.append(f"The database was brought up to date; a copy of the old one is {ready.database_copy}")
     if ready.password is not None:
         lines.append(f"Sign in as admin with the password {ready.password} (shown this once; change it on the page)")
+    lines += current_server_lines(ready.known_servers, ready.local_url)
     lines.append(f"Data in {ready.data_dir}. Stop with Ctrl-C.")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def current_server_lines(known: Credentials | None, url: str) -> list[str]:
+    """Whether commands on this machine use the server that was started, and how to make them."""
+    if known is None:
+        return []
+    if known.current == url:
+        return [f"Commands on this machine use it (current server: {known.name_of(url)})"]
+    current = known.current or ""
+    return [
+        f"Your current server stays {known.name_of(current) or 'the one at'} ({current})",
+        f"Use this one: mill server use {known.name_of(url)}   (once: mill --server {known.name_of(url)} COMMAND)",
+    ]
 
 
 def _data_dir(chosen: Path | None) -> Path:

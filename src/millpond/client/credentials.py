@@ -1,4 +1,4 @@
-"""Where the client keeps what it knows: tokens by server, the default project, and how a call finds its server.
+"""The user's own files: tokens by server, the default project; and which server a call goes to.
 
 Precedence: flag, then environment (`MILL_SERVER`, `MILL_TOKEN`, `MILL_PROJECT`), then the working copy's
 `.mill/config.json`, then the user's own files.
@@ -10,48 +10,38 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_config_path, user_state_path
 
 from millpond.client.files import write_atomically
+from millpond.client.servers import DEFAULT_SERVER, Credentials, KnownServer, name_for, normalize_server
 from millpond.client.working_copy import find_working_copy
-from millpond.errors import BadRequest, SetupError
-from millpond.model.address import is_local_host
+from millpond.errors import SetupError
 from millpond.model.names import DEFAULT_PROJECT, check_name
-
-DEFAULT_SERVER = "http://127.0.0.1:8420"
 
 _PROJECT_LINE = re.compile(r"^\s*project\s*=.*$", re.MULTILINE)
 
 
-class KnownServer(NamedTuple):
-    """A token kept for one server; its id, when known, lets `logout` revoke it there."""
+class ChosenBy(Enum):
+    """What named the server of a call."""
 
-    token: str
-    token_id: str | None = None
-
-
-class Credentials(NamedTuple):
-    """What is kept by server, and the server used when nothing else names one."""
-
-    servers: Mapping[str, KnownServer] = MappingProxyType({})
-    current: str | None = None
-
-    def token_of(self, server: str) -> str | None:
-        known = self.servers.get(server)
-        return known.token if known else None
+    FLAG = "--server"
+    VARIABLE = "MILL_SERVER"
+    FOLDER = "folder"
+    CURRENT = "current"
+    DEFAULT = "default"
 
 
 class Target(NamedTuple):
-    """Whom to talk to, as whom, about which project; `project` is the default one when nobody named any."""
+    """The server, token and project of a call; `project` is `default` when nothing names one."""
 
     server: str
     token: str | None
     project: str
+    chosen_by: ChosenBy = ChosenBy.DEFAULT
 
 
 def config_dir(environ: Mapping[str, str] = os.environ) -> Path:
@@ -77,44 +67,52 @@ def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(chosen) / "cache" if chosen else user_cache_path("millpond")
 
 
-def normalize_server(url: str) -> str:
-    """One spelling per server: scheme and host in lower case, no slash at the end, http for local addresses."""
-    text = url.strip()
-    if "://" not in text:
-        host = urlsplit(f"//{text}").hostname or ""
-        text = f"{'http' if is_local_host(host) else 'https'}://{text}"
-    parts = urlsplit(text)
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise BadRequest(f"{url!r} is not the address of a server.", hint="Write it as http://host:8420.")
-    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
-
-
 def load_credentials(directory: Path) -> Credentials:
     """What `credentials.json` says; nothing when there is no such file."""
     path = directory / "credentials.json"
     try:
         document = json.loads(path.read_text("utf-8"))
-        servers = {url: KnownServer(entry["token"], entry.get("id")) for url, entry in document["servers"].items()}
+        servers: dict[str, KnownServer] = {}
+        for url, entry in document["servers"].items():
+            name = entry.get("name") or name_for(url, [known.name for known in servers.values()])
+            servers[url] = KnownServer(entry["token"], entry.get("id"), name)
         return Credentials(servers, document.get("current"))
     except (FileNotFoundError, NotADirectoryError):
         return Credentials()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SetupError(f"{path} cannot be read: {error}", hint="Move it away and run: mill login") from error
+        raise SetupError(f"Cannot read {path}: {error}", hint="Move it away and run: mill login") from error
 
 
-def save_token(directory: Path, server: str, token: str, token_id: str | None = None) -> None:
+def save_credentials(directory: Path, credentials: Credentials) -> None:
+    document = {
+        "servers": {url: _entry(kept) for url, kept in sorted(credentials.servers.items())},
+        "current": credentials.current,
+    }
+    write_atomically(directory / "credentials.json", json.dumps(document, indent=2).encode() + b"\n", mode=0o600)
+
+
+def save_token(
+    directory: Path, server: str, token: str, token_id: str | None = None, *, name: str | None = None
+) -> Credentials:
     """Keep `token` for `server` and make that server the current one."""
-    known = load_credentials(directory)
-    _save(directory, Credentials({**known.servers, server: KnownServer(token, token_id)}, server))
+    saved = load_credentials(directory).with_server(server, token, token_id, name)._replace(current=server)
+    save_credentials(directory, saved)
+    return saved
 
 
-def forget_server(directory: Path, server: str) -> bool:
-    """Drop the token of `server`; False when there was none."""
-    known = load_credentials(directory)
-    rest = {url: kept for url, kept in known.servers.items() if url != server}
-    current = known.current if known.current != server else next(iter(rest), None)
-    _save(directory, Credentials(rest, current))
-    return len(rest) < len(known.servers)
+def save_local_token(directory: Path, server: str, token: str) -> Credentials:
+    """Keep `token` for a server that was started here. It becomes current only if no other server is."""
+    known = load_credentials(directory).with_server(server, token)
+    saved = known if known.current else known._replace(current=server)
+    save_credentials(directory, saved)
+    return saved
+
+
+def forget_server(directory: Path, server: str) -> Credentials:
+    """Drop the token of `server`; what is left."""
+    left = load_credentials(directory).without(server)
+    save_credentials(directory, left)
+    return left
 
 
 def load_project(directory: Path) -> str | None:
@@ -129,7 +127,7 @@ def load_project(directory: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise SetupError(f"{path} cannot be read: {error}", hint="Mend the file or move it away.") from error
+        raise SetupError(f"Cannot read {path}: {error}", hint="Fix the file or move it away.") from error
     project = document.get("project")
     return str(project) if project else None
 
@@ -151,31 +149,36 @@ def resolve_target(
     environ: Mapping[str, str] = os.environ,
     directory: Path | None = None,
 ) -> Target:
-    """Whom a call made in `directory` (the current one by default) with these flags goes to."""
+    """The target of a call made in `directory` (the current one by default) with these flags."""
     home = config_dir(environ)
     known = load_credentials(home)
     local = _working_copy_settings(directory or Path.cwd())
-    chosen = server or environ.get("MILL_SERVER")
-    url = normalize_server(chosen or local.get("server") or known.current or DEFAULT_SERVER)
+    chosen_by, written = _first_named(
+        (ChosenBy.FLAG, server),
+        (ChosenBy.VARIABLE, environ.get("MILL_SERVER")),
+        (ChosenBy.FOLDER, local.get("server")),
+        (ChosenBy.CURRENT, known.current),
+    )
+    # A folder holds an address, never a name: whoever made it may have other names than we have.
+    is_ours = chosen_by in (ChosenBy.FLAG, ChosenBy.VARIABLE)
+    url = known.url_of(written) if is_ours else normalize_server(written)
     return Target(
         server=url,
         # A token is only ever sent to a server its owner named: a folder somebody else made must not redirect it.
-        token=(environ.get("MILL_TOKEN") if chosen or url in (*known.servers, DEFAULT_SERVER) else None)
+        token=(environ.get("MILL_TOKEN") if is_ours or url in (*known.servers, DEFAULT_SERVER) else None)
         or known.token_of(url),
         project=project or environ.get("MILL_PROJECT") or local.get("project") or load_project(home) or DEFAULT_PROJECT,
+        chosen_by=chosen_by,
     )
 
 
-def _save(directory: Path, credentials: Credentials) -> None:
-    document = {
-        "servers": {url: _entry(kept) for url, kept in sorted(credentials.servers.items())},
-        "current": credentials.current,
-    }
-    write_atomically(directory / "credentials.json", json.dumps(document, indent=2).encode() + b"\n", mode=0o600)
+def _first_named(*named: tuple[ChosenBy, str | None]) -> tuple[ChosenBy, str]:
+    return next(((by, written) for by, written in named if written), (ChosenBy.DEFAULT, DEFAULT_SERVER))
 
 
 def _entry(kept: KnownServer) -> dict[str, str]:
-    return {"token": kept.token, "id": kept.token_id} if kept.token_id else {"token": kept.token}
+    entry = {"token": kept.token, "id": kept.token_id, "name": kept.name}
+    return {key: value for key, value in entry.items() if value}
 
 
 def _working_copy_settings(directory: Path) -> dict[str, Any]:

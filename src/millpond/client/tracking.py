@@ -20,11 +20,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, SupportsFloat
 
-from millpond.client.credentials import DEFAULT_SERVER, Target, resolve_target, spool_dir
+from millpond.client.credentials import Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
 from millpond.client.reporter import Point, Reporter
 from millpond.client.sending import abandoned_spools, send_abandoned
+from millpond.client.servers import DEFAULT_SERVER
 from millpond.client.spool import Header, Spool
 from millpond.errors import MillError
 from millpond.model.ids import new_id, new_job_id

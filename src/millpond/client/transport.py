@@ -135,12 +135,10 @@ class Transport:
         local = is_local_host(urlsplit(self._base_url).hostname or "")
         proxy = _proxy(self._base_url)
         proxied = f", the proxy {urlsplit(proxy).hostname}" if proxy else ""
-        start = (
-            "Start it with: mill up   (or name" if local else f"Check the address{proxied} and your network (or name"
-        )
         return ServerUnreachable(
             f"The server {self._base_url} {reason}: {words_of(error)}",
-            hint=f"{start} another server with --server or MILL_SERVER)",
+            hint="Start it: mill up." if local else f"Check the address{proxied} and your network.",
+            server=self._base_url,
         )
 
 

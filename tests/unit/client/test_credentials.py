@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from millpond.client.credentials import (
-    DEFAULT_SERVER,
     forget_server,
     load_credentials,
     load_project,
-    normalize_server,
     resolve_target,
     save_project,
     save_token,
 )
+from millpond.client.servers import DEFAULT_SERVER, normalize_server
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import BadName, BadRequest, SetupError
 
@@ -37,9 +36,18 @@ def test_tokens_are_kept_by_server_and_only_for_their_owner(tmp_path: Path) -> N
     assert known.token_of(LAB) == "mill_1"
     assert known.servers[LAB].token_id == "t1"
     assert stat.S_IMODE((tmp_path / "new/credentials.json").stat().st_mode) == 0o600
-    assert forget_server(tmp_path / "new", "https://b") is True
-    assert load_credentials(tmp_path / "new").current == LAB
-    assert forget_server(tmp_path / "new", "https://b") is False
+    left = forget_server(tmp_path / "new", "https://b")
+    assert list(left.servers) == [LAB]
+    assert left.current is None
+    assert forget_server(tmp_path / "new", "https://b") == left
+
+
+def test_files_without_names_get_some(tmp_path: Path) -> None:
+    servers = {
+        url: {"token": "mill_x"} for url in ("http://127.0.0.1:8420", "http://localhost:9", LAB, "http://10.1.2.3")
+    }
+    (tmp_path / "credentials.json").write_text(json.dumps({"servers": servers, "current": LAB}))
+    assert load_credentials(tmp_path).names == ["local", "local-2", "lab", "10.1.2.3"]
 
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
