@@ -13,11 +13,12 @@ from millpond.blobs.local import LocalStore
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import BlobStore
-from millpond.db import blobs, commits, server
+from millpond.db import blobs, commits, lineage_steps, server
 from millpond.db import datasets as rows
 from millpond.errors import SetupError
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, RefType
+from millpond.model.lineage import LineageDirection
 from millpond.services import setup
 from millpond.services.commits import refs
 from millpond.services.datasets import datasets
@@ -68,6 +69,9 @@ def test_everything_comes_back(store: BlobStore, tmp_path: Path) -> None:
             assert tag is not None
             assert (tag.type, tag.commit_id) == (RefType.TAG, first.id)
             assert commits.get(tx, second.id) == second
+            way = LineageDirection.DOWN
+            (step,) = lineage_steps.steps(tx, first.id, way, among=None, depth=1, limit=9)
+            assert step.made is not None and step.made.id == second.id
         assert rows_of(deps, "default", "old") is None, "it is in the bin"
         assert the(deps, "team", "final").created_by == "admin"
         # A first start finds the project `default` there, and goes on where the other server ended.

@@ -17,6 +17,7 @@ from millpond.cli.data_clone import clone
 from millpond.cli.data_editing import add_editing_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_import import add_import_command
+from millpond.cli.data_lineage import add_lineage_command
 from millpond.cli.data_status import show_diff, status
 from millpond.cli.data_sync import sync_folder
 from millpond.cli.data_zip import add_zip_command
@@ -259,6 +260,7 @@ add_checking_commands(app)
 add_editing_commands(app)
 add_history_commands(app)
 add_import_command(app)
+add_lineage_command(app)
 add_zip_command(app)
 
 

@@ -12,17 +12,20 @@ from typing import IO, Any
 from millpond.client.credentials import config_dir, load_credentials, resolve_target
 from millpond.client.datasets import get_commit
 from millpond.client.http import Api
+from millpond.client.lineage import get_lineage
 from millpond.client.local_copy import job_input, local_copy
 from millpond.client.ranged_file import RangedFile, check_mode
 from millpond.client.read_lease import ReadLease
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import BadName, Forbidden, NotFound
 from millpond.lake.content import ContentReader
+from millpond.model.lineage import LineageDirection
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.path import from_text, to_text
 from millpond.model.tree import Kind
 from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
+from millpond.wire.lineage import Lineage
 
 # Blobs are fetched whole and kept: this only bounds how often Python is asked.
 _BUFFER = 1 << 20
@@ -123,6 +126,12 @@ class Dataset:
         lies on a volume is not evicted before `close`, or the end of the process.
         """
         return local_copy(self._connection().api, self.project, self.name, self.commit, hold=self._hold)
+
+    def lineage(self, direction: str = "up", *, depth: int = 3, limit: int = 100) -> Lineage:
+        """What made this commit (`up`), or what was made from it (`down`); as far as `depth` commits away."""
+        way = LineageDirection(direction)
+        api = self._connection().api
+        return get_lineage(api, self.project, self.name, self.commit.id, way, depth=depth, limit=limit)
 
     @property
     def reader(self) -> ContentReader:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, String, and_, cast, exists, func, or_, select
+from sqlalchemy import Connection, and_, exists, func, or_, select
 
+from millpond.db import lineage
 from millpond.db.batches import batches
 from millpond.db.tables import (
     cached,
@@ -73,14 +74,10 @@ def refs_of(tx: Connection, dataset_id: str) -> Sequence[RefSeen]:
     return [RefSeen(row.name, RefType(row.type), row.commit_id) for row in rows]
 
 
-def named_in_lineage(tx: Connection) -> Mapping[str, str]:
-    """Commits that others were made from, in all projects."""
-    found: dict[str, str] = {}
-    columns = (commit.c.id, cast(commit.c.lineage, String).label("text"))
-    for row in tx.execute(select(*columns).where(cast(commit.c.lineage, String) != "{}").order_by(commit.c.id)):
-        for commit_id in _COMMIT.findall(row.text):
-            found.setdefault(commit_id, f"commit {row.id[:8]} was made from it")
-    return found
+def named_in_lineage(tx: Connection, project_id: str) -> Mapping[str, str]:
+    """Commits of a project that others, in any project, were made from."""
+    made = lineage.made_from(tx, project_id)
+    return {commit_id: f"commit {made_id[:8]} was made from it" for commit_id, made_id in made.items()}
 
 
 def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
@@ -92,19 +89,8 @@ def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
     on = select(cached.c.commit_id, volume.c.name).join(volume, volume.c.id == cached.c.volume_id)
     for commit_id, name in tx.execute(on.where(cached.c.dataset_id == dataset_id, cached.c.pinned)):
         found.setdefault(commit_id, f"pinned on {name}")
-    own = select(commit.c.id).where(commit.c.dataset_id == dataset_id)
-    uses = or_(
-        job.c.code_commit.in_(own),
-        job.c.output_commit.in_(own),
-        cast(job.c.inputs, String).like(f"%{dataset_id}%"),
-    )
-    jobs = select(job.c.name, job.c.code_commit, job.c.output_commit, job.c.inputs, project.c.name.label("project"))
-    for row in tx.execute(jobs.join(project, project.c.id == job.c.project_id).where(uses).order_by(job.c.id)):
-        why = f"job {row.project}/{row.name}"
-        named = [row.code_commit, row.output_commit, *(entry["commit_id"] for entry in row.inputs)]
-        for commit_id in named:
-            if commit_id is not None:
-                found.setdefault(commit_id, why)
+    for commit_id, job_name in lineage.jobs_naming(tx, dataset_id).items():
+        found.setdefault(commit_id, f"job {job_name}")
     for body in tx.scalars(select(record.c.body).where(record.c.dataset_id == dataset_id)):
         for commit_id in _COMMIT.findall(body):
             found.setdefault(commit_id, "a ref is just moving there")
@@ -118,13 +104,16 @@ def set_aside(tx: Connection, commit_ids: Collection[str], at: datetime | None) 
 
 
 def delete_commits(tx: Connection, commit_ids: Collection[str]) -> None:
+    """With how they were made."""
     for batch in batches(commit_ids):
         tx.execute(commit.delete().where(commit.c.id.in_(batch)))
+    lineage.forget_commits(tx, commit_ids)
 
 
 def delete_dataset(tx: Connection, dataset_id: str) -> None:
     """With its commits and refs. IntegrityError while a cache or a job names one of them."""
     tx.execute(ref.delete().where(ref.c.dataset_id == dataset_id))
+    lineage.forget_dataset(tx, dataset_id)
     tx.execute(commit.delete().where(commit.c.dataset_id == dataset_id))
     tx.execute(dataset.delete().where(dataset.c.id == dataset_id))
 

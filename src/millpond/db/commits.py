@@ -9,12 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, tuple_
 
+from millpond.db import lineage
 from millpond.db.tables import commit, ref
+from millpond.decide.lineage import edges_of_commit
 from millpond.model.dataset import Commit, Ref, RefType
 
 
 def insert(tx: Connection, value: Commit) -> None:
-    """Inserting a commit that is there already changes nothing: its id is the digest of all of it."""
+    """With its edges of lineage. Inserting a commit twice changes nothing: its id is the digest of all of it."""
     if get(tx, value.id) is None:
         tx.execute(
             commit.insert().values(
@@ -30,6 +32,7 @@ def insert(tx: Connection, value: Commit) -> None:
                 lineage=dict(value.lineage),
             )
         )
+        lineage.add(tx, edges_of_commit(value))
 
 
 def get(tx: Connection, commit_id: str) -> Commit | None:

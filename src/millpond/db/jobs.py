@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, String, bindparam, cast, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, select, tuple_
 
+from millpond.db import lineage
 from millpond.db.tables import commit, job, project
+from millpond.decide.lineage import edges_of_job
 from millpond.model.job import Dependency, Ending, Job, JobInput, JobKind, JobState, Resources
 
 _LIVING = job.c.ended_at.is_(None)
@@ -46,15 +47,6 @@ class JobFilter:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommitJob:
-    """A job as the page of a commit names it."""
-
-    id: str
-    name: str
-    number: int
-
-
 # Fields that are columns as they are.
 _PLAIN = {field.name for field in fields(Job)} & {column.name for column in job.c}
 
@@ -62,6 +54,7 @@ _PLAIN = {field.name for field in fields(Job)} & {column.name for column in job.
 def insert(tx: Connection, value: Job) -> None:
     """IntegrityError when a job of this name has not ended."""
     tx.execute(_INSERT, _values(value))
+    lineage.add(tx, edges_of_job(value))
 
 
 def get(tx: Connection, job_id: str) -> Job | None:
@@ -82,6 +75,7 @@ def save(tx: Connection, value: Job) -> None:
 
 def delete(tx: Connection, job_id: str) -> None:
     tx.execute(job.delete().where(job.c.id == job_id))
+    lineage.forget_job(tx, job_id)
 
 
 def find_numbered(tx: Connection, project_id: str, name: str, number: int | None) -> Job | None:
@@ -203,39 +197,6 @@ def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[
     """What has lain in the bin since before that moment and has ended."""
     query = _JOBS.where(job.c.deleted_at < moment, job.c.ended_at.is_not(None))
     return [_job(row) for row in tx.execute(query.order_by(job.c.deleted_at).limit(limit))]
-
-
-def uses_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
-    """Whether a job other than `besides` names this commit, or a commit was made from it."""
-    text = f"%{commit_id}%"
-    made = select(commit.c.id).where(
-        cast(commit.c.lineage, String).like(text) | cast(commit.c.parents, String).like(text)
-    )
-    return names_commit(tx, commit_id, besides=besides) or tx.execute(made.limit(1)).first() is not None
-
-
-def names_commit(tx: Connection, commit_id: str, *, besides: str) -> bool:
-    """Whether a job other than `besides` reads this commit, runs it or made it."""
-    jobs = select(job.c.id).where(
-        (cast(job.c.inputs, String).like(f"%{commit_id}%"))
-        | (job.c.code_commit == commit_id)
-        | (job.c.output_commit == commit_id),
-        job.c.id != besides,
-    )
-    return tx.execute(jobs.limit(1)).first() is not None
-
-
-def of_commits(tx: Connection, commit_ids: Collection[str], *, most: int = 3) -> Mapping[str, Sequence[CommitJob]]:
-    """The newest few jobs that ran each of these commits or made it; none of the bin."""
-    found: dict[str, list[CommitJob]] = defaultdict(list)
-    columns = (job.c.id, job.c.name, job.c.number, job.c.code_commit, job.c.output_commit)
-    named = job.c.code_commit.in_(commit_ids) | job.c.output_commit.in_(commit_ids)
-    query = select(*columns).where(named, job.c.deleted_at.is_(None)).order_by(job.c.queued_at.desc())
-    for row in tx.execute(query):
-        for commit_id in {row.code_commit, row.output_commit}.intersection(commit_ids):
-            if len(found[commit_id]) < most:
-                found[commit_id].append(CommitJob(row.id, row.name, row.number))
-    return found
 
 
 def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:

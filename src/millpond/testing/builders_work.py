@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import agents, commits, datasets, jobs, projects, runs, sites, volumes
+from millpond.db import lineage as lineage_rows
 from millpond.db.engine import Database
 from millpond.db.tables import page
 from millpond.decide.placement import Held, Need, NodeView, QueuedJob
@@ -18,6 +19,7 @@ from millpond.model.agent import Agent, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import new_id
 from millpond.model.job import Job, JobKind, JobState, Resources
+from millpond.model.lineage import LineageEdge, LineageRole, Maker
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
 from millpond.model.quantity import DAY
@@ -173,6 +175,9 @@ def add_job(db: Database, *, project: str = DEFAULT_PROJECT, **changes: Any) -> 
         job = a_job(**ids | {"project_id": owner.id, "project": project} | changes)
         runs.insert(tx, a_run(id=job.run_id, project_id=owner.id, project=project, name=job.name, job_id=job.id))
         jobs.insert(tx, job)
+        if job.output_commit is not None:
+            made = LineageEdge(None, job.output_commit, LineageRole.ORIGIN, Maker("job", job.id))
+            lineage_rows.add(tx, [made])
     return job
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import jobs, projects
+from millpond.db import jobs, lineage, projects
 from millpond.db.engine import Database
 from millpond.db.jobs import JobFilter
 from millpond.model.dataset import DatasetKind
@@ -146,10 +146,10 @@ def test_a_commit_in_use_is_known(db: Database) -> None:
     output = add_commit(db, ".outputs", kind=DatasetKind.OUTPUT)
     maker = add_job(db, name="maker", output_commit=output)
     with db.read() as tx:
-        assert not jobs.uses_commit(tx, output, besides=maker.id)
+        assert not lineage.is_used(tx, output, besides=maker.id)
     add_commit(db, "derived", lineage={"inputs": [f"default/.outputs@{output}"]})
     with db.read() as tx:
-        assert jobs.uses_commit(tx, output, besides=maker.id)
+        assert lineage.is_used(tx, output, besides=maker.id)
 
 
 def test_a_commit_another_job_reads_is_in_use(db: Database) -> None:
@@ -157,7 +157,7 @@ def test_a_commit_another_job_reads_is_in_use(db: Database) -> None:
     maker = add_job(db, name="maker", output_commit=output)
     add_job(db, name="reader", inputs=(JobInput("default", ".outputs", "d", "x", output, "MILL_DATA_OUTPUTS"),))
     with db.read() as tx:
-        assert jobs.uses_commit(tx, output, besides=maker.id)
+        assert lineage.is_used(tx, output, besides=maker.id)
 
 
 def end(db: Database, job: Job, **changes: object) -> Job:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Inspector, inspect, text
+from sqlalchemy import Connection, Inspector, MetaData, Table, inspect, text
 
 from millpond.db import migrate
 from millpond.db.engine import Database
@@ -131,6 +132,49 @@ def test_what_the_first_version_stored_is_there_after_the_second_migration(datab
             packs = tx.execute(text("SELECT id, state, problem IS NULL FROM pack ORDER BY id")).all()
         # What was condemned before was bad, and stays so.
         assert [(row[0], row[1], bool(row[2])) for row in packs] == [("a", "live", True), ("b", "condemned", False)]
+
+
+def test_lineage_is_filled_from_the_commits_and_jobs_that_are_there(database_url: str) -> None:
+    data, code, output, merged = ("d" * 64, "c" * 64, "0" * 64, "a" * 64)
+    documents = {
+        data: ([], {"import": {"uri": "s3://bucket/x", "connection": "b"}}),
+        code: ([], {}),
+        output: ([], {"job": "j1", "inputs": [f"mill/xray@{data}"], "code": code}),
+        merged: ([data, code], {}),
+    }
+    with opened(database_url) as db:
+        make_first_database(db)
+        with db.write() as tx:
+            migrate.upgrade(tx, "0012")
+            for commit_id, (parents, lineage) in documents.items():
+                insert_row(tx, "commit_", id=commit_id, dataset_id="d", parents=parents, lineage=lineage)
+            insert_row(tx, "run", id="r1", project_id="p")
+            insert_row(tx, "job", id="j1", project_id="p", run_id="r1", inputs=[{"commit_id": data}], code_commit=code)
+        migrate.prepare(db, NOON)
+        with db.read() as tx:
+            rows = tx.execute(text("SELECT source_id, made_id, role, maker_kind, maker_id FROM lineage_edge")).all()
+    assert {tuple(row) for row in rows} == {
+        (None, data, "origin", "import", "s3://bucket/x"),
+        (None, code, "origin", "commit", ""),
+        (data, output, "input", "job", "j1"),
+        (code, output, "code", "job", "j1"),
+        (data, merged, "parent", "merge", ""),
+        (code, merged, "parent", "merge", ""),
+        (data, None, "input", "job", "j1"),
+        (code, None, "code", "job", "j1"),
+    }
+
+
+def insert_row(tx: Connection, name: str, **values: Any) -> None:
+    """A row of a table as it is now; what is not given and must not be null is nothing, of its type."""
+    found = Table(name, MetaData(), autoload_with=tx)
+    empty = {str: "", int: 0, float: 0.0, bool: False, datetime: NOON, dict: {}, list: []}
+    missing = {
+        column.name: empty.get(column.type.python_type, "")
+        for column in found.c
+        if not column.nullable and column.server_default is None and column.name not in values
+    }
+    tx.execute(found.insert().values(**missing | values))
 
 
 def make_first_database(db: Database) -> None:

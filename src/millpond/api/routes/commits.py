@@ -13,13 +13,15 @@ from millpond.api.access import DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
+from millpond.model.lineage import LineageDirection
 from millpond.model.people import Role
 from millpond.services.caches import cache_holds
 from millpond.services.commits import commits, edits, merges
-from millpond.services.datasets import diffs, reading, urls
+from millpond.services.datasets import diffs, lineage, reading, urls
 from millpond.services.deps import Deps
 from millpond.services.lake import verification
 from millpond.wire import data as wire
+from millpond.wire import lineage as wire_lineage
 from millpond.wire.base import Page
 
 router = APIRouter(prefix="/projects/{project}/datasets/{dataset}", tags=["commits"])
@@ -78,6 +80,22 @@ def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, dep
 def get_verification(dataset: str, ref: str, scope: Viewer, deps: DepsOf) -> wire.Verification:
     """How far the server has read the commit's content back and checked it."""
     return verification.verification(deps, *commit_of(deps, scope, dataset, ref))
+
+
+@router.get("/commits/{ref:path}/lineage")
+def get_lineage(
+    dataset: str,
+    ref: str,
+    scope: Viewer,
+    deps: DepsOf,
+    direction: LineageDirection = LineageDirection.UP,
+    depth: Annotated[int, Query(ge=1, le=lineage.MOST_DEPTH, description="How many commits away to look.")] = 3,
+    limit: Limit = DEFAULT_LIMIT,
+) -> wire_lineage.Lineage:
+    """What made the commit (`up`), or what was made from it (`down`), the nearest first."""
+    found, commit = commit_of(deps, scope, dataset, ref)
+    seen = lineage.lineage(deps, scope.actor, found, commit, direction, depth=depth, limit=limit)
+    return wire_lineage.Lineage.model_validate(seen)
 
 
 @router.get("/commits/{ref:path}")

@@ -28,6 +28,7 @@ from millpond.db.tables.data import (
     upload,
 )
 from millpond.db.tables.imports import connection, source, source_object
+from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.secrets import secret
@@ -54,6 +55,7 @@ __all__ = [
     "job",
     "join_token",
     "lease",
+    "lineage_edge",
     "link",
     "log_chunk",
     "member",

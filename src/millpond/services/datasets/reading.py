@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, commits, jobs
+from millpond.db import caches, commits, lineage
 from millpond.errors import BadRequest, NotFound
 from millpond.lake.listing import Listed, list_directory
 from millpond.lake.reader import TreeReader
@@ -75,7 +75,7 @@ def commit_shape(deps: Deps, dataset: Dataset, commit: Commit) -> wire.Commit:
 def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> list[wire.Commit]:
     """Commits with the refs at them, where they are cached, and of code and outputs their jobs."""
     ids = [commit.id for commit in found]
-    of_jobs = jobs.of_commits(tx, ids) if dataset.kind is not DatasetKind.DATA else {}
+    of_jobs = lineage.jobs_of_commits(tx, ids) if dataset.kind is not DatasetKind.DATA else {}
     names = commits.ref_names(tx, ids)
     held = caches.of_commits(tx, ids)
     return [

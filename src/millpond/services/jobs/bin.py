@@ -13,7 +13,7 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, datasets, jobs, runs
+from millpond.db import commits, datasets, jobs, lineage, runs
 from millpond.db.datasets import PendingRecord
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.records import Move
@@ -51,9 +51,9 @@ def purge(deps: Deps, now: datetime) -> int:
 
 
 def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
-    _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=jobs.uses_commit)
+    _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=lineage.is_used)
     # As long as there is something that was made with it, a collection keeps it all the same.
-    _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=jobs.names_commit)
+    _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=lineage.is_named_by_job)
     _remove_artifacts(deps, job.project_id, job.run_id)
     logs.remove(deps, job)
     with deps.db.write() as tx:

@@ -95,7 +95,7 @@ def remove_commits(deps: Deps, project_id: str, policy: Policy) -> list[Reviewed
     """Commits are set aside or removed; the reviews that were carried out."""
     now = deps.clock.now()
     with deps.db.read() as tx:
-        lineage = collecting.named_in_lineage(tx)
+        lineage = collecting.named_in_lineage(tx, project_id)
         reviewed = set_aside.review(tx, project_id, policy, now, lineage=lineage)
     return [item for item in reviewed if set_aside.carry_out(deps, project_id, item, now)]
 
@@ -106,7 +106,7 @@ def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) 
     now = deps.clock.now()
     with deps.db.read() as tx:
         sequence = projects.sequence(tx, project_id)
-        lineage = collecting.named_in_lineage(tx)
+        lineage = collecting.named_in_lineage(tx, project_id)
         reviewed = set_aside.review(tx, project_id, policy, now, lineage=lineage)
     if sequence is None:
         return "The project is gone."
