@@ -1081,6 +1081,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Lineage
+         * @description What made the commit (`up`), or what was made from it (`down`), the nearest first.
+         */
+        get: operations["get_lineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}/preview": {
         parameters: {
             query?: never;
@@ -4572,6 +4592,69 @@ export interface components {
             save: number | null;
             /** Total */
             total: number;
+        };
+        /** Lineage */
+        Lineage: {
+            commit: components["schemas"]["LineageCommit"];
+            direction: components["schemas"]["LineageDirection"];
+            /**
+             * Is Cut
+             * @default false
+             */
+            is_cut: boolean;
+            /** Steps */
+            steps: components["schemas"]["LineageStep"][];
+        };
+        /**
+         * LineageCommit
+         * @description One end of a step; without project and dataset for a commit that the lake no longer has.
+         */
+        LineageCommit: {
+            /** Dataset */
+            dataset?: string | null;
+            /** Id */
+            id: string;
+            /** Message */
+            message?: string | null;
+            /** Project */
+            project?: string | null;
+        };
+        /**
+         * LineageDirection
+         * @enum {string}
+         */
+        LineageDirection: "up" | "down";
+        /**
+         * LineageMaker
+         * @description `kind` is job, run, import, merge, step, query, model or commit (a person's own commit, which has no id).
+         */
+        LineageMaker: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+        };
+        /**
+         * LineageRole
+         * @description What a source was to what was made from it.
+         * @enum {string}
+         */
+        LineageRole: "input" | "code" | "parent" | "origin";
+        /**
+         * LineageStep
+         * @description `made` was made from `source`. A job without `made` has read its sources and made nothing (yet).
+         */
+        LineageStep: {
+            /** Depth */
+            depth: number;
+            made: components["schemas"]["LineageCommit"] | null;
+            maker: components["schemas"]["LineageMaker"];
+            /** Maker Name */
+            maker_name?: string | null;
+            /** Maker Project */
+            maker_project?: string | null;
+            role: components["schemas"]["LineageRole"];
+            source: components["schemas"]["LineageCommit"] | null;
         };
         /**
          * Link
@@ -9052,6 +9135,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lineage: {
+        parameters: {
+            query?: {
+                /** @description How many commits away to look. */
+                depth?: number;
+                direction?: components["schemas"]["LineageDirection"];
+                /** @description The most items in one answer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                dataset: string;
+                /** @description The project's name. */
+                project: string;
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lineage"];
+                };
             };
             /** @description A problem */
             default: {
