@@ -17,7 +17,7 @@ from millpond.blobs.location import open_store
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.retry import RetryingStore
 from millpond.blobs.sigv4 import Keys
-from millpond.blobs.store import CRC32_HEADER, BlobStore
+from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, BlobStore
 from millpond.testing import azurite as azurite_server
 from millpond.testing.azurite import Azurite
 from millpond.testing.blobs import BlobStoreContract
@@ -61,10 +61,10 @@ class SignedUrlContract(BlobStoreContract):
         pool.clear()
 
     def test_a_put_is_signed_for_a_checksum_only_where_the_store_refuses_others(self, store: BlobStore) -> None:
-        signed = store.sign_checked("a/b", 60, crc32_of(b"0123"))
-        assert (signed is not None) == self.checks_crc32
+        signed = store.sign_create("a/b", 60, crc32_of(b"0123"))
+        assert (CRC32_HEADER in signed.headers) == self.checks_crc32
         assert list(store.list()) == [], "finding it out leaves nothing behind"
-        if signed is not None:
+        if self.checks_crc32:
             pool = urllib3.PoolManager(retries=False)
             damaged = pool.request("PUT", signed.url, body=b"0124", headers=dict(signed.headers))
             assert (damaged.status, b"BadDigest" in damaged.data, store.head("a/b")) == (400, True, None)
@@ -73,6 +73,17 @@ class SignedUrlContract(BlobStoreContract):
             again = pool.request("PUT", signed.url, body=b"0123", headers=dict(signed.headers))
             assert again.status == 412, "the URL creates, and does nothing after that"
             pool.clear()
+
+    def test_a_put_without_a_checksum_never_overwrites_where_the_store_heeds_conditions(self, store: BlobStore) -> None:
+        signed = store.sign_create("a/b", 60)
+        assert CRC32_HEADER not in signed.headers
+        assert (CREATE_HEADER in signed.headers) == self.checks_crc32
+        pool = urllib3.PoolManager(retries=False)
+        answers = [pool.request("PUT", signed.url, body=b"%d" % n, headers=dict(signed.headers)) for n in range(2)]
+        assert answers[0].status in (200, 201)
+        if self.checks_crc32:
+            assert (answers[1].status, store.get("a/b")) == (412, b"0")
+        pool.clear()
 
 
 class TestSeaweed(SignedUrlContract):
@@ -94,10 +105,15 @@ class TestRclone(SignedUrlContract):
         """rclone does not check the body, but it checks signatures, which SeaweedFS without identities does not."""
         keys = Keys(CREDENTIALS["AWS_ACCESS_KEY_ID"], CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
         url = f"{rclone.endpoint}/{rclone.bucket}/{uuid4().hex}"
-        signed = CheckedPuts(keys, "us-east-1").sign(url, crc32_of(b"0123"), 60)
+        puts = CheckedPuts(keys, "us-east-1")
+        assert puts.sign(url, crc32_of(b"0123"), 60) is None, "nothing is known of the store yet"
+        puts.works = puts.only_create = True
+        signed = puts.sign(url, crc32_of(b"0123"), 60)
+        assert signed is not None
         pool = urllib3.PoolManager(retries=False)
         for headers, status in (
-            ({CRC32_HEADER: crc32_of(b"0124")}, 403),
+            (dict(signed.headers) | {CRC32_HEADER: crc32_of(b"0124")}, 403),
+            ({CRC32_HEADER: crc32_of(b"0123")}, 403),
             ({}, 403),
             (dict(signed.headers), 200),
         ):

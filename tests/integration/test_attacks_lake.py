@@ -10,7 +10,7 @@ import itertools
 import os
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -42,6 +42,8 @@ from millpond.services.commits import leaf_check, verify
 from millpond.services.deps import SystemClock
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
 from millpond.testing.rclone import CREDENTIALS, Rclone
+from millpond.testing.seaweed import CREDENTIALS as SEAWEED_CREDENTIALS
+from millpond.testing.seaweed import Seaweed
 from millpond.testing.server import SECRET, RunningServer, running_server
 from millpond.wire.data import Commit, Merge
 from tests.integration.real_lake import tree
@@ -96,14 +98,14 @@ class Attacker:
         self.upload = api.post(UPLOADS, json={}).json()["id"]
         self.base = f"{UPLOADS}/{self.upload}"
 
-    def put(self, url: str, data: bytes) -> int:
+    def put(self, url: str, data: bytes, headers: Mapping[str, str] | None = None) -> int:
         with httpx.Client(trust_env=False) as http:
-            return http.put(urljoin(self.server.url, url), content=data).status_code
+            return http.put(urljoin(self.server.url, url), content=data, headers=headers).status_code
 
     def pack(self, data: bytes) -> tuple[str, str]:
         """A pack that was written and confirmed: its id and the URL."""
         (slot,) = self.api.post(f"{self.base}/packs", json={"count": 1}).json()["slots"]
-        assert self.put(slot["url"], data) in (200, 201)
+        assert self.put(slot["url"], data, slot["headers"]) in (200, 201)
         told = self.api.post(f"{self.base}/packs/written", json={"packs": [{"id": slot["id"], "size": len(data)}]})
         assert told.status_code == 204, told.text
         return slot["id"], slot["url"]
@@ -164,6 +166,45 @@ def test_urls_that_were_kept_do_not_spoil_somebody_elses_commit(
     clock.ahead = timedelta(hours=1)
     verify.verify_some(server.deps)
     check_readable(server, folder, "copy after the check")
+
+
+@pytest.fixture
+def on_seaweed(seaweed: Seaweed, clock: Shifted, tmp_path: Path) -> Iterator[RunningServer]:
+    """A server whose lake is a real S3 store, which heeds conditions and checks CRC-32."""
+    lake = open_store(seaweed.url(tmp_path.name), environment=SEAWEED_CREDENTIALS)
+    with running_server(tmp_path / "server", store=lake, clock=clock) as running:
+        yield running
+
+
+def garbled(pack: bytes, content: bytes) -> bytes:
+    """The same pack with a true index, and other bytes where `content` was."""
+    assert content in pack
+    return pack.replace(content, bytes(len(content)))
+
+
+def test_a_garbled_pack_of_the_same_tree_does_not_spoil_a_finished_commit(
+    on_seaweed: RunningServer, clock: Shifted, tmp_path: Path
+) -> None:
+    """The attacker commits a colleague's tree just after them, with a pack that has never been read by anybody."""
+    on_seaweed.admin.post("/projects/default/datasets", json={"name": "xray"})
+    folder = victims_commit(on_seaweed, tmp_path)
+    mallory = Attacker(on_seaweed, on_seaweed.user("mallory", roles={"default": Role.MEMBER}))
+    pushed = a_tree({"a": TRUTH})
+    mallory.pack(garbled(a_pack(pushed.content), TRUTH))
+    mallory.pages(pushed.pages)
+    mallory.commit(pushed.root)
+    check_readable(on_seaweed, folder, "at once")
+    for minutes in (1, 18, 36):
+        clock.ahead = timedelta(minutes=minutes)
+        verify.verify_some(on_seaweed.deps)
+        check_readable(on_seaweed, folder, f"after {minutes} minutes")
+
+
+def test_a_slot_without_a_checksum_never_overwrites(on_seaweed: RunningServer) -> None:
+    mallory = Attacker(on_seaweed, on_seaweed.user("mallory", roles={"default": Role.MEMBER}))
+    (slot,) = mallory.api.post(f"{mallory.base}/packs", json={"count": 1}).json()["slots"]
+    assert mallory.put(slot["url"], b"first", slot["headers"]) == 200
+    assert mallory.put(slot["url"], b"second", slot["headers"]) == 412
 
 
 @pytest.mark.parametrize("how", ["put", "sync", "merge"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from zlib import crc32
 
@@ -32,14 +33,12 @@ class CheckedPuts:
         self.works: bool | None = None
         self.only_create = False
 
-    def sign(self, url: str, checksum: str, seconds: int) -> SignedUrl:
-        """`url` names the object, without a query; `checksum` is the CRC-32 in base64."""
-        headers = {CRC32_HEADER: checksum, **({CREATE_HEADER: "*"} if self.only_create else {})}
-        now = datetime.now(UTC)
-        signed = signed_url(
-            url, keys=self._keys, region=self._region, now=now, seconds=seconds, method="PUT", headers=headers
-        )
-        return SignedUrl(method="PUT", url=signed, headers=headers)
+    def sign(self, url: str, checksum: str, seconds: int) -> SignedUrl | None:
+        """A PUT with what the store heeds; None if that is nothing. `checksum` is the CRC-32 in base64, or empty."""
+        headers = {CREATE_HEADER: "*"} if self.only_create else {}
+        if checksum and self.works:
+            headers[CRC32_HEADER] = checksum
+        return self._signed(url, headers, seconds) if headers else None
 
     def find_out(self, url: str) -> bool:
         """Whether the store refuses wrong bytes, and a second PUT. Something may be at `url` afterwards."""
@@ -56,18 +55,22 @@ class CheckedPuts:
         return self.works
 
     def _refuses_wrong_bytes(self, pool: urllib3.PoolManager, url: str) -> bool:
-        answer = self._put(pool, self.sign(url, _checksum(b"something else"), _TRIED_SECONDS))
+        answer = self._put(pool, self._signed(url, {CRC32_HEADER: _checksum(b"something else")}, _TRIED_SECONDS))
         return answer.status == 400 and b"BadDigest" in answer.data
 
     def _refuses_a_second(self, pool: urllib3.PoolManager, url: str) -> bool:
-        self.only_create = True
-        try:
-            signed = self.sign(url, _checksum(_BODY), _TRIED_SECONDS)
-            # The first may be refused, too: by what an earlier trial has left.
-            first, second = self._put(pool, signed).status, self._put(pool, signed).status
-        finally:
-            self.only_create = False
+        signed = self._signed(url, {CREATE_HEADER: "*", CRC32_HEADER: _checksum(_BODY)}, _TRIED_SECONDS)
+        # The first may be refused, too: by what an earlier trial has left.
+        first, second = self._put(pool, signed).status, self._put(pool, signed).status
         return first in (200, 412) and second == 412
+
+    def _signed(self, url: str, headers: Mapping[str, str], seconds: int) -> SignedUrl:
+        """`url` names the object, without a query."""
+        now = datetime.now(UTC)
+        signed = signed_url(
+            url, keys=self._keys, region=self._region, now=now, seconds=seconds, method="PUT", headers=headers
+        )
+        return SignedUrl(method="PUT", url=signed, headers=headers)
 
     def _put(self, pool: urllib3.PoolManager, signed: SignedUrl) -> urllib3.BaseHTTPResponse:
         return pool.request("PUT", signed.url, body=_BODY, headers=dict(signed.headers))

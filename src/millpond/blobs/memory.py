@@ -62,5 +62,6 @@ class MemoryStore:
             raise SetupError("This store has no secret to sign URLs with.")
         return self._signer.sign(method, key, seconds)
 
-    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
-        return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32})
+    def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
+        """Without CREATE_HEADER: the server that answers never overwrites."""
+        return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32} if crc32 else {})

@@ -87,12 +87,13 @@ class ObjectStore:
             url = obstore.sign(self._store, cast(Any, method), check_key(key), timedelta(seconds=seconds))
         return SignedUrl(method=method, url=url, headers=self._put_headers if method == "PUT" else {})
 
-    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
+    def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
         checked = self._checked_puts
         if checked is not None and checked.works is None:
             checked.find_out(self._bare_url(_TRIAL))
             self.delete(_TRIAL)
-        return checked.sign(self._bare_url(key), crc32, seconds) if checked is not None and checked.works else None
+        signed = checked.sign(self._bare_url(key), crc32, seconds) if checked is not None else None
+        return signed or self.sign("PUT", key, seconds)
 
     def _bare_url(self, key: str) -> str:
         return self.sign("PUT", key, 1).url.partition("?")[0]

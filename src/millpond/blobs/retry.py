@@ -85,8 +85,8 @@ class RetryingStore:
     def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
         return self._store.sign(method, key, seconds)
 
-    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
-        return self._store.sign_checked(key, seconds, crc32)
+    def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
+        return self._store.sign_create(key, seconds, crc32)
 
     def _put(self, key: str, data: Buffer, if_absent: bool, attempt: int) -> None:
         try:

@@ -78,11 +78,11 @@ class BlobStore(Protocol):
         """A GET or PUT of `key` for someone without credentials. A URL beginning with `/` is the server's own."""
         ...
 
-    def sign_checked(self, key: str, seconds: int, crc32: str) -> SignedUrl | None:
-        """A PUT that is refused unless the body has this CRC-32 (in base64), sent as CRC32_HEADER.
+    def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
+        """A PUT of a new object, signed with what the store is known to heed; `headers` say which.
 
-        Where the store heeds conditions, its headers have CREATE_HEADER: refused with 412 once the object is there.
-        None where the store does not check it: every store checks Content-MD5.
+        CREATE_HEADER: refused with 412 once the object is there. CRC32_HEADER, where `crc32` (in base64) was given:
+        refused unless the body has it. Every store checks Content-MD5.
         """
         ...
 

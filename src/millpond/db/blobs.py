@@ -14,6 +14,7 @@ from millpond.db.batches import batches
 from millpond.db.insert import insert_missing, insert_rows
 from millpond.db.lookup import rows_in
 from millpond.db.tables import blob, pack, page, page_pack
+from millpond.db.uploads import usable_by
 from millpond.model.dataset import BlobPlace, PackState, place_of
 
 
@@ -212,6 +213,16 @@ def packs_of_pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> 
     return found
 
 
+def packs_holding(tx: Connection, project_id: str, digests: Iterable[bytes]) -> set[str]:
+    """The packs of the project that hold any of these blobs."""
+    key = {blob.c.project_id: project_id}
+    return {
+        pack_id
+        for batch in batches(digests)
+        for (pack_id,) in rows_in(tx, (blob.c.pack_id,), key, blob.c.digest, batch)
+    }
+
+
 def pages_on_pack(tx: Connection, pack_id: str) -> Sequence[str]:
     return [page_id.hex() for page_id in tx.scalars(select(page_pack.c.page_id).where(page_pack.c.pack_id == pack_id))]
 
@@ -237,11 +248,8 @@ def _usable(tx: Connection, pack_ids: Collection[str], owner: str) -> dict[str, 
     Looked up beside the blobs, not joined with them: there are thousands of blobs for each pack.
     """
     ranks: dict[str, tuple[bool, bool, str]] = {}
-    # Accepting a commit makes condemned packs live again, unless they are bad.
-    states = (PackState.LIVE.value, PackState.CONDEMNED.value)
     for batch in batches(pack_ids):
-        query = select(pack.c.id, pack.c.state, pack.c.owner, pack.c.verified_at.is_(None).label("unread"))
-        for row in tx.execute(query.where(pack.c.id.in_(batch), pack.c.state.in_(states), pack.c.problem.is_(None))):
-            if not row.unread or row.owner == owner:
-                ranks[row.id] = row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
+        query = select(pack.c.id, pack.c.state, pack.c.verified_at.is_(None).label("unread"))
+        for row in tx.execute(query.where(pack.c.id.in_(batch), usable_by(owner))):
+            ranks[row.id] = row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
     return ranks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
 
 from millpond.db.batches import batches
 from millpond.db.tables import blob, pack, upload
@@ -27,9 +27,22 @@ class Pack:
     problem: str | None = None
 
     @property
-    def may_be_built_on(self) -> bool:
-        """Whether it is there, or can be made live again by a commit that uses it."""
+    def is_present(self) -> bool:
+        """As PRESENT."""
         return self.state in (PackState.LIVE, PackState.CONDEMNED) and self.problem is None
+
+    def is_usable_by(self, owner: str) -> bool:
+        """As `usable_by`."""
+        return self.is_present and (self.verified_at is not None or self.owner == owner)
+
+
+# Lies in the lake and is not bad. Condemned ones too: a commit that uses them makes them live again.
+PRESENT = and_(pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)), pack.c.problem.is_(None))
+
+
+def usable_by(owner: str) -> ColumnElement[bool]:
+    """The rule of services/commits/pack_trust.py: verified packs are everybody's, others their uploader's alone."""
+    return and_(PRESENT, or_(pack.c.verified_at.is_not(None), pack.c.owner == owner))
 
 
 def insert(tx: Connection, value: Upload) -> None:
@@ -117,17 +130,14 @@ def unverified(
 
 
 def unread_of_others(tx: Connection, project_id: str, owner: str) -> Sequence[Pack]:
-    """Packs that lie in the lake, condemned or not, that nobody has read yet and `owner` did not bring."""
-    there = pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value))
-    query = select(pack).where(pack.c.project_id == project_id, there, pack.c.verified_at.is_(None))
-    return [_pack(row) for row in tx.execute(query.where(pack.c.owner != owner))]
+    """Present packs that nobody has verified yet and `owner` did not bring."""
+    unread = and_(PRESENT, pack.c.verified_at.is_(None), pack.c.owner != owner)
+    return [_pack(row) for row in tx.execute(select(pack).where(pack.c.project_id == project_id, unread))]
 
 
 def is_any_usable(tx: Connection, project_id: str, owner: str) -> bool:
-    """Whether the project has a pack that `owner` may build on."""
-    there = and_(pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value)), pack.c.problem.is_(None))
-    own = or_(pack.c.verified_at.is_not(None), pack.c.owner == owner)
-    return tx.execute(select(pack.c.id).where(pack.c.project_id == project_id, there, own).limit(1)).first() is not None
+    query = select(pack.c.id).where(pack.c.project_id == project_id, usable_by(owner)).limit(1)
+    return tx.execute(query).first() is not None
 
 
 def is_any_in_use(tx: Connection, since: datetime) -> bool:

@@ -15,9 +15,10 @@ from millpond.lake.commits import new_commit
 from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.services.commits import records, refs
-from millpond.services.commits.leaf_check import NAMED, check_packs
+from millpond.services.commits.pack_trust import NAMED, check_packs
 from millpond.services.commits.pages import ProjectPages
-from millpond.services.commits.tree_check import CheckedTree, check_tree, may_share
+from millpond.services.commits.stable_packs import verify_shared
+from millpond.services.commits.tree_check import CheckedTree, check_tree
 from millpond.services.commits.tree_paths import leaf_ids
 from millpond.services.deps import Deps
 from millpond.services.people import access, audit
@@ -71,7 +72,7 @@ def _take_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> bool:
     pages = ProjectPages(deps.store, deps.pages, dataset.project_id)
     trees = [*(parent.tree for parent in proposal.parents), *proposal.origins]
     rewritten = {leaf for root in trees for leaf in leaf_ids(pages, root)} - leaf_ids(pages, proposal.tree)
-    return may_share(deps, dataset.project_id, proposal.owner, rewritten)
+    return verify_shared(deps, dataset.project_id, proposal.owner, rewritten)
 
 
 def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree) -> Commit:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sqlalchemy import Connection
-
-from millpond.db import blobs, projects, uploads
 from millpond.db.blobs import PageRow
 from millpond.decide.allocation import BLOCK
-from millpond.errors import BadFormat, Conflict, Corrupt, Incomplete
+from millpond.errors import BadFormat, Corrupt
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.external import decode_descriptor
-from millpond.lake.keys import ProjectKeys
-from millpond.lake.locators import pack_locator, unpack_locator
+from millpond.lake.locators import pack_locator
 from millpond.lake.pages import LeafPage, Row
 from millpond.lake.tree import leaf_ends, leaf_ends_within
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Kind
-from millpond.services.commits import verify
 from millpond.services.commits.blob_reading import read_blobs
+from millpond.services.commits.pack_trust import usable_places
 from millpond.services.commits.uploads import is_job
 from millpond.services.deps import Deps
 
 # What one name takes in a directory besides itself: the measure of ext4, whose blocks are three quarters full.
 DIRECTORY_ENTRY = 20
-# What a refused commit names at most; the client asks about everything else itself.
-NAMED = 1000
 # Bytes of chunk lists that the files of one leaf may have: some fifteen terabytes of content.
 _LISTS_MOST = 512 << 20
 # Where these stand in a row of a leaf. Entries as such cost as much to make as all checks of them together.
@@ -67,13 +61,13 @@ def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: Leaf
     if is_job(owner) and any(entry[_CONTENT] == Content.EXTERNAL for entry in named):
         # Its token reads the job's inputs and nothing else; behind a connection there may be more.
         raise BadFormat("What a job commits cannot lie outside the lake.")
-    places = _places(deps, project_id, owner, {entry[_DIGEST] for entry in named})
+    places = usable_places(deps, project_id, owner, {entry[_DIGEST] for entry in named})
     missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     elsewhere = _read_elsewhere(deps, project_id, named, places)
     row = replace(row, external=frozenset(elsewhere.connections))
-    chunks = _places(deps, project_id, owner, {digest for digest, _ in elsewhere.chunks})
+    chunks = usable_places(deps, project_id, owner, {digest for digest, _ in elsewhere.chunks})
     missing = [digest for digest, _ in elsewhere.chunks if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
@@ -133,14 +127,6 @@ def _blocks(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
-def _places(deps: Deps, project_id: str, owner: str, digests: Collection[bytes]) -> dict[bytes, BlobPlace]:
-    if not digests:
-        return {}
-    noted = deps.recent_places.find(project_id, digests)
-    with deps.db.read() as tx:
-        return blobs.places(tx, project_id, digests, owner=owner, noted=noted)
-
-
 def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: Mapping[bytes, BlobPlace]) -> _Elsewhere:
     """Chunk lists and descriptors are read one after the other: a hand-made list of a few kilobytes opens to many."""
     named_so = {(entry[_DIGEST], entry[_CONTENT]) for entry in named if entry[_CONTENT] in _READ}
@@ -176,69 +162,3 @@ def _check_chunks(told: Iterable[tuple[bytes, int]], chunks: Mapping[bytes, Blob
     for digest, length in told:
         if chunks[digest].raw != length:
             raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
-
-
-def write_locator(deps: Deps, project_id: str, owner: str, leaf: CheckedLeaf) -> frozenset[str]:
-    """Write it where none is; the packs of the one that then stands there.
-
-    A page has one locator, whoever commits it. One that is there already stays as long as the packs it names can
-    be trusted; it is replaced when they cannot, so that nobody's commit rests on somebody else's bad pack. The packs
-    of this one must be noted beforehand (`announce_locators`): whoever writes last, all that may be named is kept.
-    """
-    key = ProjectKeys(project_id).locator(leaf.row.id)
-    try:
-        deps.store.put(key, leaf.locator, if_absent=True)
-    except Conflict:
-        there = unpack_locator(deps.store.get(key))
-        packs = frozenset(place.pack_id for place in there.values())
-        lasting = not may_change(deps, project_id, owner, packs)
-        if there.keys() == unpack_locator(leaf.locator).keys() and lasting and trusted(deps, project_id, owner, packs):
-            return packs
-        deps.store.put(key, leaf.locator)
-    return leaf.packs
-
-
-def announce_locators(deps: Deps, project_id: str, leaves: Sequence[CheckedLeaf]) -> None:
-    """Note which packs these leaves need, before locators say so. Incomplete if one was removed this very moment.
-
-    A collection that has looked at one of them as part of a commit must look again: its locator is about to change.
-    """
-    packs_of = {leaf.row.id: leaf.packs for leaf in leaves}
-    with deps.db.write() as tx:
-        projects.lock_sequence(tx, project_id)
-        check_packs(tx, project_id, packs_of)
-        blobs.add_page_packs(tx, project_id, packs_of)
-        if blobs.pages(tx, project_id, [leaf.row.id for leaf in leaves]):
-            projects.raise_sequence(tx, project_id)
-
-
-def may_change(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
-    """Whether somebody else may still hold a URL that overwrites one of these packs."""
-    with deps.db.read() as tx:
-        found = uploads.packs(tx, project_id, set(pack_ids))
-    return any(pack.verified_at is None and pack.owner != owner and not verify.is_sealed(deps, pack) for pack in found)
-
-
-def check_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collection[str]]) -> None:
-    """Incomplete, with what to send again, unless all packs that these pages need may be built on."""
-    needed = {pack_id for packs in packs_of.values() for pack_id in packs}
-    there = {pack.id for pack in uploads.packs(tx, project_id, needed) if pack.may_be_built_on}
-    if lost := sorted(needed - there):
-        pages = sorted(page_id for page_id, packs in packs_of.items() if not there.issuperset(packs))
-        raise Incomplete(
-            f"{len(lost)} packs were removed meanwhile; send their content again.",
-            packs=lost[:NAMED],
-            pages=pages[:NAMED],
-            blobs=[digest.hex() for digest in blobs.digests_in(tx, lost[:NAMED], limit=NAMED)],
-        )
-
-
-def trusted(deps: Deps, project_id: str, owner: str, pack_ids: Iterable[str]) -> bool:
-    """Whether `owner` may build on all of these packs; those that nobody has checked yet are checked now."""
-    wanted = set(pack_ids)
-    with deps.db.read() as tx:
-        found = uploads.packs(tx, project_id, wanted)
-    if len(found) != len(wanted) or not all(pack.may_be_built_on for pack in found):
-        return False
-    foreign = [pack for pack in found if pack.verified_at is None and pack.owner != owner]
-    return all(verify.verify(deps, pack) for pack in foreign)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from millpond.blobs.store import Buffer
-from millpond.db import blobs, uploads
+from millpond.db import uploads
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import Upload
 from millpond.model.ids import new_pack_id
+from millpond.services.commits import pack_trust
 from millpond.services.commits import uploads as upload_service
 from millpond.services.deps import Deps
 from millpond.wire import data as wire
@@ -24,8 +25,7 @@ class ServerUploader:
         self._keys = ProjectKeys(upload.project_id)
 
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
-        with self._deps.db.read() as tx:
-            known = blobs.known(tx, self.upload.project_id, digests, owner=self.upload.owner)
+        known = pack_trust.known(self._deps, self.upload.project_id, self.upload.owner, digests)
         return [digest not in known for digest in digests]
 
     def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:

@@ -7,38 +7,30 @@ file of a million costs a few pages.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from millpond.db import blobs, promised, uploads
+from millpond.db import blobs, promised
 from millpond.db.blobs import PageRow
-from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound, Unavailable
+from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound
 from millpond.lake.folders import encode_folders
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
 from millpond.model.tree import Content
-from millpond.services.commits import verify
-from millpond.services.commits.leaf_check import (
-    CheckedLeaf,
-    announce_locators,
-    check_boundaries,
-    check_leaf,
-    write_locator,
-)
+from millpond.services.commits.leaf_check import CheckedLeaf, check_boundaries, check_leaf
+from millpond.services.commits.locators import announce_locators
+from millpond.services.commits.pack_trust import NAMED
 from millpond.services.commits.pages import ProjectPages
+from millpond.services.commits.stable_packs import ensure_stable_packs, settle_locator, write_locator
 from millpond.services.commits.tree_paths import LeafEnds, check_directories, ends_of, leaf_ids
 from millpond.services.deps import Deps
 
 # Leaves checked at a time: each may hold some megabytes.
 _PARALLEL = 8
 _BATCH = 32
-# What a refused commit names at most; the client asks about everything else itself.
-_NAMED = 1000
-# Packs of others that are read for one commit; more of them wait for the loop that checks packs.
-_CHECKED_NOW = 32
 _TRIES = 3
 
 
@@ -72,7 +64,7 @@ def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: s
             raise _incomplete(walk)
         check_directories(pages, root, settled, walk.ends)
         shared = leaf_ids(pages, root) - walk.packs.keys()
-        if rest_on_what_lasts(deps, project_id, owner, shared, walk.packs):
+        if ensure_stable_packs(deps, project_id, owner, shared, walk.packs):
             tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
             return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused), walk.folders)
     raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
@@ -122,7 +114,7 @@ class _Walk:
                 if row is not None:
                     _check_child(ref, row, rows[-1] if rows else None)
                     rows.append(row)
-            if len(self.missing_blobs) + len(self.missing_pages) >= _NAMED:
+            if len(self.missing_blobs) + len(self.missing_pages) >= NAMED:
                 return None
         if len(rows) < len(children):
             return None
@@ -176,7 +168,8 @@ class _Walk:
         if whole:
             announce_locators(self.deps, self.project_id, whole)
         written = self.pool.map(lambda leaf: write_locator(self.deps, self.project_id, self.owner, leaf), whole)
-        self.packs.update({leaf.row.id: packs for leaf, packs in zip(whole, written, strict=True)})
+        for new, packs in zip(whole, written, strict=True):
+            self.packs[new.row.id] = packs or settle_locator(self.deps, self.project_id, self.owner, new)
         for leaf in leaves:
             if leaf is None or leaf.missing:
                 self.missing_blobs.extend(digest.hex() for digest in (leaf.missing if leaf else ()))
@@ -259,72 +252,11 @@ def _sum_known(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def rest_on_what_lasts(
-    deps: Deps, project_id: str, owner: str, leaves: Set[str], packs: dict[str, frozenset[str]]
-) -> bool:
-    """Whether nobody else can change what these leaves of earlier commits rest on; locators are rewritten for that.
-
-    Leaves that rest on packs of others which may still change come to rest on what the committer has sent, or else on
-    copies. `packs` is told those of leaves with new locators. False once a pack was found bad.
-    """
-    changing = _changing(deps, project_id, owner, leaves)
-    packs.update(relocate(deps, project_id, owner, changing))
-    if not may_share(deps, project_id, owner, leaves - packs.keys()):
-        return False
-    left = changing - packs.keys()
-    packs.update(relocate(deps, project_id, owner, left))
-    return left <= packs.keys()
-
-
-def _changing(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> set[str]:
-    """Those of these leaves that may rest on packs of others which a URL can still overwrite."""
-    with deps.db.read() as tx:
-        unread = uploads.unread_of_others(tx, project_id, owner)
-        changing = {pack.id for pack in unread if not verify.is_sealed(deps, pack)}
-        packs_of = blobs.packs_of_pages(tx, project_id, leaves if changing else ())
-    return {page_id for page_id, packs in packs_of.items() if not changing.isdisjoint(packs)}
-
-
-def relocate(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> dict[str, frozenset[str]]:
-    """New locators for those of these leaves of which the committer may build on every blob: their packs."""
-    pages = ProjectPages(deps.store, deps.pages, project_id)
-    checked: list[CheckedLeaf] = []
-    for page_id in sorted(leaves):
-        page = decode_page(pages.page(page_id))
-        assert isinstance(page, LeafPage)
-        checked.append(check_leaf(deps, project_id, owner, page_id, page))
-    whole = [leaf for leaf in checked if not leaf.missing]
-    if whole:
-        announce_locators(deps, project_id, whole)
-    return {leaf.row.id: write_locator(deps, project_id, owner, leaf) for leaf in whole}
-
-
-def may_share(deps: Deps, project_id: str, owner: str, leaves: Collection[str]) -> bool:
-    """Whether what these leaves of earlier commits name lies in verified packs now, or in packs of the committer.
-
-    Packs of others are checked for it, and copied where a URL may still change them. False once one was condemned: its
-    leaves are new again, and their content must come from elsewhere.
-    """
-    with deps.db.read() as tx:
-        unread = uploads.unread_of_others(tx, project_id, owner)
-        waiting = {pack.id: pack for pack in unread if pack.problem is None}
-        packs_of = blobs.packs_of_pages(tx, project_id, leaves if waiting else ())
-    needed = {pack_id for packs in packs_of.values() for pack_id in packs} & waiting.keys()
-    if len(needed) > _CHECKED_NOW:
-        deps.check_soon.update(needed)
-        deps.events.wake("verify")
-        raise Unavailable(
-            f"{len(needed)} packs that this commit shares with others are still being checked.",
-            hint="Try again in a moment.",
-        )
-    return verify.secure(deps, [waiting[pack_id] for pack_id in sorted(needed)])
-
-
 def _incomplete(walk: _Walk) -> Incomplete:
     pages, found = walk.missing_pages, walk.missing_blobs
     return Incomplete(
         f"The tree lacks {len(pages)} pages and {len(found)} blobs that must be sent first.",
         hint="Run the command again: what is there already is not sent twice.",
-        pages=sorted(pages)[:_NAMED],
-        blobs=sorted(found)[:_NAMED],
+        pages=sorted(pages)[:NAMED],
+        blobs=sorted(found)[:NAMED],
     )

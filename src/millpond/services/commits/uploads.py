@@ -1,7 +1,7 @@
 """Uploads: which content is missing, where to write packs and pages, and which packs have come.
 
 Clients write with signed URLs, one PUT each. A pack serves deduplication for its uploader alone until every byte of
-it has been checked (services/commits/verify.py).
+it has been checked (services/commits/pack_trust.py).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from millpond.lake.packs import read_index
 from millpond.model.dataset import BlobPlace, PackState, Upload
 from millpond.model.ids import new_id, new_pack_id
 from millpond.model.people import Actor, ActorKind, Project
+from millpond.services.commits import pack_trust
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.wire import data as wire
@@ -59,9 +60,8 @@ def create(deps: Deps, actor: Actor, project: Project) -> Upload:
 
 
 def begins_empty(deps: Deps, upload: Upload) -> bool:
-    """Whether there is nothing at all that it may build on, so that nothing need be asked for."""
-    with deps.db.read() as tx:
-        return not uploads.is_any_usable(tx, upload.project_id, upload.owner)
+    """True if there is nothing at all that it may build on, so that nothing need be asked for."""
+    return not pack_trust.any_usable(deps, upload.project_id, upload.owner)
 
 
 def find(tx: Connection, actor: Actor, project: Project, upload_id: str) -> Upload:
@@ -82,15 +82,15 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     if len(digests) % DIGEST_SIZE:
         raise BadRequest(f"Digests are {DIGEST_SIZE} bytes each; {len(digests)} bytes are not whole digests.")
     asked = [digests[at : at + DIGEST_SIZE] for at in range(0, len(digests), DIGEST_SIZE)]
-    with deps.db.read() as tx:
-        known = blobs.known(tx, upload.project_id, asked, owner=upload.owner)
+    known = pack_trust.known(deps, upload.project_id, upload.owner, asked)
     return bytes(digest not in known for digest in asked)
 
 
 def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = ()) -> list[wire.Slot]:
     """Places for `count` new packs. Their ids are ours, so no two uploads ever share one.
 
-    `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it.
+    `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it. With or
+    without, a slot only creates where the store heeds conditions.
     """
     if checksums and (len(checksums) != count or not all(map(_CRC32.fullmatch, checksums))):
         raise BadRequest("Give one CRC-32 for each pack: four bytes in base64.")
@@ -200,8 +200,7 @@ def _read(deps: Deps, upload: Upload, item: wire.PackWritten) -> list[BlobPlace]
 
 def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str) -> wire.Slot:
     seconds = deps.settings.url_seconds
-    checked = deps.store.sign_checked(key, seconds, checksum) if checksum else None
-    signed = checked or deps.store.sign("PUT", key, seconds)
+    signed = deps.store.sign_create(key, seconds, checksum)
     expires = now + timedelta(seconds=seconds)
     return wire.Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
 

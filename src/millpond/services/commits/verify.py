@@ -6,7 +6,7 @@ such a pack earlier builds on a copy of what was checked, which no URL leads to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import timedelta
 from logging import getLogger
 
@@ -19,13 +19,13 @@ from millpond.lake.packs import verify_pack
 from millpond.lake.tries import sensible
 from millpond.model.dataset import Upload
 from millpond.model.ids import new_id
+from millpond.services.commits.locators import relocate
+from millpond.services.commits.pack_trust import NOBODY, is_sealed
 from millpond.services.commits.server_upload import ServerUploader
 from millpond.services.deps import Deps
 
 logger = getLogger(__name__)
 
-# Clocks of servers and stores differ; a request that began in time may end a little later.
-_MARGIN_SECONDS = 120
 _LOOKED_AT = 1000
 # Whose packs copies are: nobody's who has a URL.
 _SERVER = "server"
@@ -78,18 +78,15 @@ def _is_due(deps: Deps, pack: Pack) -> bool:
     return pack.id not in deps.found_good or is_sealed(deps, pack)
 
 
-def is_sealed(deps: Deps, pack: Pack) -> bool:
-    """Whether no URL can change the pack any more."""
-    ends = pack.promised_at + timedelta(seconds=deps.settings.url_seconds + _MARGIN_SECONDS)
-    return deps.store.signed_puts_only_create or deps.clock.now() >= ends
+def verify(deps: Deps, pack: Pack, *, besides: Set[str] = frozenset()) -> bool:
+    """True if the pack is what it says. A bad one is condemned: nobody builds on it any more.
 
-
-def verify(deps: Deps, pack: Pack) -> bool:
-    """Whether the pack is what it says. A bad one is condemned: nobody builds on it any more."""
+    `besides` are packs that are about to be condemned: nothing is moved onto them.
+    """
     sealed = is_sealed(deps, pack)  # before it is read
     if pack.id in deps.found_good and not sealed:
         return True
-    if _read(deps, pack) is None:
+    if _read(deps, pack, besides) is None:
         return False
     if not sealed:
         deps.found_good.add(pack.id)
@@ -100,19 +97,20 @@ def verify(deps: Deps, pack: Pack) -> bool:
     return True
 
 
-def secure(deps: Deps, packs: Sequence[Pack]) -> bool:
-    """Whether all that these packs hold now lies in verified packs: in themselves, or in copies if they may change.
+def secure(deps: Deps, packs: Sequence[Pack], *, besides: Set[str] = frozenset()) -> bool:
+    """True if all that these packs hold now lies in verified packs: in themselves, or in copies if they may change.
 
-    The very bytes that were checked are written, by the server itself, so nobody has a URL of the copy.
+    The very bytes that were checked are written, by the server itself, so nobody has a URL of the copy. All are looked
+    at, so that every bad one is condemned.
     """
-    changing = [pack for pack in packs if not is_sealed(deps, pack)]
-    if not all(verify(deps, pack) for pack in packs if pack not in changing):
-        return False
-    return all(_copy(deps, pack) for pack in changing)
+    good = [
+        verify(deps, pack, besides=besides) if is_sealed(deps, pack) else _copy(deps, pack, besides) for pack in packs
+    ]
+    return all(good)
 
 
-def _copy(deps: Deps, pack: Pack) -> bool:
-    data = _read(deps, pack)
+def _copy(deps: Deps, pack: Pack, besides: Set[str]) -> bool:
+    data = _read(deps, pack, besides)
     if data is None:
         return False
     now = deps.clock.now()
@@ -129,13 +127,13 @@ def _copy(deps: Deps, pack: Pack) -> bool:
     return True
 
 
-def _read(deps: Deps, pack: Pack) -> bytes | None:
+def _read(deps: Deps, pack: Pack, besides: Set[str]) -> bytes | None:
     """The pack, if it is what it says; None for a bad one, which is condemned."""
     try:
         return sensible(lambda: _checked(deps, pack))
     except (Corrupt, BadFormat, NotFound) as error:
         logger.error("pack_condemned pack=%s owner=%s reason=%s", pack.id, pack.owner, error.message)
-        _condemn(deps, pack, error.message)
+        _condemn(deps, pack, error.message, besides)
         return None
 
 
@@ -148,19 +146,20 @@ def _checked(deps: Deps, pack: Pack) -> bytes:
     return data
 
 
-def _condemn(deps: Deps, pack: Pack, problem: str) -> None:
-    """Pages that need the pack count as unknown again: the next commit that has them must bring their blobs.
+def _condemn(deps: Deps, pack: Pack, problem: str, besides: Set[str]) -> None:
+    """Nobody builds on the pack any more. Leaves that rest on it are moved to wherever else their content lies.
 
-    Pages whose locator has come to name other packs lose nothing.
+    Leaves whose content lies nowhere else count as unknown again: the next commit that has them must bring it.
     """
     with deps.db.read() as tx:
         pages = blobs.pages_on_pack(tx, pack.id)
-    elsewhere = [page_id for page_id in pages if not _rests_on(deps, page_id, pack)]
+    resting = {page_id for page_id in pages if _rests_on(deps, page_id, pack)}
+    moved = _move_away(deps, pack, resting, {*besides, pack.id})
     now = deps.clock.now()
     with deps.db.write() as tx:
         projects.raise_sequence(tx, pack.project_id)
         uploads.reject(tx, pack.id, problem, now)
-        blobs.drop_bad_packs(tx, pack.project_id, elsewhere)
+        blobs.drop_bad_packs(tx, pack.project_id, [page_id for page_id in pages if page_id not in resting - moved])
         forgotten = blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
         promised.promise(tx, pack.project_id, forgotten, now)
     deps.found_good.discard(pack.id)
@@ -172,3 +171,21 @@ def _rests_on(deps: Deps, page_id: str, pack: Pack) -> bool:
     except (BadFormat, NotFound):
         return True
     return any(place.pack_id == pack.id for place in places.values())
+
+
+def _move_away(deps: Deps, pack: Pack, page_ids: Set[str], besides: Set[str]) -> Set[str]:
+    """Move leaves off a bad pack, onto verified packs. Returns those that could be moved.
+
+    Packs that hold the same content and that nobody has read yet are verified for it.
+    """
+    if not page_ids:
+        return frozenset()
+    moved = relocate(deps, pack.project_id, page_ids).keys()
+    if moved == page_ids:
+        return moved
+    with deps.db.read() as tx:
+        digests = {place.digest for place in blobs.places_in(tx, pack.id)}
+        holding = blobs.packs_holding(tx, pack.project_id, digests) - besides
+        unread = [found for found in uploads.packs(tx, pack.project_id, holding) if not found.is_usable_by(NOBODY)]
+    secure(deps, [found for found in unread if found.is_present], besides=besides)
+    return moved | relocate(deps, pack.project_id, page_ids - moved).keys()

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
+from millpond.db import blobs as blob_rows
 from millpond.db import uploads as upload_rows
-from millpond.errors import Incomplete, Unavailable
+from millpond.errors import Corrupt, Incomplete, Unavailable
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.locators import unpack_locator
+from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
-from millpond.services.commits import tree_check, verify
+from millpond.services.commits import accept, commits, stable_packs, verify
 from millpond.services.deps import Deps
 from millpond.settings import Settings
-from millpond.testing.builders_data import a_commit, an_actor, the_project
+from millpond.testing.builders_data import a_commit, a_dataset, a_tree, an_actor, the_project
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import SECRET, making_deps
+from millpond.wire.data import CommitCreate
+from tests.unit.services.commits.test_commits import commit_tree, lie
 from tests.unit.services.commits.test_edits import content, edit
 
 
@@ -89,7 +93,7 @@ def test_what_no_url_can_change_any_more_is_not_copied(deps: Deps, maria: Actor,
 def test_many_packs_are_copied_by_the_loop(
     deps: Deps, maria: Actor, paul: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_check, "_CHECKED_NOW", 0)
+    monkeypatch.setattr(stable_packs, "_CHECKED_NOW", 0)
     a_commit(deps, {"a": b"maria's"}, actor=maria)
     with pytest.raises(Unavailable, match="still being checked"):
         edit(deps, {"b": b"paul's"}, actor=paul)
@@ -108,3 +112,60 @@ def test_a_pack_that_is_bad_already_is_not_copied(deps: Deps, maria: Actor, paul
     with pytest.raises(Incomplete):
         edit(deps, {"b": b"paul's"}, actor=paul)
     assert count_packs(deps) == 2, "maria's bad one, and paul's"
+
+
+def test_a_known_leaf_is_never_moved_onto_a_pack_that_nobody_has_read(deps: Deps, maria: Actor, paul: Actor) -> None:
+    good = a_commit(deps, {"a": b"the truth"}, actor=maria)
+    pushed = a_tree({"a": b"the truth"})
+    commit_tree(deps, paul, pushed, expected=good.id, upload=lie(deps, paul, pushed))
+    assert content(deps, good, "a") == b"the truth"
+    verify.verify_some(deps)
+    assert content(deps, good, "a") == b"the truth"
+
+
+def test_a_lie_that_comes_while_the_truth_is_being_committed_does_not_replace_it(
+    deps: Deps, maria: Actor, paul: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two commit the same new leaf at the same moment: the second finds a locator of a page that is not known yet."""
+    pushed = a_tree({"a": b"the truth"})
+    a_dataset(deps, "his")
+    real, began = accept.make_visible, []
+
+    def after_a_lie(*arguments: Any) -> Commit:
+        if not began:
+            began.append(True)
+            upload = lie(deps, paul, pushed)
+            asked = CommitCreate(upload=upload, tree=pushed.root)
+            commits.create(deps, paul, the_project(deps), "his", asked)
+        return real(*arguments)
+
+    monkeypatch.setattr(accept, "make_visible", after_a_lie)
+    good = a_commit(deps, {"a": b"the truth"}, actor=maria)
+    assert content(deps, good, "a") == b"the truth"
+    verify.verify_some(deps)
+    assert content(deps, good, "a") == b"the truth"
+
+
+def test_leaves_on_a_condemned_pack_move_to_where_their_content_also_lies(
+    deps: Deps, maria: Actor, paul: Actor
+) -> None:
+    good = a_commit(deps, {"a": b"the truth", "b": b"more"}, actor=maria)
+    pushed = a_tree({"a": b"the truth", "b": b"more"})
+    lie(deps, paul, pushed)
+    rest_on(deps, good, owner=f"user:{paul.user_id}")
+    with pytest.raises(Corrupt):
+        content(deps, good, "a")
+    verify.verify_some(deps)
+    assert content(deps, good, "a") == b"the truth"
+    assert edit(deps, {"c": b"paul's"}, actor=paul), "the page is still known"
+
+
+def rest_on(deps: Deps, commit: Commit, owner: str) -> None:
+    """Write a locator of its only page on the packs of `owner`, as earlier versions did without verifying them."""
+    project_id = the_project(deps).id
+    with deps.db.read() as tx:
+        (pack,) = (pack for pack in upload_rows.unverified(tx, limit=9) if pack.owner == owner)
+        places = blob_rows.places_in(tx, pack.id)
+    deps.store.put(ProjectKeys(project_id).locator(commit.tree), pack_locator(places))
+    with deps.db.write() as tx:
+        blob_rows.add_page_packs(tx, project_id, {commit.tree: {pack.id}})
