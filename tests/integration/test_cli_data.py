@@ -46,7 +46,7 @@ def test_a_folder_becomes_commits_and_comes_back(mill: Mill, tmp_path: Path) -> 
     first = mill.ok("data", "sync", "-m", "first", "--json", cwd=folder).json
     assert (first["files"], first["message"], first["parents"]) == (20, "first", [])
     again = mill.ok("data", "sync", cwd=folder)
-    assert "Nothing has changed" in again.err
+    assert "No changes" in again.err
     (folder / "class-0/0.txt").write_text("changed")
     (folder / "class-1/1.txt").unlink()
     (folder / "new.bin").write_bytes(os.urandom(3_000_000))

@@ -56,7 +56,7 @@ def test_branches_and_tags(mill: Mill, folder: Path) -> None:
     mill.ok("data", "branch", "feature/x", "--delete", cwd=folder)
     assert mill("data", "branch", "feature/x", "-d", cwd=folder).code == 3
     assert mill("data", "branch", "main", "-d", cwd=folder).code == 2
-    assert "belongs to none" in mill("data", "branch", "lonely").err
+    assert "is not linked" in mill("data", "branch", "lonely").err
 
 
 def test_files_are_put_and_removed_without_a_working_copy(mill: Mill, folder: Path, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_comes_through_pipes_is_put(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"hello\n")))
     mill.ok("data", "put", "-", f"{name}:d/said")
     assert mill.ok("data", "cat", f"{name}:d/said").out == "hello\n"
-    assert "no name" in mill("data", "put", "-", f"{name}:d").err
+    assert "needs a name" in mill("data", "put", "-", f"{name}:d").err
     assert "neither a file nor a pipe" in mill("data", "put", "/dev/zero", f"{name}:zero").err
 
 
@@ -138,8 +138,8 @@ def test_a_dataset_is_renamed_and_its_folders_find_it(mill: Mill, folder: Path) 
     assert (shown["name"], shown["description"], shown["commits"]) == (new, "renamed", 1)
     assert mill("data", "show", folder.name).code == 3
     (folder / "a.txt").write_text("changed")
-    assert f"is called {new} now" in mill.ok("data", "sync", cwd=folder).err
-    assert "is called" not in mill.ok("data", "status", cwd=folder).err, "it is said once"
+    assert f"is now named {new}" in mill.ok("data", "sync", cwd=folder).err
+    assert "is now named" not in mill.ok("data", "status", cwd=folder).err, "it is said once"
     assert mill("data", "set", new).code == 2, "nothing to change"
     mill.ok("data", "create", folder.name)
     assert mill("data", "set", new, "--name", folder.name).code == 5, "the name is taken"

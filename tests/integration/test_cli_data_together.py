@@ -60,15 +60,15 @@ def test_two_people_change_different_paths_and_rebase(mill: Mill, tmp_path: Path
     assert "--rebase" in refused.err
     done = mill.ok("data", "sync", "--rebase", "-m", "both", "--json", cwd=mine)
     assert done.json["parents"] == [their_commit]
-    assert "Brought 3 changes" in done.err
+    assert "Applied 3 changes" in done.err
     assert (mine / "class-0/0.txt").read_text() == "theirs"
     assert not (mine / "class-1/1.txt").exists()
     assert (mine / "new/theirs.txt").exists()
     mill.ok("data", "clone", "both", "fresh")
     assert content(tmp_path / "fresh") == content(mine)
-    assert "Nothing has changed" in mill.ok("data", "sync", cwd=mine).err
+    assert "No changes" in mill.ok("data", "sync", cwd=mine).err
     caught_up = mill.ok("data", "sync", "--rebase", cwd=theirs)
-    assert "Nothing of yours was new" in caught_up.err
+    assert "No changes of yours to commit" in caught_up.err
     assert content(theirs) == content(mine)
     assert not list((mine / ".mill").glob("incoming-*"))
 
@@ -197,7 +197,7 @@ def test_a_part_is_cloned_changed_and_synced_without_the_rest(mill: Mill, tmp_pa
     assert "0 added, 0 removed, 0 changed" in mill.ok("data", "status", cwd=part).err
     assert sync(mill, part) == first, "nothing has changed"
     assert (
-        "warning: No file of parts@main matches *.jpg"
+        "warning: No files in parts@main match *.jpg"
         in mill.ok("data", "clone", "parts", "none", "--only", "*.jpg").err
     )
     (part / "class-1/1.txt").write_text("changed in the part")
@@ -246,7 +246,7 @@ def test_verify_finds_what_is_wrong_with_a_folder(mill: Mill, tmp_path: Path) ->
     (folder / ".millignore").write_text("*.tmp\n")
     synced(mill, folder)
     (folder / "x.tmp").write_text("ignored")
-    assert "Nothing is wrong" in mill.ok("data", "verify", ".", "--full", cwd=folder).err
+    assert "No problems" in mill.ok("data", "verify", ".", "--full", cwd=folder).err
     victim = folder / "class-0/3.txt"
     victim.write_text("FILE 3")
     (folder / "class-0/6.txt").unlink()
@@ -270,7 +270,7 @@ def test_verify_finds_damage_in_the_lake(mill: Mill, server: ServerHere, tmp_pat
     before = set(_packs(server))
     synced(mill, folder)
     for options in ((), ("--sample", "5"), ("--full",)):
-        assert "Nothing is wrong" in mill.ok("data", "verify", "stored", *options, cwd=tmp_path.parent).err
+        assert "No problems" in mill.ok("data", "verify", "stored", *options, cwd=tmp_path.parent).err
     (pack,) = set(_packs(server)) - before
     whole = pack.read_bytes()
     pack.chmod(0o644)

@@ -37,7 +37,7 @@ def test_the_bin(mill: Mill) -> None:
     mill.ok("data", "delete", "binned", "--yes")
     assert "default/binned" not in mill.ok("data", "list").out
     assert "default/binned" in mill.ok("data", "list", "--deleted").out
-    assert "is back" in mill.ok("data", "undelete", "binned").err
+    assert "restored" in mill.ok("data", "undelete", "binned").err
     assert mill.ok("data", "cat", "binned:1.txt").out.startswith("binned 1")
     assert mill("data", "undelete", "binned").code == 3
     mill.ok("data", "delete", "binned", "--yes")

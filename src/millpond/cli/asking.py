@@ -16,19 +16,17 @@ def read_secret(path: Path, noun: str) -> str:
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
     except FileNotFoundError:
-        raise NotFound(f"There is no file {path}.") from None
+        raise NotFound(f"File not found: {path}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{path} cannot be read: {error}") from error
+        raise BadRequest(f"Cannot read {path}: {error}") from error
     secret = text.strip("\r\n")
     if not secret:
-        raise BadRequest(f"There is no {noun} in {path}.")
+        raise BadRequest(f"{path} is empty; expected a {noun}.")
     return secret
 
 
 def ask_secret(mill: Session, question: str, *, twice: bool = False) -> str:
     if not mill.may_ask:
-        raise BadRequest(
-            "There is no terminal to ask for the password.", hint="Use --password-file FILE, or - for stdin."
-        )
+        raise BadRequest("Cannot ask for the password: no terminal.", hint="Use --password-file FILE, or - for stdin.")
     answer: str = typer.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
     return answer

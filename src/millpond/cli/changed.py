@@ -43,4 +43,4 @@ def changed_of(answers: Iterable[JobChanged], done: str) -> Changed:
 
 
 def _why(outcome: JobChanged) -> str:
-    return outcome.problem or f"{outcome.asked}: no reason was given."
+    return outcome.problem or f"{outcome.asked}: no reason given."

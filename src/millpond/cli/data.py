@@ -40,6 +40,7 @@ from millpond.client.working_copy import WorkingCopy, load_working_copy
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.dataset import DatasetKind
 from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, DatasetRef, check_name
+from millpond.model.quantity import format_count
 from millpond.wire.data import Commit, Dataset, DatasetChange
 
 app = typer.Typer()
@@ -48,24 +49,25 @@ _RANGE = re.compile(r"\d+-\d*|-\d+")
 
 Written = Annotated[
     str | None,
-    typer.Argument(metavar="DATASET[@REF]", help="The dataset (that of this folder), and the ref (main)."),
+    typer.Argument(metavar="DATASET[@REF]", help="Dataset (default: this folder's) and ref (default: main)."),
 ]
 
 
 @command(app, "init")
 def init(
     mill: Session,
-    name: Annotated[str | None, typer.Argument(help="The dataset's name (that of the folder).")] = None,
-    description: Annotated[str, typer.Option("--description", "-d", help="What it holds.")] = "",
-    existing: Annotated[bool, typer.Option("--existing", help="Join a dataset that is there already.")] = False,
+    name: Annotated[str | None, typer.Argument(help="Name of the dataset (default: the folder's name).")] = None,
+    description: Annotated[str, typer.Option("--description", "-d", help="Description.")] = "",
+    existing: Annotated[bool, typer.Option("--existing", help="Use a dataset that already exists.")] = False,
 ) -> None:
-    """Make a dataset of this folder. Nothing is uploaded yet: `mill data sync` does that."""
+    """Link this folder to a new dataset. Nothing is uploaded until `mill data sync`.
+
+    Example: cd x-rays && mill data init x-ray && mill data sync -m "first images"
+    """
     root = Path.cwd()
     before = load_working_copy(root)
     if before is not None:
-        raise Conflict(
-            f"This folder belongs to {before.written} already.", hint="Put its files there with: mill data sync"
-        )
+        raise Conflict(f"This folder is already linked to {before.written}.", hint="Upload it: mill data sync")
     dataset = _create_or_join(mill, name or _name_of(root), description, existing)
     copy = WorkingCopy(
         root=root,
@@ -77,7 +79,7 @@ def init(
         head=dataset.head,
     )
     copy.save()
-    mill.out.note(f"This folder belongs to {copy.written} now. Put its files there with: mill data sync")
+    mill.out.note(f"This folder is now linked to {copy.written}. Upload it: mill data sync")
     if mill.out.as_json:
         mill.out.shape(dataset, [])
 
@@ -85,10 +87,13 @@ def init(
 @command(app, "create")
 def create(
     mill: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The dataset's name.")],
-    description: Annotated[str, typer.Option("--description", "-d", help="What it holds.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset.")],
+    description: Annotated[str, typer.Option("--description", "-d", help="Description.")] = "",
 ) -> None:
-    """Create an empty dataset without a folder."""
+    """Create an empty dataset without a folder.
+
+    Example: mill data create x-ray --description "chest images, 2019-2026"
+    """
     ref = DatasetRef.parse(name)
     dataset = create_dataset(mill.api, ref.project or mill.project, ref.dataset, description)
     mill.out.note(f"Dataset {dataset.project}/{dataset.name} created.")
@@ -98,13 +103,18 @@ def create(
 @command(app, "list")
 def list_all(
     mill: Session,
-    search: Annotated[str | None, typer.Argument(help="Only datasets whose name holds this.")] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin, newest first.")] = False,
+    search: Annotated[str | None, typer.Argument(help="Only datasets whose name contains TEXT.")] = None,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="List deleted datasets, most recently deleted first.")
+    ] = False,
     kind: Annotated[
-        DatasetKind, typer.Option(help="What people made, or the code and outputs of jobs.")
+        DatasetKind, typer.Option(help="Include only data, or the code and outputs of jobs.")
     ] = DatasetKind.DATA,
 ) -> None:
-    """List the datasets you may see."""
+    """List datasets.
+
+    Example: mill data list --search xray
+    """
     if deleted:
         show_bin(mill, search)
         return
@@ -119,13 +129,16 @@ def list_all(
             ("ACTIVE", lambda d: d.active_at),
             ("DESCRIPTION", lambda d: d.description),
         ],
-        empty="There are no datasets yet. In a folder of data: mill data init && mill data sync",
+        empty="No datasets yet. In a folder of data: mill data init && mill data sync",
     )
 
 
 @command(app, "show")
 def show(mill: Session, dataset: Written = None) -> None:
-    """Show one dataset."""
+    """Show a dataset.
+
+    Example: mill data show x-ray
+    """
     ref = named(mill, dataset)
     _show(mill, get_dataset(mill.api, ref.project, ref.dataset))
 
@@ -133,17 +146,24 @@ def show(mill: Session, dataset: Written = None) -> None:
 @command(app, "set")
 def change(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its new name.")] = None,
-    description: Annotated[str | None, typer.Option("--description", "-d", help="What it holds.")] = None,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="New name.")] = None,
+    description: Annotated[str | None, typer.Option("--description", "-d", help="New description.")] = None,
     cache_idle: Annotated[
         str | None,
-        typer.Option("--cache-idle", metavar="TIME", help="How long its cached commits stay unused; or default."),
+        typer.Option(
+            "--cache-idle",
+            metavar="TIME",
+            help="Evict its cached commits after this long without use, like 3d; or `default`.",
+        ),
     ] = None,
 ) -> None:
-    """Rename a dataset or describe it anew. Folders that belong to it find it under its new name."""
+    """Rename a dataset, or change its description or idle time. Linked folders follow a rename.
+
+    Example: mill data set x-ray --name chest-x-ray
+    """
     if name is None and description is None and cache_idle is None:
-        raise BadRequest("Nothing to change was given.", hint="See: mill data set --help")
+        raise BadRequest("Nothing to change.", hint="See: mill data set --help")
     ref = named(mill, dataset)
     idle = None if cache_idle is None else idle_of(cache_idle)
     asked = DatasetChange(name=name, description=description, cache_idle_seconds=idle)
@@ -153,24 +173,30 @@ def change(
 @command(app, "delete")
 def delete(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Move a dataset with all its commits to the bin, for 30 days. Refused while jobs use it."""
+    """Move a dataset and its commits to the bin for 30 days. Refused while jobs use it.
+
+    Example: mill data delete x-ray
+    """
     ref = named(mill, dataset)
     found = get_dataset(mill.api, ref.project, ref.dataset)
-    mill.confirm(f"Delete {found.project}/{found.name} with its {found.commits} commits?", yes=yes)
+    mill.confirm(f"Delete {found.project}/{found.name} with its {format_count(found.commits, 'commit')}?", yes=yes)
     delete_dataset(mill.api, ref.project, ref.dataset)
-    mill.out.note(f"Dataset {found.project}/{found.name} deleted. Bring it back: mill data undelete {found.name}")
+    mill.out.note(f"Dataset {found.project}/{found.name} deleted. Restore it: mill data undelete {found.name}")
 
 
 @command(app, "commits")
 def commits(
     mill: Session,
     dataset: Written = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of commits.", min=1)] = 50,
 ) -> None:
-    """List the history of a ref, newest first; of .code and .outputs without a ref, every commit."""
+    """List the commits of a ref, newest first. For .code and .outputs without a ref, all commits.
+
+    Example: mill data log x-ray@main
+    """
     ref = named(mill, dataset)
     # Each of their commits has a branch of its own, and none is the default.
     history_of = None if ref.dataset in SYSTEM_DATASETS and "@" not in (dataset or "") else ref.ref
@@ -187,13 +213,16 @@ def commits(
             *([("JOBS", _jobs)] if ref.dataset in SYSTEM_DATASETS else []),
             ("MESSAGE", lambda c: c.message),
         ],
-        empty=f"{ref} has no commits yet. Make one: mill data sync",
+        empty=f"{ref} has no commits yet. Create one: mill data sync",
     )
 
 
 @command(app, "refs")
 def refs(mill: Session, dataset: Written = None) -> None:
-    """List the branches and tags of a dataset."""
+    """List the branches and tags of a dataset.
+
+    Example: mill data refs x-ray
+    """
     ref = named(mill, dataset)
     mill.out.items(
         list_refs(mill.api, ref.project, ref.dataset),
@@ -203,18 +232,19 @@ def refs(mill: Session, dataset: Written = None) -> None:
             ("COMMIT", lambda r: CommitId(r.commit_id)),
             ("MOVED", lambda r: r.moved_at),
         ],
-        empty=f"{ref.dataset} has no branches yet. Make a commit: mill data sync",
+        empty=f"{ref.dataset} has no branches yet. Create a commit: mill data sync",
     )
 
 
 @command(app, "ls")
 def list_directory(
     mill: Session,
-    where: Annotated[
-        str | None, typer.Argument(metavar="DATASET[@REF][:PATH]", help="A directory of a commit.")
-    ] = None,
+    where: Annotated[str | None, typer.Argument(metavar="DATASET[@REF][:PATH]", help="Directory of a commit.")] = None,
 ) -> None:
-    """List one directory of a commit, without fetching it."""
+    """List a directory of a commit without downloading it.
+
+    Example: mill data ls x-ray@v1:train/
+    """
     ref = named(mill, where)
     mill.out.items(
         list_entries(mill.api, ref.project, ref.dataset, ref.ref, ref.path),
@@ -224,23 +254,28 @@ def list_directory(
             ("SIZE", lambda e: Bytes(e.size)),
             ("FILES", lambda e: e.files),
         ],
-        empty=f"There is nothing in {ref}.",
+        empty=f"{ref} is empty.",
     )
 
 
 @command(app, "cat")
 def print_file(
     mill: Session,
-    where: Annotated[str, typer.Argument(metavar="[DATASET[@REF]]:PATH", help="A file of a commit.")],
+    where: Annotated[str, typer.Argument(metavar="[DATASET[@REF]]:PATH", help="File of a commit.")],
     part: Annotated[
         str | None,
-        typer.Option("--range", metavar="A-B", help="Bytes A to B, counted from 0; A- from there on, -N the last N."),
+        typer.Option(
+            "--range", metavar="A-B", help="Byte range: A-B, A- (to the end) or -N (the last N), counted from 0."
+        ),
     ] = None,
 ) -> None:
-    """Write one file of a commit, or a range of it, to stdout, without fetching the rest."""
+    """Print a file of a commit, or a range of its bytes, without downloading the rest.
+
+    Example: mill data cat x-ray@main:labels.csv > labels.csv
+    """
     ref = named(mill, where)
     if not ref.path:
-        raise BadRequest("No file is named.", hint="Write it as DATASET@REF:PATH.")
+        raise BadRequest("No file given.", hint="Write it as DATASET@REF:PATH.")
     if part is not None and not _RANGE.fullmatch(part):
         raise BadRequest(f"{part!r} is not a range.", hint="Write it as A-B, A- or -N.")
     raw = mill.out.raw
@@ -277,10 +312,10 @@ def _create_or_join(mill: Session, written: str, description: str, existing: boo
         return create_dataset(mill.api, project, ref.dataset, description)
     except NameTaken as error:
         raise NameTaken(
-            f"The dataset {project}/{ref.dataset} is there already.",
+            f"Dataset {project}/{ref.dataset} already exists.",
             hint=(
-                f"Get it: mill data clone {ref.dataset}. "
-                f"Or let this folder become its next commit: mill data init {ref.dataset} --existing"
+                f"Download it: mill data clone {ref.dataset}. Or commit this folder to it: mill data init "
+                f"{ref.dataset} --existing"
             ),
             **error.details,
         ) from error
@@ -291,7 +326,9 @@ def _name_of(folder: Path) -> str:
     name = re.sub(r"[^a-z0-9._-]+", "-", folder.name.lower()).strip("-._")
     name = re.sub(r"\.{2,}", ".", name)[:63]
     if not name:
-        raise BadRequest(f"The folder {folder.name!r} does not make a name.", hint="Write: mill data init NAME")
+        raise BadRequest(
+            f"The folder name {folder.name!r} cannot be a dataset's name.", hint="Give a name: mill data init NAME"
+        )
     return check_name(name, "dataset")
 
 
@@ -307,7 +344,7 @@ def _show(mill: Session, dataset: Dataset) -> None:
             ("files", dataset.files),
             ("commits", dataset.commits),
             ("cached commits", dataset.cached_commits),
-            ("idle time there", Seconds(dataset.cache_idle_seconds) if dataset.cache_idle_seconds else None),
+            ("idle time", Seconds(dataset.cache_idle_seconds) if dataset.cache_idle_seconds else None),
             (DEFAULT_BRANCH, dataset.head),
             ("keeps", rule_text(dataset.retention) if dataset.retention else None),
             ("message", head.message if head else None),

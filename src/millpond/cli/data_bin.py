@@ -13,9 +13,10 @@ from millpond.cli.session import Session
 from millpond.client.dataset_bin import list_deleted, purge_dataset, set_retention, undelete_dataset
 from millpond.client.datasets import get_dataset
 from millpond.errors import BadRequest
+from millpond.model.quantity import format_count
 from millpond.wire.data import Dataset, Retention
 
-Binned = Annotated[str, typer.Argument(metavar="DATASET", help="The deleted dataset: its name, or its id.")]
+Binned = Annotated[str, typer.Argument(metavar="DATASET", help="Deleted dataset, by name or id.")]
 
 
 def add_bin_commands(app: typer.Typer) -> None:
@@ -41,10 +42,13 @@ def show_bin(mill: Session, search: str | None) -> None:
 
 
 def undelete(mill: Session, dataset: Binned) -> None:
-    """Bring a deleted dataset back, with all its commits. Of several with one name, the one deleted last."""
+    """Restore a deleted dataset with all its commits. If several had the name, the one deleted last.
+
+    Example: mill data undelete x-ray
+    """
     ref = named(mill, dataset)
     found = undelete_dataset(mill.api, ref.project, ref.dataset)
-    mill.out.note(f"Dataset {found.project}/{found.name} is back.")
+    mill.out.note(f"Dataset {found.project}/{found.name} restored.")
     if mill.out.as_json:
         mill.out.shape(found, [])
 
@@ -52,34 +56,39 @@ def undelete(mill: Session, dataset: Binned) -> None:
 def purge(
     mill: Session,
     dataset: Binned,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Remove a deleted dataset for good, before its 30 days are over. `mill lake collect` then frees the room."""
+    """Permanently delete a dataset from the bin. `mill lake collect` then frees its space.
+
+    Example: mill data purge x-ray
+    """
     ref = named(mill, dataset)
-    mill.confirm(f"Remove {ref.project}/{ref.dataset} for good? It cannot be brought back.", yes=yes)
+    mill.confirm(f"Permanently delete {ref.project}/{ref.dataset}? This cannot be undone.", yes=yes)
     purge_dataset(mill.api, ref.project, ref.dataset)
-    mill.out.note(f"Dataset {ref.project}/{ref.dataset} is gone for good.")
+    mill.out.note(f"Dataset {ref.project}/{ref.dataset} permanently deleted.")
 
 
 def retention(
     mill: Session,
-    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="The dataset (that of this folder).")] = None,
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="Dataset (default: this folder's).")] = None,
     keep_last: Annotated[
         int | None, typer.Option("--keep-last", metavar="N", min=1, help="Keep the newest N commits of each branch.")
     ] = None,
     keep_days: Annotated[
         int | None, typer.Option("--keep-days", metavar="D", min=1, help="Keep commits younger than D days.")
     ] = None,
-    off: Annotated[bool, typer.Option("--off", help="Keep everything that a branch or tag reaches.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Keep everything reachable from a branch or tag.")] = False,
 ) -> None:
     """Show or set which commits a dataset keeps.
 
-    What a branch, tag, job, cache or another commit's lineage names is always kept.
+    Commits used by a branch, tag, job, cache or another commit's lineage are always kept.
+
+    Example: mill data retention x-ray --keep-last 20
     """
     ref = named(mill, dataset)
     asked = keep_last is not None or keep_days is not None
     if off and asked:
-        raise BadRequest("--off goes with neither --keep-last nor --keep-days.")
+        raise BadRequest("--off cannot be combined with --keep-last or --keep-days.")
     if not off and not asked:
         _show(mill, get_dataset(mill.api, ref.project, ref.dataset))
         return
@@ -89,9 +98,11 @@ def retention(
 
 def rule_text(rule: Retention | None) -> str:
     if rule is None:
-        return "everything that a branch or tag reaches"
-    parts = [f"the newest {rule.keep_last} commits of each branch"] if rule.keep_last is not None else []
-    parts += [f"commits younger than {rule.keep_days} days"] if rule.keep_days is not None else []
+        return "everything reachable from a branch or tag"
+    parts = (
+        [f"the newest {format_count(rule.keep_last, 'commit')} of each branch"] if rule.keep_last is not None else []
+    )
+    parts += [f"commits younger than {format_count(rule.keep_days, 'day')}"] if rule.keep_days is not None else []
     return " and ".join(parts)
 
 

@@ -14,12 +14,12 @@ from millpond.cli.session import Session
 from millpond.client.verify import Depth, Verified, verify_folder, verify_lake
 from millpond.client.working_copy import load_working_copy, require_working_copy
 from millpond.errors import BadRequest
-from millpond.model.quantity import format_seconds, format_tree
+from millpond.model.quantity import format_count, format_seconds, format_tree
 
 _CHECKED = {
-    Depth.METADATA: "names, sizes and places",
-    Depth.SAMPLE: "names, sizes and places, and every byte of a sample",
-    Depth.FULL: "every byte",
+    Depth.METADATA: "names, sizes and locations",
+    Depth.SAMPLE: "names, sizes and locations, and all bytes of a sample",
+    Depth.FULL: "all bytes",
 }
 
 
@@ -33,18 +33,22 @@ def verify(
         str | None,
         typer.Argument(
             metavar="DATASET[@REF]|DIR",
-            help="A commit in the lake (the newest of this folder's branch), or a folder, written with a / or as '.'.",
+            help="Commit (default: the newest of this folder's branch), or a folder, written with a / or as '.'.",
         ),
     ] = None,
-    sample: Annotated[int | None, typer.Option("--sample", metavar="N", min=1, help="Read N files wholly.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Read every byte.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=1, help="Read all bytes of N files.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Read all bytes of every file.")] = False,
 ) -> None:
-    """Check that a commit in the lake, or a folder against its commit, is whole; exit 1 if not.
+    """Check that a commit in the lake is intact, or that a folder matches its commit; exit code 1 if not.
 
-    Without an option: every page and the place of every blob in the lake; names, kinds and sizes in a folder.
+    By default: every page and the location of every blob in the lake; names, types and sizes in a folder.
+
+    Example: mill data verify x-ray@main --sample 100
     """
     if sample and full:
-        raise BadRequest("--sample and --full exclude each other.")
+        raise BadRequest("--sample and --full cannot be combined.")
     depth = Depth.FULL if full else Depth.SAMPLE if sample else Depth.METADATA
     folder = Path(what) if what and _is_folder(what) else None
     name = str(folder) if folder else str(named(mill, what))
@@ -76,6 +80,6 @@ def _show(mill: Session, name: str, done: Verified, seconds: float) -> None:
     size = format_tree(done.commit.files, done.commit.bytes)
     checked = f"{name} ({done.commit.id[:12]}, {size}; {_CHECKED[done.depth]}; {format_seconds(seconds)})"
     if done.problems:
-        mill.out.warn(f"{len(done.problems):,} problems in {checked}.")
+        mill.out.warn(f"{format_count(len(done.problems), 'problem')} in {checked}.")
         raise typer.Exit(1)
-    mill.out.note(f"Nothing is wrong with {checked}.")
+    mill.out.note(f"No problems in {checked}.")

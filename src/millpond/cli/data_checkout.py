@@ -11,6 +11,7 @@ from millpond.cli.here import here, warn_with
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.checkout import checkout
+from millpond.model.quantity import format_count
 
 app = typer.Typer()
 
@@ -18,19 +19,21 @@ app = typer.Typer()
 @command(app, "checkout")
 def check_out(
     mill: Session,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A branch, tag or commit of this folder's dataset.")],
-    force: Annotated[bool, typer.Option("--force", "-f", help="Lose what was changed here and not committed.")] = False,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="Branch, tag or commit of this folder's dataset.")],
+    force: Annotated[bool, typer.Option("--force", "-f", help="Discard uncommitted changes.")] = False,
 ) -> None:
-    """Make this folder hold another commit, moving only what differs.
+    """Switch this folder to another commit, transferring only what differs.
 
-    What you changed is kept, or, where the other commit has something else, named: then nothing happens.
+    Uncommitted changes are kept. If they conflict with the other commit, the paths are listed and nothing changes.
+
+    Example: mill data checkout v1
     """
     copy = here(mill)
     with Meter(mill.out, f"Checking out {copy.dataset}@{ref}") as meter, going_on():
         done = checkout(mill.api, copy, ref, force=force, progress=tell(meter), warn=warn_with(mill))
-    count = f"{len(done.changes):,} paths changed" if done.changes else "nothing had to change"
-    mill.out.note(f"This folder holds {copy.dataset}@{ref} ({done.commit.id[:12]}) now: {count}.")
+    count = f"{format_count(len(done.changes), 'path')} changed" if done.changes else "no files changed"
+    mill.out.note(f"This folder is now at {copy.dataset}@{ref} ({done.commit.id[:12]}): {count}.")
     if done.copy.branch != ref:
-        mill.out.note(f"{ref} is not a branch: `mill data sync` goes on with {done.copy.branch}.")
+        mill.out.note(f"{ref} is not a branch: `mill data sync` will commit to {done.copy.branch}.")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])

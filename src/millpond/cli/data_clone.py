@@ -20,18 +20,24 @@ app = typer.Typer()
 @command(app, "clone")
 def clone(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the ref (main).")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="Dataset and ref (default: main).")],
     directory: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A new folder (named like the dataset).")
+        Path | None, typer.Argument(metavar="DIR", help="New folder (default: named like the dataset).")
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="GLOB", help="Only what matches, as in .gitignore: '*.png', 'train/'. Repeat."),
+        typer.Option(
+            "--only",
+            metavar="GLOB",
+            help="Only files that match, in the syntax of .gitignore: '*.png', 'train/'. Repeatable.",
+        ),
     ] = None,
 ) -> None:
-    """Bring a commit, or with --only a part of it, into a new folder, from which `mill data sync` works.
+    """Download a commit, or with --only a part of it, into a new folder.
 
-    What was not fetched stays in the dataset when the folder is synced.
+    `mill data sync` in a partial clone leaves the other files of the dataset unchanged.
+
+    Example: mill data clone x-ray@v1 --only train/
     """
     ref = named(mill, dataset)
     target = directory or Path(ref.dataset.lstrip("."))
@@ -42,7 +48,7 @@ def clone(
         moved = done.fetched.moved
         size = f"{moved.files:,} of {done.commit.files:,} files, {format_bytes(moved.bytes)}"
         if not moved.files:
-            mill.out.warn(f"No file of {ref} matches {', '.join(only)}.")
-    mill.out.note(f"{ref} ({done.commit.id[:12]}) is in {target}: {size} in {format_seconds(meter.seconds)}.")
+            mill.out.warn(f"No files in {ref} match {', '.join(only)}.")
+    mill.out.note(f"Cloned {ref} ({done.commit.id[:12]}) to {target}: {size} in {format_seconds(meter.seconds)}.")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])

@@ -18,9 +18,9 @@ from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.quantity import format_tree
 from millpond.wire.data import Commit
 
-At = Annotated[str | None, typer.Option("--at", metavar="REF", help="The commit it begins at (the newest one).")]
-Delete = Annotated[bool, typer.Option("--delete", "-d", help="Remove it; its commits stay.")]
-Message = Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")]
+At = Annotated[str | None, typer.Option("--at", metavar="REF", help="Commit to start at (default: the newest).")]
+Delete = Annotated[bool, typer.Option("--delete", "-d", help="Delete it. Its commits stay.")]
+Message = Annotated[str, typer.Option("--message", "-m", help="Commit message.")]
 
 
 def add_history_commands(app: typer.Typer) -> None:
@@ -33,38 +33,46 @@ def add_history_commands(app: typer.Typer) -> None:
 def branch(
     mill: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="[DATASET@]NAME", help="The new branch; without it, list them.")
+        str | None, typer.Argument(metavar="[DATASET@]NAME", help="Branch to create. Without it, list branches.")
     ] = None,
     at: At = None,
     delete: Delete = False,
 ) -> None:
-    """Make a branch, remove one, or list those there are."""
+    """Create, delete or list branches.
+
+    Example: mill data branch cleanup --at v1
+    """
     _make(mill, name, RefType.BRANCH, at, delete)
 
 
 def tag(
     mill: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="[DATASET@]NAME", help="The new tag; without it, list them.")
+        str | None, typer.Argument(metavar="[DATASET@]NAME", help="Tag to create. Without it, list tags.")
     ] = None,
     at: At = None,
     delete: Delete = False,
 ) -> None:
-    """Give a commit a name that never moves, remove one, or list those there are."""
+    """Create, delete or list tags: names that always point to the same commit.
+
+    Example: mill data tag v1
+    """
     _make(mill, name, RefType.TAG, at, delete)
 
 
 def merge_branches(
     mill: Session,
-    source: Annotated[str, typer.Argument(metavar="[DATASET@]SOURCE", help="The branch, tag or commit to merge.")],
+    source: Annotated[str, typer.Argument(metavar="[DATASET@]SOURCE", help="Branch, tag or commit to merge.")],
     into: Annotated[
-        str | None, typer.Option("--into", metavar="BRANCH", help="The branch that gets it (this folder's, or main).")
+        str | None, typer.Option("--into", metavar="BRANCH", help="Target branch (default: this folder's, or main).")
     ] = None,
     message: Message = "",
 ) -> None:
-    """Bring what another branch changed to a branch, path by path.
+    """Merge a branch, tag or commit into a branch.
 
-    If both sides changed a path differently, these paths are named and nothing is changed.
+    If both sides changed a path differently, the conflicts are listed and nothing changes.
+
+    Example: mill data merge x-ray@cleanup --into main
     """
     ref, own = _ref_of(mill, source)
     target = into or own
@@ -78,13 +86,16 @@ def merge_branches(
 
 def revert_commit(
     mill: Session,
-    commit: Annotated[str, typer.Argument(metavar="[DATASET@]COMMIT", help="The commit whose changes are undone.")],
+    commit: Annotated[str, typer.Argument(metavar="[DATASET@]COMMIT", help="Commit to undo.")],
     branch: Annotated[
-        str | None, typer.Option("--branch", "-b", help="The branch that gets it (this folder's, or main).")
+        str | None, typer.Option("--branch", "-b", help="Target branch (default: this folder's, or main).")
     ] = None,
     message: Message = "",
 ) -> None:
-    """Undo what one commit changed, as a new commit; what came after it stays."""
+    """Undo the changes of a commit in a new commit. Later changes stay.
+
+    Example: mill data revert x-ray@3fa2c1d0
+    """
     ref, own = _ref_of(mill, commit)
     target = branch or own
     try:
@@ -102,7 +113,7 @@ def _make(mill: Session, name: str | None, type: RefType, at: str | None, delete
     ref, own = _ref_of(mill, name)
     if delete:
         delete_ref(mill.api, ref.project, ref.dataset, ref.ref)
-        mill.out.note(f"{type.value.capitalize()} {ref} removed; its commits stay.")
+        mill.out.note(f"{type.value.capitalize()} {ref} deleted. Its commits stay.")
         return
     made = create_ref(mill.api, ref.project, ref.dataset, ref.ref, type=type, at=at or own)
     mill.out.note(f"{type.value.capitalize()} {ref} is at {made.commit_id[:12]}.")
@@ -112,7 +123,7 @@ def _make(mill: Session, name: str | None, type: RefType, at: str | None, delete
 
 def _list(mill: Session, type: RefType, at: str | None, delete: bool) -> None:
     if at or delete:
-        raise BadRequest(f"No {type.value} is named.")
+        raise BadRequest(f"No {type.value} given.")
     here = named(mill, None)
     mill.out.items(
         [ref for ref in list_refs(mill.api, here.project, here.dataset) if ref.type is type],
@@ -121,7 +132,7 @@ def _list(mill: Session, type: RefType, at: str | None, delete: bool) -> None:
             ("COMMIT", lambda ref: CommitId(ref.commit_id)),
             ("MOVED", lambda ref: ref.moved_at),
         ],
-        empty=f"{here.dataset} has no {type.value} yet. Make one: mill data {type.value} NAME",
+        empty=f"{here.dataset} has no {type.value} yet. Create one: mill data {type.value} NAME",
     )
 
 

@@ -23,13 +23,18 @@ def add_import_command(app: typer.Typer) -> None:
 
 def import_(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[@BRANCH][:PATH]", help="Where they go.")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[@BRANCH][:PATH]", help="Target dataset and directory.")],
     uri: Annotated[str, typer.Argument(help="s3://bucket/prefix, gs://bucket/prefix or https://host/file.")],
-    listing: Annotated[bool, typer.Option("--listing", help="https: the address is a text that lists files.")] = False,
-    connection: Annotated[str | None, typer.Option(help="The connection to read through.")] = None,
-    message: Annotated[str, typer.Option("--message", "-m", help="What this is, in a few words.")] = "",
+    listing: Annotated[
+        bool, typer.Option("--listing", help="The https address is a text file with a list of files.")
+    ] = False,
+    connection: Annotated[str | None, typer.Option(help="Connection to read through.")] = None,
+    message: Annotated[str, typer.Option("--message", "-m", help="Commit message.")] = "",
 ) -> None:
-    """Register objects of a bucket or site as files of a dataset. They stay where they are; no byte is copied."""
+    """Add objects of a bucket or web server to a dataset by reference, without copying them.
+
+    Example: mill data import x-ray:2026/ s3://hospital/2026/ --connection hospital
+    """
     if "://" in dataset and "://" not in uri:
         dataset, uri = uri, dataset  # from here to there, as with cp: either order says what is meant
     where = named(mill, dataset)
@@ -41,16 +46,16 @@ def import_(
         branch=where.ref,
         message=message,
     )
-    mill.out.note(f"Looking at {uri.partition('?')[0]} …")
+    mill.out.note(f"Listing {uri.partition('?')[0]} …")
     done = import_objects(mill.api, where.project, where.dataset, asked)
     for skipped in done.skipped[:_NAMED]:
-        mill.out.warn(f"left out: {skipped.uri}: {skipped.reason}")
+        mill.out.warn(f"skipped: {skipped.uri}: {skipped.reason}")
     if done.skipped_count > _NAMED:
-        mill.out.warn(f"left out: {done.skipped_count - _NAMED:,} more; --json names them")
+        mill.out.warn(f"skipped: {done.skipped_count - _NAMED:,} more; --json lists them")
     at = f"{where.dataset}@{where.ref} is at {done.commit.id[:12]}" if done.commit else "nothing was committed"
     mill.out.note(
-        f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} as they were "
-        f"({format_bytes(done.bytes)} in all); {at}."
+        f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} unchanged "
+        f"({format_bytes(done.bytes)} in total); {at}."
     )
     if mill.out.as_json:
         mill.out.shape(done, [])

@@ -29,19 +29,25 @@ app = typer.Typer()
 @command(app, "status")
 def status(
     mill: Session,
-    rehash: Annotated[bool, typer.Option("--rehash", help="Read every file again.")] = False,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read all files, also those that look unchanged.")] = False,
 ) -> None:
-    """Show how this folder differs from the newest commit of its branch."""
+    """Show how this folder differs from the newest commit of its branch.
+
+    Example: mill data status
+    """
     show_status(mill, here(mill), rehash=rehash)
 
 
 @command(app, "diff")
 def show_diff(
     mill: Session,
-    before: Annotated[str | None, typer.Argument(metavar="DATASET@REF", help="The older commit.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="REF", help="The newer commit (main).")] = None,
+    before: Annotated[str | None, typer.Argument(metavar="DATASET@REF", help="Older commit.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="REF", help="Newer commit (default: main).")] = None,
 ) -> None:
-    """Show what changed between two commits; without any, between the newest commit and this folder."""
+    """Show what changed between two commits. Without arguments, between the newest commit and this folder.
+
+    Example: mill data diff x-ray@v1 v2
+    """
     if before is None:
         status(mill)
         return
@@ -56,13 +62,13 @@ def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool) -> None:
     _show_diff(mill, _summary(head, found.tree, found.changes))
     if copy.moving_to:
         mill.out.warn(
-            f"Bringing {copy.dataset}@{copy.moving_to[:12]} here was interrupted: "
-            f"let it arrive with mill data checkout {copy.moving_to[:12]}."
+            f"A checkout of {copy.dataset}@{copy.moving_to[:12]} was interrupted. Finish it: mill "
+            f"data checkout {copy.moving_to[:12]}"
         )
     if not found.changes:
-        mill.out.note(f"This folder holds what {copy.dataset}@{copy.branch} holds.")
+        mill.out.note(f"No changes: this folder matches {copy.dataset}@{copy.branch}.")
     if copy.head and found.head and found.head.id != copy.head:
-        mill.out.warn(f"{found.head.author} committed to {copy.branch} since this folder was last synced.")
+        mill.out.warn(f"{found.head.author} committed to {copy.branch} since your last sync.")
 
 
 def _show_diff(mill: Session, found: Diff) -> None:
@@ -80,7 +86,7 @@ def _show_diff(mill: Session, found: Diff) -> None:
         f"{'+' if grown >= 0 else '-'}{format_bytes(abs(grown))}"
     )
     if not found.renames_complete:
-        mill.out.note("So much has changed that not all renames were looked for.")
+        mill.out.note("Too many changes: some renames are shown as added and removed.")
 
 
 def _line(change: Change) -> str:

@@ -17,7 +17,7 @@ from millpond.client.sync import arrived, sync
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import NotFound
 from millpond.model.names import check_ref_name
-from millpond.model.quantity import format_bytes, format_seconds, format_tree
+from millpond.model.quantity import format_bytes, format_count, format_seconds, format_tree
 
 app = typer.Typer()
 
@@ -25,21 +25,21 @@ app = typer.Typer()
 @command(app, "sync")
 def sync_folder(
     mill: Session,
-    message: Annotated[str, typer.Option("--message", "-m", help="What changed, in a few words.")] = "",
-    branch: Annotated[str | None, typer.Option(help="Commit to this branch, now and from now on.")] = None,
-    rehash: Annotated[
-        bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
-    ] = False,
+    message: Annotated[str, typer.Option("--message", "-m", help="Commit message.")] = "",
+    branch: Annotated[str | None, typer.Option(help="Commit to this branch, and stay on it.")] = None,
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read all files, also those that look unchanged.")] = False,
     rebase: Annotated[
-        bool, typer.Option("--rebase", help="If somebody else committed: bring their changes and yours together.")
+        bool, typer.Option("--rebase", help="Apply commits of others first, then commit your changes on top.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without committing.")] = False,
 ) -> None:
-    """Put what this folder holds into the lake as a new commit.
+    """Commit this folder to its dataset and upload what is new.
 
-    Only what the project lacks is sent. Interrupted at any moment, running it again goes on.
-    With --rebase, what others committed since is brought here, and your changes are committed on top; a path that
-    both changed in different ways is named, and nothing happens.
+    Only data that the project does not have yet is sent. An interrupted sync continues where it stopped.
+    With --rebase, newer commits of others are applied to this folder first; if both sides changed a path differently,
+    the conflicts are listed and nothing changes.
+
+    Example: mill data sync -m "add 2026 images"
     """
     copy = here(mill)
     if branch and branch != copy.branch:
@@ -66,13 +66,13 @@ def sync_folder(
     where = f"{copy.dataset}@{copy.branch}"
     size = format_tree(done.commit.files, done.commit.bytes)
     if done.received:
-        changes = "1 change" if done.received == 1 else f"{done.received:,} changes"
-        mill.out.note(f"Brought {changes} of {where} here.")
+        changes = format_count(done.received, "change")
+        mill.out.note(f"Applied {changes} of {where} to this folder.")
     if done.changed:
         sent, took = format_bytes(done.sent), format_seconds(meter.seconds)
-        mill.out.note(f"{where} is at {done.commit.id[:12]} now: {size}; sent {sent} in {took}.")
+        mill.out.note(f"{where} is now at {done.commit.id[:12]}: {size}; sent {sent} in {took}.")
     else:
-        nothing = "Nothing of yours was new" if done.received else "Nothing has changed"
+        nothing = "No changes of yours to commit" if done.received else "No changes"
         mill.out.note(f"{nothing}: {where} is at {done.commit.id[:12]} ({size}).")
     if mill.out.as_json:
         mill.out.shape(done.commit, [])

@@ -22,16 +22,18 @@ def add_zip_command(app: typer.Typer) -> None:
 def save(
     mill: Session,
     where: Annotated[
-        str, typer.Argument(metavar="DATASET[@REF][:PATH]", help="A commit (main), or a directory in it.")
+        str, typer.Argument(metavar="DATASET[@REF][:PATH]", help="Commit (default: main), or a directory in it.")
     ],
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The zip file (named like the directory).")
+        Path | None, typer.Argument(metavar="FILE", help="Zip file (default: named like the directory).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file of that name.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Save a directory of a commit as a zip file, for those who do not have `mill`.
+    """Download a directory of a commit as a zip file.
 
-    `mill data clone` is much faster and continues where it was interrupted; a zip file comes whole or not at all.
+    `mill data clone` is faster and can continue after an interruption; a zip file has to be downloaded again.
+
+    Example: mill data zip x-ray@v1:train/ train.zip
     """
     ref = named(mill, where)
     target = file or Path(f"{ref.path.rpartition('/')[2] or ref.dataset.lstrip('.')}.zip")
@@ -46,6 +48,6 @@ def save(
             force=force,
             progress=lambda received: meter.update(done=received),
         )
-    mill.out.note(f"{ref} is in {target}: {format_bytes(size)} in {format_seconds(meter.seconds)}.")
+    mill.out.note(f"Saved {ref} to {target}: {format_bytes(size)} in {format_seconds(meter.seconds)}.")
     if mill.out.as_json:
         mill.out.json({"file": str(target), "bytes": size})

@@ -55,7 +55,7 @@ def follow_job(mill: Session, job: Job) -> Job:
 def _show_failed(mill: Session, job: Job) -> None:
     if not job.failed_rank:
         return
-    mill.out.note(f"Rank {job.failed_rank} failed first. It wrote:")
+    mill.out.note(f"Rank {job.failed_rank} failed first. Its output:")
     for content in read_all(mill.api, job.project, job.id, rank=job.failed_rank):
         _write(mill, content)
 

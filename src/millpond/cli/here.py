@@ -32,17 +32,17 @@ def _name_now(mill: Session, copy: WorkingCopy) -> str:
         if find_dataset(mill.api, copy.project, copy.dataset).id == copy.dataset_id:
             return copy.dataset
         problem = Conflict(
-            f"{copy.written} at {mill.target.server} is not the dataset this folder was made from.",
-            hint=f"Remove {copy.folder} and run mill data init or clone again, or name the right --server.",
+            f"{copy.written} on {mill.target.server} is not the dataset this folder is linked to.",
+            hint=f"Use the right --server, or delete {copy.folder} and run mill data init or clone again.",
         )
     except NotFound as error:
         problem = error
     for dataset in find_datasets(mill.api, copy.project):
         if dataset.id == copy.dataset_id:
-            mill.out.note(f"{copy.written} is called {dataset.name} now.")
+            mill.out.note(f"{copy.written} is now named {dataset.name}.")
             return dataset.name
     raise problem
 
 
 def warn_with(mill: Session) -> Warn:
-    return lambda path, why: mill.out.warn(f"{to_text(path)} {why} and is left out")
+    return lambda path, why: mill.out.warn(f"{to_text(path)} {why} and is skipped")

@@ -27,7 +27,7 @@ ENTRIES = (
     Entry(
         "data",
         "millpond.cli.data",
-        "Datasets: put folders into the lake, look at them, bring them back.",
+        "Manage datasets: sync, clone, diff, branch, restore.",
         _DATA,
         quick={
             "sync": "millpond.cli.data_sync",
@@ -40,44 +40,49 @@ ENTRIES = (
     Entry(
         "cache",
         "millpond.cli.cache",
-        "Commits kept as plain files beside the compute.",
+        "Keep commits as plain files next to the compute.",
         _DATA,
         quick={"add": "millpond.cli.cache_add"},
     ),
-    Entry("connection", "millpond.cli.connection", "Places outside the lake to import from.", _DATA),
-    Entry("source", "millpond.cli.source", "What comes into a dataset again and again, by itself.", _DATA),
+    Entry(
+        "connection",
+        "millpond.cli.connection",
+        "Manage connections to buckets and web servers that you import from.",
+        _DATA,
+    ),
+    Entry("source", "millpond.cli.source", "Manage scheduled imports into datasets.", _DATA),
     Entry("submit", "millpond.cli.submit", "Run a command as a job, beside its data.", _WORK, verb=True),
     Entry("submit-mpi", "millpond.cli.submit", "Run a command as a distributed job", _WORK, verb=True),
     Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
     Entry("attempts", "millpond.cli.jobs", "List the attempts to run a job.", _WORK, verb=True),
-    Entry("logs", "millpond.cli.logs", "Print what a job wrote.", _WORK, verb=True),
+    Entry("logs", "millpond.cli.logs", "Print the log of a job.", _WORK, verb=True),
     Entry("why", "millpond.cli.jobs", "Say why a job is in the state it is in.", _WORK, verb=True),
     Entry("wait", "millpond.cli.jobs", "Wait until a job has ended.", _WORK, verb=True),
     Entry("bash", "millpond.cli.streams", "Open a shell in a running job.", _WORK, verb=True),
-    Entry("exec", "millpond.cli.streams", "Run a command beside a running job.", _WORK, verb=True),
-    Entry("port-forward", "millpond.cli.streams", "Lead a port here to one of a running job.", _WORK, verb=True),
+    Entry("exec", "millpond.cli.streams", "Run a command next to a running job.", _WORK, verb=True),
+    Entry("port-forward", "millpond.cli.streams", "Forward a local port to a running job.", _WORK, verb=True),
     Entry("stop", "millpond.cli.jobs", "End jobs and keep everything they made.", _WORK, verb=True),
     Entry("delete", "millpond.cli.jobs", "Move jobs and their runs to the bin, for 30 days.", _WORK, verb=True),
     Entry("undelete", "millpond.cli.jobs", "Bring jobs and their runs back from the bin.", _WORK, verb=True),
-    Entry("secret", "millpond.cli.secret", "What jobs need to know and nobody is to read.", _WORK),
-    Entry("run", "millpond.cli.run", "Runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
-    Entry("volume", "millpond.cli.volume", "Directories that hold cached commits.", _PLACES),
-    Entry("site", "millpond.cli.site", "Places that hold volumes and computes.", _PLACES),
-    Entry("link", "millpond.cli.link", "The ways between sites, and from the lake.", _PLACES),
+    Entry("secret", "millpond.cli.secret", "Manage secrets that jobs receive as environment variables.", _WORK),
+    Entry("run", "millpond.cli.run", "Show runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
+    Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
+    Entry("site", "millpond.cli.site", "Manage sites: places with volumes and computes.", _PLACES),
+    Entry("link", "millpond.cli.link", "Manage network links between sites, and between a site and the lake.", _PLACES),
     Entry(
         "topology",
         "millpond.cli.topology",
-        "Show sites with their volumes and computes, and the links between them.",
+        "Show sites with their volumes, computes and links.",
         _PLACES,
         verb=True,
     ),
-    Entry("compute", "millpond.cli.compute", "What jobs run on.", _PLACES),
-    Entry("project", "millpond.cli.project", "Teams' spaces and who is in them.", _PEOPLE),
-    Entry("user", "millpond.cli.user", "People and service accounts.", _PEOPLE),
-    Entry("token", "millpond.cli.token", "API tokens of your own.", _PEOPLE),
-    Entry("activity", "millpond.cli.activity", "Show what happened lately.", _PEOPLE, verb=True),
-    Entry("audit", "millpond.cli.audit", "Show who changed what, newest first.", _PEOPLE, verb=True),
+    Entry("compute", "millpond.cli.compute", "Manage computes: the machines and clusters that run jobs.", _PLACES),
+    Entry("project", "millpond.cli.project", "Manage projects and their members.", _PEOPLE),
+    Entry("user", "millpond.cli.user", "Manage users and service accounts.", _PEOPLE),
+    Entry("token", "millpond.cli.token", "Manage your API tokens.", _PEOPLE),
+    Entry("activity", "millpond.cli.activity", "Show recent activity.", _PEOPLE, verb=True),
+    Entry("audit", "millpond.cli.audit", "Show the audit log, newest first.", _PEOPLE, verb=True),
     Entry("server", "millpond.cli.server", "Manage the servers you have signed in to.", _PEOPLE),
     Entry("login", "millpond.cli.account", "Sign in to a server and make it the current one.", _PEOPLE, verb=True),
     Entry("logout", "millpond.cli.account", "Revoke your token and forget the server.", _PEOPLE, verb=True),
@@ -85,15 +90,13 @@ ENTRIES = (
     Entry(
         "up",
         "millpond.cli.up",
-        "Start the server and its page, with an agent for this machine, until Ctrl-C.",
+        "Start the server, the web page and an agent for this machine.",
         _SERVER,
         verb=True,
     ),
-    Entry("lake", "millpond.cli.lake", "The object store of this machine's server.", _SERVER),
-    Entry("agent", "millpond.cli.agent", "Fill the volumes of a site and run jobs there.", _SERVER, verb=True),
-    Entry(
-        "doctor", "millpond.cli.doctor", "Check this machine and the server, and say what to do.", _SERVER, verb=True
-    ),
+    Entry("lake", "millpond.cli.lake", "Maintain the lake: the object store that holds all commits.", _SERVER),
+    Entry("agent", "millpond.cli.agent", "Run an agent: it fills volumes and runs jobs at a site.", _SERVER, verb=True),
+    Entry("doctor", "millpond.cli.doctor", "Check this machine and the server, and suggest fixes.", _SERVER, verb=True),
     Entry("version", "millpond.cli.account", "Show the versions of client and server.", _SERVER, verb=True),
 )
 
@@ -179,7 +182,7 @@ def _unexpected(error: Exception, argv: Sequence[str]) -> int:
     if format_message is not None:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "mill"
-        usage = BadRequest(format_message() or "That is not how this command is used.", hint=f"See: {path} --help")
+        usage = BadRequest(format_message() or "Wrong usage.", hint=f"See: {path} --help")
         report(usage, as_json=_wants_json(argv), color=use_color(sys.stderr))
         return int(getattr(error, "exit_code", usage.exit_code))
     mistake = _mistake_in_request(error)
@@ -188,8 +191,8 @@ def _unexpected(error: Exception, argv: Sequence[str]) -> int:
         return mistake.exit_code
     if "--debug" in argv:
         traceback.print_exc(file=sys.stderr)
-    hint = "Add --debug to see where it happened; please report it." if "--debug" not in argv else None
-    words = f"Something unexpected happened: {type(error).__name__}: {error}"
+    hint = "Add --debug for a traceback, and please report it." if "--debug" not in argv else None
+    words = f"Unexpected error: {type(error).__name__}: {error}"
     report(MillError(words, hint=hint), as_json=_wants_json(argv), color=use_color(sys.stderr))
     return MillError.exit_code
 
@@ -198,7 +201,7 @@ def _mistake_in_request(error: Exception) -> Invalid | None:
     """What is wrong with a request made of the arguments, as the server would have said it."""
     # Arguments are bytes; what of them is not UTF-8 stands for itself until it has to be sent.
     if "surrogates not allowed" in str(error):
-        return Invalid("Something among the arguments is no text: it is not UTF-8.")
+        return Invalid("An argument is not valid UTF-8.")
     # Loaded by now if a request was made; importing pydantic would cost every other command a tenth of a second.
     pydantic, wire = sys.modules.get("pydantic"), sys.modules.get("millpond.wire.base")
     if pydantic is None or wire is None or not isinstance(error, pydantic.ValidationError):
@@ -206,7 +209,7 @@ def _mistake_in_request(error: Exception) -> Invalid | None:
     if error.title not in {request.__name__ for request in wire.Request.__subclasses__()}:
         return None
     told = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-    return Invalid(f"The request does not have the right shape: {told}.")
+    return Invalid(f"Invalid request: {told}.")
 
 
 def _wants_json(argv: Sequence[str]) -> bool:

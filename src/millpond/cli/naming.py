@@ -44,7 +44,9 @@ def two_refs(mill: Session, before: str, after: str) -> tuple[Named, Named]:
         return left, Named(left.project, left.dataset, after)
     right = named(mill, after)
     if (left.project, left.dataset) != (right.project, right.dataset):
-        raise BadRequest("A diff compares two commits of one dataset.", hint="Write: mill data diff DATASET@REF REF")
+        raise BadRequest(
+            "A diff compares two commits of the same dataset.", hint="Write: mill data diff DATASET@REF REF"
+        )
     return left, right
 
 
@@ -52,8 +54,8 @@ def _here(written: str) -> Named:
     copy = find_working_copy(Path.cwd())
     if copy is None:
         raise BadRequest(
-            "No dataset is named, and this folder belongs to none.",
-            hint="Write it as DATASET, DATASET@REF or DATASET@REF:PATH.",
+            "No dataset given, and this folder is not linked to one.",
+            hint="Give it as DATASET, DATASET@REF or DATASET@REF:PATH.",
         )
     parsed = DatasetRef.parse(f"{copy.dataset}{written}")
     return Named(copy.project, copy.dataset, parsed.ref or copy.branch, (parsed.path or "").strip("/"))

@@ -127,8 +127,8 @@ def going_on() -> Iterator[None]:
     try:
         yield
     except Unavailable as error:
-        again = "run the same command again: it goes on where it stopped."
-        error.hint = f"{error.hint.rstrip('.')}. Then {again}" if error.hint else f"When it answers again, {again}"
+        again = "run the same command again; it continues where it stopped."
+        error.hint = f"{error.hint.rstrip('.')}. Then {again}" if error.hint else f"When it is back, {again}"
         raise
 
 

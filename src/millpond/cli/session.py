@@ -61,6 +61,6 @@ class Session:
         if yes:
             return
         if not self.may_ask:
-            raise BadRequest(f"{question} Nothing was done.", hint="Add --yes to go on without being asked.")
+            raise BadRequest(f"{question} Nothing was changed.", hint="Add --yes to skip the confirmation.")
         if not typer.confirm(question, err=True):
             raise typer.Exit(1)

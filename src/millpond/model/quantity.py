@@ -95,9 +95,14 @@ def format_bandwidth(bits_per_second: int) -> str:
     return f"{bits_per_second} bit/s"
 
 
+def format_count(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 commit`, `1,204 commits`; `plural` for nouns that do not take an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def format_tree(files: int, size: int) -> str:
     """`3,594 files, 6.6 MB`: how large a tree is."""
-    return f"{files:,} {'file' if files == 1 else 'files'}, {format_bytes(size)}"
+    return f"{format_count(files, 'file')}, {format_bytes(size)}"
 
 
 def format_gpus(hundredths: int) -> str:

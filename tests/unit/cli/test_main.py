@@ -33,4 +33,4 @@ def test_arguments_that_are_no_text_are_named_as_such(
     monkeypatch.setenv("MILL_SERVER", "http://127.0.0.1:1")
     monkeypatch.setenv("MILL_TOKEN", "mill_none")
     assert main(arguments) == 2
-    assert "is not UTF-8" in capsys.readouterr().err
+    assert "not valid UTF-8" in capsys.readouterr().err
