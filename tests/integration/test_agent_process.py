@@ -108,7 +108,7 @@ def test_a_token_the_server_does_not_know(site: Site, tmp_path: Path) -> None:
     with site.agent(token_file=wrong) as agent:
         _, errors = agent.communicate(timeout=60)
         assert agent.returncode == 4
-        assert "the server refuses this agent" in errors
+        assert "the server refused this agent" in errors
 
 
 def test_idle_it_needs_little_memory_and_ends_with_the_process_that_started_it(site: Site) -> None:

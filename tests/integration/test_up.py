@@ -100,7 +100,7 @@ def test_next_free_port_is_used_and_printed(tmp_path: Path) -> None:
         found = wait_until(lambda: re.search(r"ready at http://127.0.0.1:(\d+)", log.read_text()), within=60)
         if taken is not None:
             assert int(found[1]) > DEFAULT_PORT
-        assert (int(found[1]) > DEFAULT_PORT) == (f"port {DEFAULT_PORT} is taken" in log.read_text())
+        assert (int(found[1]) > DEFAULT_PORT) == (f"port {DEFAULT_PORT} is in use" in log.read_text())
     finally:
         process.terminate()
         process.wait(30)

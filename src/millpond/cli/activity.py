@@ -16,9 +16,12 @@ app = typer.Typer()
 @command(app, "activity")
 def activity(
     mill: Session,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=200)] = 30,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of entries.", min=1, max=200)] = 30,
 ) -> None:
-    """Show what happened lately in the projects you may see: what people changed, and how jobs ended."""
+    """Show recent activity in your projects: what people changed, and how jobs ended.
+
+    Example: mill activity --limit 20
+    """
     mill.out.items(
         list_activity(mill.api, limit, project=mill.flags.project),
         [
@@ -27,5 +30,5 @@ def activity(
             ("WHAT", lambda h: h.action),
             ("SUBJECT", lambda h: h.subject),
         ],
-        empty="Nothing has happened yet.",
+        empty="No activity yet.",
     )

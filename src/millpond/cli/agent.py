@@ -46,50 +46,54 @@ PARENT_SECONDS = 0.5
 
 @app.command("agent")
 def agent(
-    server: Annotated[str, typer.Option(metavar="URL", help="Where the server listens.", envvar="MILL_SERVER")],
+    server: Annotated[str, typer.Option(metavar="URL", help="URL of the server.", envvar="MILL_SERVER")],
     token_file: Annotated[
         Path | None,
-        typer.Option(help="A file with a join token, needed at the first start only; - is stdin.", show_default=False),
+        typer.Option(help="File with a join token, needed at the first start only; - reads stdin.", show_default=False),
     ] = None,
-    site: Annotated[
-        str | None, typer.Option(help="The site this agent belongs to.", show_default="the join token's")
-    ] = None,
+    site: Annotated[str | None, typer.Option(help="Site of this agent.", show_default="the join token's")] = None,
     node: Annotated[
-        str | None, typer.Option(help="The name of this machine and compute.", show_default="its host name")
+        str | None, typer.Option(help="Name of this machine and its compute.", show_default="its host name")
     ] = None,
     state_dir: Annotated[
-        Path | None, typer.Option(help="A local directory for jobs and the agent's own files.", show_default=False)
+        Path | None, typer.Option(help="Local directory for jobs and the agent's own files.", show_default=False)
     ] = None,
-    driver: Annotated[str, typer.Option(help=f"How jobs are run: {', '.join(DRIVERS)}.")] = "process",
+    driver: Annotated[str, typer.Option(help=f"How jobs run: {', '.join(DRIVERS)}.")] = "process",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", "-o", metavar="KEY=VALUE", help="Told to the driver; may stand several times."),
+        typer.Option("--option", "-o", metavar="KEY=VALUE", help="Option for the driver. Repeatable."),
     ] = None,
-    cpus: Annotated[int | None, typer.Option(min=1, help="Declare CPUs instead of counting them.")] = None,
-    memory: Annotated[str | None, typer.Option(help="Declare memory, like 64GB, instead of measuring it.")] = None,
-    gpus: Annotated[int | None, typer.Option(min=0, help="Declare GPUs instead of asking the driver.")] = None,
+    cpus: Annotated[int | None, typer.Option(min=1, help="Number of CPUs to offer, instead of counting them.")] = None,
+    memory: Annotated[str | None, typer.Option(help="Memory to offer, like 64GB, instead of measuring it.")] = None,
+    gpus: Annotated[
+        int | None, typer.Option(min=0, help="Number of GPUs to offer, instead of asking the driver.")
+    ] = None,
     label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Say something of this node; may stand several times.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Label of this node. Repeatable.")
     ] = None,
     ca_file: Annotated[
         Path | None,
-        typer.Option(help="Certificates (PEM) to trust beside the machine's own.", envvar=CA_FILE, show_default=False),
+        typer.Option(
+            help="Certificates (PEM) to trust in addition to the system's.", envvar=CA_FILE, show_default=False
+        ),
     ] = None,
     job_uids: Annotated[
         str,
         typer.Option(
             metavar="FIRST-LAST",
             envvar="MILL_JOB_UIDS",
-            help="Users that jobs run as, one per project, if the agent is root; the same for all agents of a volume. "
-            "`none`: they run as the agent's own.",
+            help="Users that jobs run as, one per project, if the agent is root; the same range for all "
+            "agents of a volume. `none`: jobs run as the agent's user.",
         ),
     ] = DEFAULT,
-    parent_pid: Annotated[int | None, typer.Option(help="End when this process has ended.")] = None,
+    parent_pid: Annotated[int | None, typer.Option(help="Exit when this process exits.")] = None,
 ) -> None:
-    """Fill the volumes of a site and run jobs there; `mill up` starts the one of its own machine.
+    """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
 
-    Connects outwards only (HTTPS_PROXY and NO_PROXY count); jobs outlive it. At its first start it exchanges a join
-    token (`mill compute token`) for a credential of its own, which it keeps in its state directory.
+    The agent only makes outgoing connections (HTTPS_PROXY and NO_PROXY apply). Jobs outlive it. At its first start it
+    exchanges a join token (`mill compute token`) for its own credential, which it keeps in its state directory.
+
+    Example: mill agent --server https://lab.example.org --token-file join-token --site lab
     """
     return_large_buffers()
     log_to_stderr()
@@ -139,14 +143,14 @@ async def _serve(
     try:
         await Agent(state_dir, tools).run(stop)
     except MillError as error:
-        log.error("the server refuses this agent: %s %s", error.message, error.hint or "")
+        log.error("the server refused this agent: %s %s", error.message, error.hint or "")
         if isinstance(error, NotSignedIn):
             set_aside(state_dir)
         return error.exit_code
     finally:
         if watching is not None:
             watching.cancel()
-    log.info("agent ends; jobs go on under their keepers")
+    log.info("agent stops; jobs continue under their keepers")
     return 0
 
 
@@ -155,7 +159,7 @@ async def _watch_parent(parent_pid: int, stop: asyncio.Event) -> None:
     parent = identity(parent_pid)
     while is_running(parent):
         await asyncio.sleep(PARENT_SECONDS)
-    log.warning("process %d, which started this agent, has ended", parent_pid)
+    log.warning("process %d, which started this agent, has exited", parent_pid)
     stop.set()
 
 
@@ -174,7 +178,7 @@ def _compute_name(node: str) -> str:
 def _labels(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair[1:]:
-            raise BadRequest(f"{pair!r} is no label.", hint="Write it as KEY=VALUE, like --label rack=7.")
+            raise BadRequest(f"{pair!r} is not a label.", hint="Write it as KEY=VALUE, like --label rack=7.")
     return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 

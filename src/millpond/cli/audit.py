@@ -17,9 +17,12 @@ app = typer.Typer()
 @command(app, "audit")
 def audit(
     mill: Session,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many records at most.", min=1)] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of records.", min=1)] = 50,
 ) -> None:
-    """Show who changed what, newest first."""
+    """Show the audit log, newest first.
+
+    Example: mill audit --limit 50 --json
+    """
     mill.out.items(
         list_audit(mill.api, limit),
         [
@@ -30,5 +33,5 @@ def audit(
             ("PROJECT", lambda r: r.project),
             ("DETAILS", lambda r: json.dumps(r.details, ensure_ascii=False) if r.details else ""),
         ],
-        empty="Nothing has been changed yet.",
+        empty="No changes yet.",
     )

@@ -29,7 +29,7 @@ from millpond.client.caches import (
 from millpond.errors import Corrupt, InUse, Invalid, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.names import DatasetRef
-from millpond.model.quantity import format_seconds, format_tree
+from millpond.model.quantity import format_count, format_seconds, format_tree
 from millpond.wire.cache import CacheChange, CachedCommit
 
 app = typer.Typer()
@@ -41,11 +41,14 @@ command(app, "add")(add)
 def list_all(
     mill: Session,
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET[@REF]", help="Only this dataset, or this commit of it.")
+        str | None, typer.Argument(metavar="DATASET[@REF]", help="Dataset, or one of its commits.")
     ] = None,
     on: On = None,
 ) -> None:
-    """List cached commits: where they are, who uses them, when they go."""
+    """List cached commits: where they are, who uses them, when they expire.
+
+    Example: mill cache list x-ray
+    """
     mill.out.items(
         list_found(mill, dataset, on),
         [
@@ -60,7 +63,7 @@ def list_all(
             ("EXPIRES", lambda c: c.expires_at),
             ("USED BY", _holders),
         ],
-        empty="Nothing is cached. Cache a commit: mill cache add DATASET",
+        empty="No cached commits. Cache one: mill cache add DATASET",
     )
 
 
@@ -69,13 +72,16 @@ def clear(
     mill: Session,
     dataset: Written,
     on: On = None,
-    every: Annotated[bool, typer.Option("--all", help="All cached commits of the dataset.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    wait: Annotated[bool, typer.Option(help="Wait until it is gone, for half a minute at most.")] = True,
+    every: Annotated[bool, typer.Option("--all", help="Clear all cached commits of the dataset.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until it is removed, up to 30 seconds.")] = True,
 ) -> None:
-    """Remove a cached commit from its volume. It stays in the lake; a running job's data is never cleared."""
+    """Evict a cached commit from its volume now. It stays in the lake. Data of running jobs is never evicted.
+
+    Example: mill cache clear x-ray@v1 --on nfs
+    """
     if every and DatasetRef.parse(dataset).ref is not None:
-        raise Invalid(f"{dataset} names one commit, --all means every one.", hint="Leave one of them away.")
+        raise Invalid(f"{dataset} names one commit, but --all means every commit.", hint="Use one or the other.")
     found = find_cached(mill, dataset, on, every=every)
     names = ", ".join(f"{name_of(c)} on {c.volume}" for c in found)
     mill.confirm(f"Clear {names}?", yes=yes)
@@ -83,23 +89,31 @@ def clear(
     for cached in leaving:
         left = wait_cleared(mill.api, cached.id) if wait else cached
         if left is None:
-            mill.out.note(f"{name_of(cached)} is cleared from volume {cached.volume}.")
+            mill.out.note(f"{name_of(cached)} cleared from volume {cached.volume}.")
         elif wait and left.problem:
-            mill.out.warn(f"{name_of(cached)} goes from volume {cached.volume} as soon as it can. {left.problem}")
+            mill.out.warn(
+                f"{name_of(cached)} will be removed from volume {cached.volume} as soon as possible. {left.problem}"
+            )
         else:
-            mill.out.note(f"{name_of(cached)} is on its way from volume {cached.volume}; see: mill cache list")
+            mill.out.note(f"Removing {name_of(cached)} from volume {cached.volume}; follow it: mill cache list")
     _raise_all(mill, refused)
 
 
 @command(app, "pin")
 def pin(mill: Session, dataset: Written, on: On = None) -> None:
-    """Keep a cached commit until it is unpinned, however idle it is."""
+    """Pin a cached commit: it is never evicted until you unpin it.
+
+    Example: mill cache pin x-ray@v1 --on nfs
+    """
     _pin(mill, dataset, on, pinned=True)
 
 
 @command(app, "unpin")
 def unpin(mill: Session, dataset: Written, on: On = None) -> None:
-    """Let a cached commit go again when it is idle."""
+    """Unpin a cached commit, so that it can be evicted when idle.
+
+    Example: mill cache unpin x-ray@v1 --on nfs
+    """
     _pin(mill, dataset, on, pinned=False)
 
 
@@ -107,14 +121,22 @@ def unpin(mill: Session, dataset: Written, on: On = None) -> None:
 def change(
     mill: Session,
     dataset: Written,
-    idle: Annotated[str, typer.Option("--idle", metavar="TIME", help="How long it stays unused, like 8h; or default.")],
+    idle: Annotated[
+        str, typer.Option("--idle", metavar="TIME", help="Evict it after this long without use, like 8h; or `default`.")
+    ],
     on: On = None,
 ) -> None:
-    """Give a cached commit an idle time of its own; `--idle default` gives it back to its dataset or volume."""
+    """Set the idle time of a cached commit. `--idle default` returns to that of its dataset or volume.
+
+    Example: mill cache set x-ray@v1 --idle 3d
+    """
     seconds = idle_of(idle)
     changed = [change_cached(mill.api, c.id, CacheChange(idle_seconds=seconds)) for c in find_cached(mill, dataset, on)]
     for cached in changed:
-        mill.out.note(f"{name_of(cached)} on {cached.volume} goes after {format_seconds(cached.idle_seconds)} unused.")
+        mill.out.note(
+            f"{name_of(cached)} on {cached.volume} will be evicted after "
+            f"{format_seconds(cached.idle_seconds)} without use."
+        )
     if mill.out.as_json:
         mill.out.items(changed, [], empty="")
 
@@ -126,10 +148,13 @@ def verify(
     on: On = None,
     wait: Annotated[bool, typer.Option(help="Wait for the result.")] = True,
 ) -> None:
-    """Hold every cached file against its digest; what is wrong is fetched anew, in every commit that shares it."""
+    """Check every file of a cached commit against its digest, and fetch damaged files again.
+
+    Example: mill cache verify x-ray@main --wait
+    """
     asked = [verify_cached(mill.api, c.id) for c in find_cached(mill, dataset, on) if c.state is CachedState.READY]
     if not asked:
-        raise NotReady(f"{dataset} is not whole on any volume.", hint="See: mill cache list")
+        raise NotReady(f"{dataset} is not fully cached on any volume.", hint="See: mill cache list")
     done = [_verified(mill, cached) for cached in asked] if wait else asked
     if mill.out.as_json:
         mill.out.items(done, [], empty="")
@@ -141,9 +166,12 @@ def verify(
 def evictions(
     mill: Session,
     on: On = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of evictions.", min=1)] = 50,
 ) -> None:
-    """List what was evicted and why, newest first."""
+    """List evictions and their reasons, newest first.
+
+    Example: mill cache evictions --limit 20
+    """
     mill.out.items(
         list_evictions(mill.api, limit, volume=on),
         [
@@ -156,7 +184,7 @@ def evictions(
             ("BY", lambda e: e.by),
             ("WHY", lambda e: e.reason),
         ],
-        empty="Nothing has been evicted yet.",
+        empty="No evictions yet.",
     )
 
 
@@ -186,19 +214,18 @@ def _check_verified(mill: Session, cached: CachedCommit) -> None:
     """Say what was found. Corrupt if something is still wrong, VolumeProblem if nobody could look."""
     where, seen = f"{name_of(cached)} on {cached.volume}", cached.verification
     if seen is None or seen.ended_at is None:
-        mill.out.note(f"{where} is being verified; see: mill cache why {cached.dataset}@{cached.commit_id[:8]}")
+        mill.out.note(f"{where} is being verified; follow it: mill cache why {cached.dataset}@{cached.commit_id[:8]}")
     elif seen.state == "failed":
-        raise VolumeProblem(f"{where} could not be verified: {seen.problem}", volume=cached.volume)
+        raise VolumeProblem(f"Cannot verify {where}: {seen.problem}", volume=cached.volume)
     elif seen.damaged_files > seen.healed_files:
         wrong = ", ".join(seen.examples[:5])
-        raise Corrupt(f"{where}: {seen.damaged_files:,} files are wrong, {seen.healed_files:,} healed: {wrong}")
-    elif seen.damaged_files:
-        wrong = (
-            "1 file was wrong and is" if seen.damaged_files == 1 else f"{seen.damaged_files:,} files were wrong and are"
+        raise Corrupt(
+            f"{where}: {format_count(seen.damaged_files, 'damaged file')}, {seen.healed_files:,} repaired: {wrong}"
         )
-        mill.out.note(f"{where}: {wrong} healed.")
+    elif seen.damaged_files:
+        mill.out.note(f"{where}: {format_count(seen.damaged_files, 'damaged file')} repaired.")
     else:
-        mill.out.note(f"{where} is whole: {format_tree(seen.checked_files, seen.checked_bytes)} read and right.")
+        mill.out.note(f"{where} is intact: {format_tree(seen.checked_files, seen.checked_bytes)} checked.")
 
 
 def _pin(mill: Session, written: str, on: str | None, *, pinned: bool) -> None:
@@ -208,7 +235,7 @@ def _pin(mill: Session, written: str, on: str | None, *, pinned: bool) -> None:
         lambda cached: changed.append(pin_cached(mill.api, cached.id, pinned=pinned)),
     )
     for cached in changed:
-        mill.out.note(f"{name_of(cached)} on {cached.volume} is {'pinned' if pinned else 'not pinned any more'}.")
+        mill.out.note(f"{name_of(cached)} on {cached.volume} is {'pinned' if pinned else 'no longer pinned'}.")
     if mill.out.as_json and changed:
         mill.out.items(changed, [], empty="")
     _raise_all(mill, refused)
@@ -244,10 +271,10 @@ def _state(cached: CachedCommit) -> str:
     if cached.state is CachedState.FAILED:
         return f"failed: {cached.problem}"
     if cached.waiting:
-        return "waiting for room"
+        return "waiting for space"
     marks = ["pinned"] if cached.pinned else []
     marks += [f"newest of {branch}" for branch in cached.kept_by]
-    marks += ["goes when nobody uses it any more"] if cached.leaving else []
+    marks += ["evicted when no longer used"] if cached.leaving else []
     problem = f": {cached.problem}" if cached.problem else ""
     return ", ".join([cached.state.value, *marks]) + problem
 

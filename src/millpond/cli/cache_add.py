@@ -25,14 +25,19 @@ app = typer.Typer()
 def add(
     mill: Session,
     dataset: Written,
-    on: Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume (the best one).")] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="Volume (default: the best one).")] = None,
     near: Annotated[
-        str | None, typer.Option(metavar="COMPUTE", help="Choose a volume that serves this compute, or site.")
+        str | None, typer.Option(metavar="COMPUTE", help="Choose a volume that serves this compute or site.")
     ] = None,
-    wait: Annotated[bool, typer.Option(help="Wait until it is there.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what each volume would answer.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until it is cached.")] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what each volume would do, without caching.")
+    ] = False,
 ) -> None:
-    """Cache a commit on a volume: fetched once and only once, whoever asks."""
+    """Cache a commit on a volume. It is fetched once, no matter how many people ask.
+
+    Example: mill cache add x-ray@v1 --near gpu-cluster
+    """
     ref = DatasetRef.parse(dataset)
     if dry_run:
         # What shows offers takes as long to load as all else that adding needs.
@@ -48,7 +53,7 @@ def add(
     if cached.state is not CachedState.READY and wait:
         cached = _wait(mill, cached)
     elif cached.state is not CachedState.READY:
-        mill.out.note(f"{name_of(cached)} is on its way to volume {cached.volume}; see: mill cache list")
+        mill.out.note(f"Caching {name_of(cached)} on volume {cached.volume}; follow it: mill cache list")
     _show(mill, cached)
 
 
@@ -80,7 +85,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
         told = None
         while _is_filling(cached):
             if cached.problem and cached.problem != told:
-                mill.out.warn(f"{name_of(cached)} is held up on {cached.volume}: {cached.problem}")
+                mill.out.warn(f"{name_of(cached)} is delayed on {cached.volume}: {cached.problem}")
             told = cached.problem or told
             meter.update(
                 done=cached.done_bytes,
@@ -92,7 +97,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
             cached = look_again(mill.api, cached.id, CachedCommit, _is_filling)
     if cached.state is not CachedState.READY:
         raise VolumeProblem(
-            f"{name_of(cached)} could not be cached on {cached.volume}: {cached.problem or cached.reason}",
+            f"Cannot cache {name_of(cached)} on {cached.volume}: {cached.problem or cached.reason}",
             hint=f"See: mill volume show {cached.volume}",
         )
     size = format_tree(cached.files, cached.bytes)
@@ -102,5 +107,5 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
 
 def _waits(cached: CachedCommit) -> str | None:
     if cached.problem:
-        return f"waits: {cached.problem}"
-    return "waits for room" if cached.waiting else None
+        return f"waiting: {cached.problem}"
+    return "waiting for space" if cached.waiting else None

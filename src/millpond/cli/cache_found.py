@@ -42,7 +42,7 @@ def find_cached(mill: Session, written: str, on: str | None, *, every: bool = Fa
     if not found:
         where = f" on volume {on}" if on else ""
         others = ", ".join(sorted({name_of(c) for c in listed}))
-        hint = f"Of it there are: {others}" if others else "See what is: mill cache list"
+        hint = f"Cached commits of it: {others}" if others else "List cached commits: mill cache list"
         raise NotFound(f"{written} is not cached{where}.", hint=hint)
     return found
 

@@ -19,7 +19,7 @@ from millpond.model.volume import LeaseKind
 from millpond.wire.cache import CachedCommit, CacheHold
 from millpond.wire.cache_plans import CachePolicyCreate
 
-Branch = Annotated[str, typer.Argument(metavar="DATASET[@BRANCH]", help="The dataset, and a branch of it (main).")]
+Branch = Annotated[str, typer.Argument(metavar="DATASET[@BRANCH]", help="Dataset and branch (default: main).")]
 
 
 def add_keeping_commands(app: typer.Typer) -> None:
@@ -36,16 +36,19 @@ def add_keeping_commands(app: typer.Typer) -> None:
 def hold(
     mill: Session,
     dataset: Written,
-    length: Annotated[str, typer.Option("--for", metavar="TIME", help="For how long, like 8h or 3d.")] = "8h",
-    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="What for; others see it.")] = "",
+    length: Annotated[str, typer.Option("--for", metavar="TIME", help="Duration, like 8h or 3d.")] = "8h",
+    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Reason, shown to others.")] = "",
     on: On = None,
 ) -> None:
-    """Keep a cached commit for a time: it is not evicted before. Holding it again sets a new time."""
+    """Hold a cached commit for some time, so that it is not evicted. Holding it again sets a new time.
+
+    Example: mill cache hold x-ray@v1 --for 3d --why "labelling"
+    """
     asked = CacheHold(seconds=parse_seconds(length, least=1, most=LONGEST_HOLD), reason=why)
     held = [hold_cached(mill.api, cached.id, asked) for cached in find_cached(mill, dataset, on)]
     for cached in held:
         until = max(holder.until for holder in cached.leased_by if holder.until is not None)
-        mill.out.note(f"{name_of(cached)} stays on {cached.volume} until {until.astimezone():%Y-%m-%d %H:%M}.")
+        mill.out.note(f"{name_of(cached)} is held on {cached.volume} until {until.astimezone():%Y-%m-%d %H:%M}.")
     _as_json(mill, held)
 
 
@@ -54,17 +57,20 @@ def release(
     dataset: Written,
     on: On = None,
     of: Annotated[
-        str | None, typer.Option(metavar="USER", help="What this user holds, as an administrator of the project.")
+        str | None, typer.Option(metavar="USER", help="End the holds of this user; for administrators of the project.")
     ] = None,
 ) -> None:
-    """End your own holds of a cached commit, also those that reading took. Its idle time begins now."""
+    """End your holds of a cached commit, including those made by reading it. Its idle time starts now.
+
+    Example: mill cache release x-ray@v1
+    """
     found = find_cached(mill, dataset, on)
     if of is not None and not any(_is_held(cached, of) for cached in found):
-        raise NotFound(f"{of} holds nothing of {dataset} by wish.", hint=f"Who keeps it: mill cache why {dataset}")
+        raise NotFound(f"{of} has no hold on {dataset}.", hint=f"Who holds it: mill cache why {dataset}")
     released = [release_cached(mill.api, cached.id, user=of) for cached in found]
     for cached in released:
-        goes = f", goes in {format_seconds(cached.idle_seconds)} unless it is used" if cached.expires_at else ""
-        mill.out.note(f"{name_of(cached)} on {cached.volume} is released{goes}.")
+        goes = f", evicted in {format_seconds(cached.idle_seconds)} unless used" if cached.expires_at else ""
+        mill.out.note(f"{name_of(cached)} on {cached.volume} released{goes}.")
     _as_json(mill, released)
 
 
@@ -75,9 +81,12 @@ def _is_held(cached: CachedCommit, user: str) -> bool:
 def keep(
     mill: Session,
     dataset: Branch,
-    on: Annotated[str, typer.Option("--on", metavar="VOLUME", help="The volume.")],
+    on: Annotated[str, typer.Option("--on", metavar="VOLUME", help="Volume.")],
 ) -> None:
-    """Keep a branch cached on a volume: every new commit is cached by itself, the one before ages out."""
+    """Keep a branch cached on a volume: each new commit is cached automatically, and the previous one expires.
+
+    Example: mill cache keep x-ray@main --on nfs
+    """
     asked = CachePolicyCreate(dataset=dataset, volume=on, project=DatasetRef.parse(dataset).project or mill.project)
     policy = keep_branch(mill.api, asked)
     mill.out.note(f"{policy.dataset}@{policy.branch} is kept cached on {policy.volume}.")
@@ -89,14 +98,17 @@ def keep(
             ("branch", f"{policy.project}/{policy.dataset}@{policy.branch}"),
             ("volume", policy.volume),
             ("commit", policy.commit_id),
-            ("state", policy.state or "not there"),
+            ("state", policy.state or "not cached"),
             ("problem", policy.problem),
         ],
     )
 
 
 def unkeep(mill: Session, dataset: Branch, on: On = None) -> None:
-    """Let a branch that is kept cached age out like others."""
+    """Stop keeping a branch cached. Its commits expire like any other.
+
+    Example: mill cache unkeep x-ray@main --on nfs
+    """
     ref = DatasetRef.parse(dataset)
     project = ref.project or mill.project
     branch = ref.ref or DEFAULT_BRANCH
@@ -104,26 +116,29 @@ def unkeep(mill: Session, dataset: Branch, on: On = None) -> None:
     found = [policy for policy in listed if policy.branch == branch]
     if not found:
         where = f" on volume {on}" if on else ""
-        raise NotFound(f"{ref.dataset}@{branch} is not kept{where}.", hint="See what is: mill cache kept")
+        raise NotFound(f"{ref.dataset}@{branch} is not kept cached{where}.", hint="List kept branches: mill cache kept")
     for policy in found:
         unkeep_branch(mill.api, policy.id)
-        mill.out.note(f"{policy.dataset}@{policy.branch} is not kept on {policy.volume} any more.")
+        mill.out.note(f"{policy.dataset}@{policy.branch} is no longer kept cached on {policy.volume}.")
 
 
 def kept(mill: Session, on: On = None) -> None:
-    """List the branches that are kept cached, and whether their newest commits are there."""
+    """List the branches that are kept cached, and whether their newest commit is cached.
+
+    Example: mill cache kept
+    """
     mill.out.items(
         list_policies(mill.api, project=mill.flags.project, volume=on),
         [
             ("BRANCH", lambda p: f"{p.project}/{p.dataset}@{p.branch}"),
             ("VOLUME", lambda p: p.volume),
             ("COMMIT", lambda p: CommitId(p.commit_id) if p.commit_id else None),
-            ("STATE", lambda p: p.state or "not there"),
+            ("STATE", lambda p: p.state or "not cached"),
             ("BY", lambda p: p.created_by),
             ("SINCE", lambda p: p.created_at),
             ("PROBLEM", lambda p: p.problem),
         ],
-        empty="No branch is kept cached. Keep one: mill cache keep DATASET@BRANCH --on VOLUME",
+        empty="No branches are kept cached. Keep one: mill cache keep DATASET@BRANCH --on VOLUME",
     )
 
 

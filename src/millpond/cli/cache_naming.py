@@ -6,8 +6,8 @@ from typing import Annotated, Protocol
 
 import typer
 
-Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="The dataset, and the commit of it (main).")]
-On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="The volume.")]
+Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="Dataset and commit (default: main).")]
+On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="Volume.")]
 
 
 class Cached(Protocol):

@@ -12,7 +12,7 @@ from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.caches import list_offers, list_refusals, plan_evictions, why_cached
 from millpond.model.names import DatasetRef
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.cache_plans import CacheOffer, VolumePlan
 
 
@@ -23,7 +23,10 @@ def add_reason_commands(app: typer.Typer) -> None:
 
 
 def why(mill: Session, dataset: Written) -> None:
-    """Say where a commit is cached, who holds it and when it goes; or why it went, or was refused."""
+    """Explain where a commit is cached, who uses it and when it expires; or why it was evicted or refused.
+
+    Example: mill cache why x-ray@v1
+    """
     found = why_cached(mill.api, dataset, DatasetRef.parse(dataset).project or mill.project)
     if mill.out.as_json:
         mill.out.json(found.model_dump(mode="json"))
@@ -38,9 +41,12 @@ def why(mill: Session, dataset: Written) -> None:
 def plan(
     mill: Session,
     volume: Annotated[str | None, typer.Option("--volume", "--on", metavar="VOLUME", help="Only this volume.")] = None,
-    stays: Annotated[bool, typer.Option("--stays", help="Also what stays, and why.")] = False,
+    stays: Annotated[bool, typer.Option("--stays", help="Include commits that stay, with the reason.")] = False,
 ) -> None:
-    """Show what would be evicted next, when and why, if nobody used anything until then. Nothing is evicted."""
+    """Show what would be evicted next, when and why, if nothing were used until then. Evicts nothing.
+
+    Example: mill cache plan --on nfs
+    """
     plans = plan_evictions(mill.api, volume)
     if mill.out.as_json:
         mill.out.json({"items": [one.model_dump(mode="json") for one in plans]})
@@ -49,8 +55,8 @@ def plan(
         for one in plans:
             mill.out.note(_full(one))
             if one.stays and not stays:
-                more = "1 cached commit stays" if len(one.stays) == 1 else f"{len(one.stays)} cached commits stay"
-                mill.out.note(f"{more} on {one.volume}; why: mill cache plan --stays")
+                more = format_count(len(one.stays), "cached commit")
+                mill.out.note(f"{one.volume} keeps {more}; why: mill cache plan --stays")
     steps = [(one.volume, step) for one in plans for step in [*one.goes, *(one.stays if stays else [])]]
     mill.out.items(
         steps,
@@ -62,12 +68,15 @@ def plan(
             ("FREES", lambda s: Bytes(s[1].bytes)),
             ("WHY", lambda s: s[1].reason),
         ],
-        empty="Nothing would be evicted.",
+        empty="No evictions planned.",
     )
 
 
 def refusals(mill: Session, on: On = None) -> None:
-    """List what was refused last and is not there since, and why, newest first."""
+    """List refused requests that have not succeeded since, with the reason, newest first.
+
+    Example: mill cache refusals
+    """
     mill.out.items(
         list_refusals(mill.api, volume=on),
         [
@@ -78,7 +87,7 @@ def refusals(mill: Session, on: On = None) -> None:
             ("ASKED BY", lambda r: r.by),
             ("WHY", lambda r: r.reason),
         ],
-        empty="Nothing was refused.",
+        empty="No refused requests.",
     )
 
 
@@ -95,24 +104,23 @@ def show_offers(mill: Session, dataset: str, *, project: str, volume: str | None
             ("TIME", lambda o: Seconds(o.seconds) if o.seconds is not None else None),
             ("WHY", lambda o: "; ".join([*o.reasons, *(f"in the way: {one}" for one in o.blockers)])),
         ],
-        empty="There are no volumes yet. Add one: mill volume add NAME DIRECTORY",
+        empty="No volumes yet. Add one: mill volume add NAME DIRECTORY",
     )
 
 
 def _answer(offer: CacheOffer) -> str:
-    words = {"there": "is there", "coming": "is on its way", "fits": "would fit", "refused": "would be refused"}
+    words = {"there": "cached", "coming": "being cached", "fits": "fits", "refused": "refused"}
     if offer.answer != "evicts":
         return words[offer.answer]
     named = ", ".join(f"{one.dataset}@{one.commit_id[:8]}" for one in offer.evicted)
     others = offer.evicts - len(offer.evicted)
-    return (
-        f"would evict {' and '.join(part for part in (named, f'{others} of other projects' if others else '') if part)}"
-    )
+    return f"evicts {' and '.join(part for part in (named, f'{others} of other projects' if others else '') if part)}"
 
 
 def _full(plan: VolumePlan) -> str:
     foreign = f", other files take {format_bytes(plan.foreign_bytes)}" if plan.foreign_bytes else ""
     return (
-        f"{plan.volume}: {format_bytes(plan.used_bytes)} of {format_bytes(plan.usable_bytes)} used{foreign}; "
-        f"above {format_bytes(plan.high_bytes)} it is brought down to {format_bytes(plan.low_bytes)}."
+        f"{plan.volume}: {format_bytes(plan.used_bytes)} of {format_bytes(plan.usable_bytes)} "
+        f"used{foreign}; above {format_bytes(plan.high_bytes)} it is evicted down to "
+        f"{format_bytes(plan.low_bytes)}."
     )

@@ -15,7 +15,7 @@ from millpond.cli.output import Bytes, Column
 from millpond.cli.session import Session
 from millpond.client import computes
 from millpond.errors import MillError, NotReady
-from millpond.model.quantity import format_bytes, format_gpus, parse_seconds
+from millpond.model.quantity import format_bytes, format_count, format_gpus, parse_seconds
 from millpond.wire.computes import Capabilities, Check, Compute, Node
 
 app = typer.Typer()
@@ -24,12 +24,15 @@ add_attach_commands(app)
 add_trust_commands(app)
 
 Row = tuple[Compute, Node | None]
-Name = Annotated[str, typer.Argument(help="The compute's name.")]
+Name = Annotated[str, typer.Argument(help="Name of the compute.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List computes and their nodes, with what is in use."""
+    """List computes and their nodes, with current use.
+
+    Example: mill compute list
+    """
     found = list(computes.list_computes(mill.api))
     if mill.out.as_json:
         mill.out.items(found, [], empty="")
@@ -48,28 +51,41 @@ def list_all(mill: Session) -> None:
         ("RUNNING", lambda row: row[1].running if row[1] else None),
         ("SEEN", lambda row: row[0].seen_at),
     ]
-    mill.out.items(rows, columns, empty="No compute is attached. `mill up` starts an agent for this machine.")
+    mill.out.items(
+        rows,
+        columns,
+        empty="No computes yet. `mill up` starts an agent for its machine; attach others: mill compute attach --help",
+    )
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one compute: its nodes, what its driver can do, what is in use."""
+    """Show a compute: nodes, capabilities of its driver, current use.
+
+    Example: mill compute show gpu1
+    """
     _show(mill, computes.get_compute(mill.api, name))
 
 
 @command(app, "cordon")
 def cordon(mill: Session, name: Name) -> None:
-    """Place nothing new there; what runs goes on. `mill why` names it to jobs that wait."""
+    """Cordon a compute: no new jobs are placed there, running jobs continue.
+
+    Example: mill compute cordon gpu1
+    """
     found = computes.cordon_compute(mill.api, name)
-    mill.out.note(f"Compute {name} takes no new jobs. {_jobs(found)} there. Undo it: mill compute uncordon {name}")
+    mill.out.note(f"Compute {name} is cordoned: no new jobs. {_jobs(found)} there. Undo: mill compute uncordon {name}")
     _show(mill, found)
 
 
 @command(app, "uncordon")
 def uncordon(mill: Session, name: Name) -> None:
-    """Let new jobs be placed there again."""
+    """Allow new jobs on a compute again.
+
+    Example: mill compute uncordon gpu1
+    """
     found = computes.uncordon_compute(mill.api, name)
-    mill.out.note(f"Compute {name} takes jobs again.")
+    mill.out.note(f"Compute {name} accepts jobs again.")
     _show(mill, found)
 
 
@@ -77,11 +93,14 @@ def uncordon(mill: Session, name: Name) -> None:
 def drain(
     mill: Session,
     name: Name,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop its jobs instead of letting them finish.")] = False,
-    wait: Annotated[bool, typer.Option(help="Wait until nothing runs there.")] = True,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Wait no longer than this, like 2h.")] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop its jobs instead of waiting for them to finish.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until no jobs run there.")] = True,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Maximum time to wait, like 2h.")] = None,
 ) -> None:
-    """Cordon it, and wait until its jobs have ended."""
+    """Cordon a compute and wait until its jobs have ended.
+
+    Example: mill compute drain gpu1 --timeout 2h
+    """
     found = computes.drain_compute(mill.api, name, stop=stop)
     if wait and found.running:
         seconds = parse_seconds(timeout) if timeout else None
@@ -91,7 +110,7 @@ def drain(
     if wait and found.running:
         raise NotReady(
             f"{_jobs(found)} on compute {name!r} after {timeout}.",
-            hint=f"It stays cordoned. Wait on, or end them: mill compute drain {name} --stop",
+            hint=f"It stays cordoned. Wait again, or stop the jobs: mill compute drain {name} --stop",
         )
     mill.out.note(f"Compute {name} is cordoned; {_jobs(found).lower()} there.")
     _show(mill, found)
@@ -99,12 +118,15 @@ def drain(
 
 @command(app, "revoke")
 def revoke(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Take the credential of its agent back: the agent is refused from now on, and ends. The compute stays listed."""
+    """Revoke the credential of a compute's agent. The agent is refused and exits; the compute stays listed.
+
+    Example: mill compute revoke gpu1
+    """
     mill.confirm(f"Revoke the credential of compute {name}?", yes=yes)
     found = computes.revoke_compute(mill.api, name)
-    mill.out.note(f"The credential of {name} is revoked. A new agent of that name needs: mill compute token")
+    mill.out.note(f"Credential of compute {name} revoked. To start its agent again: mill compute token")
     _show(mill, found)
 
 
@@ -113,23 +135,30 @@ def detach(
     mill: Session,
     name: Name,
     force: Annotated[
-        bool, typer.Option("--force", help="Also while jobs run there: they are placed anew when their time is up.")
+        bool,
+        typer.Option("--force", help="Detach although jobs run there. They are placed again once their lease expires."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Revoke its credential and forget it. Refused while jobs run there."""
+    """Detach a compute: revoke its credential and remove it. Refused while jobs run there.
+
+    Example: mill compute detach gpu1
+    """
     mill.confirm(f"Detach compute {name}?", yes=yes)
     computes.detach_compute(mill.api, name, force=force)
-    mill.out.note(f"Compute {name} is detached; its agent is told so, and ends.")
+    mill.out.note(f"Compute {name} detached. Its agent will exit.")
 
 
 @command(app, "test")
 def test(
     mill: Session,
     name: Name,
-    timeout: Annotated[str, typer.Option(metavar="TIME", help="How long its agent may take.")] = "2m",
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="Maximum time to wait for the agent, like 1m.")] = "2m",
 ) -> None:
-    """Test it: the way to the server, the clock, the speed of lake and volumes, the GPUs."""
+    """Test a compute: connection to the server, clock, speed of lake and volumes, GPUs.
+
+    Example: mill compute test gpu1
+    """
     found = computes.run_compute_test(mill.api, name, timeout=parse_seconds(timeout))
     if mill.out.as_json:
         mill.out.shape(found, [])
@@ -139,10 +168,10 @@ def test(
             ("STATE", lambda check: check.state),
             ("FOUND", lambda check: check.message),
         ]
-        mill.out.items(found.checks, columns, empty="The agent told nothing.")
+        mill.out.items(found.checks, columns, empty="The agent did not answer.")
     failed = [check.name for check in found.checks if check.state == "failed"]
     if failed:
-        raise MillError(f"Not well on compute {name!r}: {', '.join(failed)}.", hint="See what was found above.")
+        raise MillError(f"Tests failed on compute {name!r}: {', '.join(failed)}.", hint="See the results above.")
 
 
 def _show(mill: Session, found: Compute) -> None:
@@ -166,12 +195,12 @@ def _show(mill: Session, found: Compute) -> None:
 
 
 def _abilities(able: Capabilities) -> list[tuple[str, Any]]:
-    shares = {"none": "whole ones only", "accounted": "parts accounted, not enforced", "enforced": "parts enforced"}
+    shares = {"none": "whole GPUs only", "accounted": "fractions, not enforced", "enforced": "fractions, enforced"}
     also = {"distributed jobs": able.gangs, "ports": able.ports, "exec": able.exec}
     return [
         ("containers", able.containers),
         ("image", able.default_image),
-        ("limits", "enforced" if able.limits_enforced else "accounted, not enforced"),
+        ("limits", "enforced" if able.limits_enforced else "limits not enforced"),
         ("GPUs", shares[able.gpu_fractions]),
         ("also", ", ".join(name for name, can in also.items() if can) or None),
         ("job options", ", ".join(able.job_options) or None),
@@ -187,7 +216,7 @@ def _node_text(node: Node) -> str:
 
 
 def _jobs(compute: Compute) -> str:
-    return f"{compute.running or 'No'} job{'s' if compute.running != 1 else ''} running"
+    return f"{format_count(compute.running, 'job') if compute.running else 'No jobs'} running"
 
 
 def _nodes(compute: Compute) -> Sequence[Node | None]:

@@ -17,7 +17,7 @@ from millpond.wire.computes import Compute
 
 
 def add_attach_commands(app: typer.Typer) -> None:
-    attach = typer.Typer(help="Make a machine or a cluster a compute.", no_args_is_help=True)
+    attach = typer.Typer(help="Attach a machine or a cluster as a compute.", no_args_is_help=True)
     attach.callback()(_group)
     command(attach, "ssh")(attach_ssh)
     command(attach, "kubernetes")(attach_kubernetes)
@@ -26,26 +26,33 @@ def add_attach_commands(app: typer.Typer) -> None:
 
 def attach_ssh(
     mill: Session,
-    machine: Annotated[str, typer.Argument(metavar="USER@HOST", help="The machine.")],
-    site: Annotated[str, typer.Option(help="The site it is at.")] = "local",
-    port: Annotated[int, typer.Option(help="Where its SSH server listens.", min=1, max=65535)] = 22,
+    machine: Annotated[str, typer.Argument(metavar="USER@HOST", help="Machine to attach.")],
+    site: Annotated[str, typer.Option(help="Site of the machine.")] = "local",
+    port: Annotated[int, typer.Option(help="Port of its SSH server.", min=1, max=65535)] = 22,
     identity: Annotated[
-        Path | None, typer.Option(help="The private key.", show_default="those of ssh-agent and ~/.ssh")
+        Path | None, typer.Option(help="Private key.", show_default="those of ssh-agent and ~/.ssh")
     ] = None,
-    python: Annotated[str | None, typer.Option(help="Its Python, 3.11 or newer.", show_default="found there")] = None,
-    node: Annotated[str | None, typer.Option(help="What it is called.", show_default="its host name")] = None,
+    python: Annotated[
+        str | None, typer.Option(help="Python 3.11 or newer on the machine.", show_default="searched for")
+    ] = None,
+    node: Annotated[str | None, typer.Option(help="Name of the compute.", show_default="its host name")] = None,
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="The server as seen from there.", show_default="as from here")
+        str | None,
+        typer.Option(
+            metavar="URL", help="URL of the server as seen from the machine.", show_default="the URL used here"
+        ),
     ] = None,
-    known_hosts: Annotated[Path | None, typer.Option(help="Where host keys are.", show_default="~/.ssh")] = None,
+    known_hosts: Annotated[Path | None, typer.Option(help="File with known host keys.", show_default="~/.ssh")] = None,
     accept_new_host_key: Annotated[
-        bool, typer.Option("--accept-new-host-key", help="Trust a host that is not known yet, and remember its key.")
+        bool, typer.Option("--accept-new-host-key", help="Trust an unknown host and remember its key.")
     ] = False,
 ) -> None:
-    """Copy Millpond to a machine over SSH, start its agent there, and wait until it has reported.
+    """Copy Millpond to a machine over SSH, start an agent there and wait until it reports.
 
-    The machine needs Python 3.11 or newer and a way to the server; no internet if it is of the same kind as this one.
-    The agent stays when the connection ends. Your key is used and kept nowhere.
+    The machine needs Python 3.11 or newer and a connection to the server. It needs no internet access if it has the
+    same platform as this one. The agent keeps running when the connection ends. Your key is not stored.
+
+    Example: mill compute attach ssh ada@gpu1 --site lab
     """
     # An extra, and large: only who attaches pays for it.
     try:

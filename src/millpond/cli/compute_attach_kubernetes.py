@@ -16,42 +16,48 @@ from millpond.errors import SetupError
 
 def attach_kubernetes(
     mill: Session,
-    image: Annotated[str, typer.Option(help="An image with Millpond (pip install millpond), for the agent.")],
+    image: Annotated[str, typer.Option(help="Image with Millpond (pip install millpond), for the agent.")],
     mount: Annotated[
         list[str],
         typer.Option(
             metavar="PATH=WHAT",
-            help="What agent and jobs see at PATH: pvc:CLAIM or pvc:CLAIM/SUB, nfs:SERVER:/EXPORT, host or host:PATH. "
-            "Repeatable.",
+            help="What agent and jobs see at PATH: pvc:CLAIM or pvc:CLAIM/SUB, nfs:SERVER:/EXPORT, host "
+            "or host:PATH. Repeatable.",
         ),
     ],
-    site: Annotated[str, typer.Option(help="The site it is at.")] = "local",
-    name: Annotated[str | None, typer.Option(help="What the compute is called.", show_default="its site")] = None,
+    site: Annotated[str, typer.Option(help="Site of the cluster.")] = "local",
+    name: Annotated[str | None, typer.Option(help="Name of the compute.", show_default="its site")] = None,
     job_image: Annotated[
-        str | None, typer.Option(help="For jobs that name none; with Python 3.9 or newer.", show_default="the agent's")
+        str | None, typer.Option(help="Default image for jobs, with Python 3.9 or newer.", show_default="the agent's")
     ] = None,
     jobs_of: Annotated[
         list[str] | None,
-        typer.Option(metavar="PROJECT", help="A namespace for this project's jobs. Repeatable.", show_default="none"),
+        typer.Option(metavar="PROJECT", help="Namespace for this project's jobs. Repeatable.", show_default="none"),
     ] = None,
-    namespace: Annotated[str, typer.Option(help="Where the agent runs.")] = "millpond",
+    namespace: Annotated[str, typer.Option(help="Namespace of the agent.")] = "millpond",
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="More for the driver. Repeatable.")
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="KEY=VALUE", help="Further option for the driver. Repeatable."),
     ] = None,
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="The server as seen from there.", show_default="as from here")
+        str | None,
+        typer.Option(
+            metavar="URL", help="URL of the server as seen from the cluster.", show_default="the URL used here"
+        ),
     ] = None,
-    token: Annotated[bool, typer.Option(help="Put a join token into it, good for an hour.")] = True,
+    token: Annotated[bool, typer.Option(help="Include a join token, valid for one hour.")] = True,
 ) -> None:
-    """Print what makes a Kubernetes cluster a compute: pipe it into `kubectl apply -f -`.
+    """Print the Kubernetes manifest of an agent: pipe it into `kubectl apply -f -`.
 
-    A Deployment with one agent, its service account with the few rights it needs, and a join token. The agent fills
-    volumes from inside the cluster and runs every job as a pod; it connects outwards only.
+    It holds a Deployment with one agent, a service account with the rights it needs, and a join token. The agent fills
+    volumes from inside the cluster, runs each job as a pod and only makes outgoing connections.
+
+    Example: mill compute attach kubernetes --image registry.lab/millpond --mount /cache=pvc:cache | kubectl apply -f -
     """
     try:
         import yaml  # noqa: PLC0415 - an extra: only who attaches clusters needs it
     except ModuleNotFoundError as error:
-        raise SetupError("This needs PyYAML.", hint="Run: pip install 'millpond[kubernetes]'") from error
+        raise SetupError("The manifest needs PyYAML.", hint="Run: pip install 'millpond[kubernetes]'") from error
     plan = ClusterPlan(
         server=(url or mill.api.base_url).rstrip("/"),
         site=site,
@@ -64,7 +70,7 @@ def attach_kubernetes(
         options=option or (),
     )
     if urlsplit(plan.server).hostname in ("127.0.0.1", "localhost", "::1"):
-        mill.out.warn(f"Pods do not reach {plan.server}: say with --url how they see the server.")
+        mill.out.warn(f"Pods cannot reach {plan.server}: set the URL they use with --url.")
     needed = claims(plan)  # before a token is made
     if token:
         plan = replace(plan, join_token=create_join_token(mill.api, site, seconds=3600).secret)
@@ -73,5 +79,5 @@ def attach_kubernetes(
     else:
         mill.out.line(yaml.safe_dump_all(objects(plan), sort_keys=False).rstrip())
     if needed:
-        mill.out.note(f"These claims must be there, on the same storage: {', '.join(needed)}.")
-    mill.out.note(f"For a volume there: mill volume add {plan.name}-cache {plan.cache_dir} --site {site}")
+        mill.out.note(f"These claims must exist, on the same storage: {', '.join(needed)}.")
+    mill.out.note(f"To add a volume there: mill volume add {plan.name}-cache {plan.cache_dir} --site {site}")

@@ -22,22 +22,28 @@ def add_token_commands(app: typer.Typer) -> None:
 
 def create(
     mill: Session,
-    site: Annotated[str, typer.Option(help="The site the agent will be at.")] = "local",
-    lives: Annotated[str, typer.Option("--for", metavar="TIME", help="How long it can be used, like 1h.")] = "1h",
+    site: Annotated[str, typer.Option(help="Site of the agent.")] = "local",
+    lives: Annotated[str, typer.Option("--for", metavar="TIME", help="Lifetime of the token, like 1h.")] = "1h",
 ) -> None:
-    """Make a join token: it lets one agent in at a site, once. It is printed this once and cannot be shown again."""
+    """Create a join token, which lets one agent join a site, once. It is shown only now.
+
+    Example: mill compute token --site lab > join-token
+    """
     token = computes.create_join_token(mill.api, site, seconds=int(parse_seconds(lives)))
     if mill.out.as_json:
         mill.out.shape(token, [])
         return
-    mill.out.note(f"Join token {token.id} for site {token.site} made; this is the only time it is shown:")
+    mill.out.note(f"Join token {token.id} for site {token.site} created. It is shown only once:")
     mill.out.line(token.secret)
-    mill.out.note("Put it into a file on the machine (chmod 600), and start its agent there:")
+    mill.out.note("Save it to a file on the machine (chmod 600) and start the agent there:")
     mill.out.note(f"  mill agent --server {mill.api.base_url} --token-file FILE --site {token.site}")
 
 
 def list_all(mill: Session) -> None:
-    """List join tokens; their secrets are not kept anywhere."""
+    """List join tokens, without their secrets.
+
+    Example: mill compute tokens
+    """
     mill.out.items(
         computes.list_join_tokens(mill.api),
         [
@@ -49,12 +55,15 @@ def list_all(mill: Session) -> None:
             ("CREATED", lambda token: token.created_at),
             ("EXPIRES", lambda token: token.expires_at),
         ],
-        empty="There are no join tokens. Make one: mill compute token --site SITE",
+        empty="No join tokens. Create one: mill compute token --site SITE",
     )
 
 
-def revoke(mill: Session, token: Annotated[str, typer.Argument(help="The join token's id.")]) -> None:
-    """Take a join token back. An agent that came in with it stays: see `mill compute revoke`."""
+def revoke(mill: Session, token: Annotated[str, typer.Argument(help="Id of the join token.")]) -> None:
+    """Revoke a join token. To revoke an agent that has joined with it, use `mill compute revoke`.
+
+    Example: mill compute revoke-token 3fa2c1
+    """
     computes.revoke_join_token(mill.api, token)
     mill.out.note(f"Join token {token} revoked.")
 

@@ -13,9 +13,11 @@ from millpond.client import computes
 from millpond.wire.computes import Compute
 from millpond.wire.trust import Trust
 
-Name = Annotated[str, typer.Argument(help="The compute's name.")]
+Name = Annotated[str, typer.Argument(help="Name of the compute.")]
 # One project may also be named as everywhere, by --project.
-Projects = Annotated[list[str] | None, typer.Argument(metavar="[PROJECT]...", show_default=False)]
+Projects = Annotated[
+    list[str] | None, typer.Argument(metavar="[PROJECT]...", help="Projects (default: --project).", show_default=False)
+]
 
 
 def add_trust_commands(app: typer.Typer) -> None:
@@ -27,9 +29,12 @@ def let_in(
     mill: Session,
     name: Name,
     projects: Projects = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Every project, also those to come.")] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="All projects, including future ones.")] = False,
 ) -> None:
-    """Let projects onto a compute whose jobs share one account: jobs can read each other's files there."""
+    """Allow projects on a compute whose jobs share one account. Their jobs can read each other's files there.
+
+    Example: mill compute trust gpu1 vision
+    """
     named = _named(mill, projects)
     _tell(mill, computes.trust_projects(mill.api, name, named, everyone=everyone))
 
@@ -38,19 +43,22 @@ def keep_out(
     mill: Session,
     name: Name,
     projects: Projects = None,
-    everyone: Annotated[bool, typer.Option("--all", help="Every project that was let in.")] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="All projects that are allowed.")] = False,
 ) -> None:
-    """Take back what `mill compute trust` has said: nothing new of these projects begins there, what runs goes on."""
+    """Withdraw `mill compute trust`: no new jobs of these projects start there, running ones continue.
+
+    Example: mill compute distrust gpu1 vision
+    """
     named = _named(mill, projects)
     _tell(mill, computes.distrust_projects(mill.api, name, named, everyone=everyone))
 
 
 def trust_words(trust: Trust) -> str:
     if not trust.shared:
-        return "projects are kept apart"
+        return "projects are isolated from each other"
     if trust.all:
-        return "shared: jobs can read each other's files; every project is let in"
-    return f"shared: jobs can read each other's files; let in: {', '.join(trust.projects) or 'no project'}"
+        return "shared: jobs can read each other's files; all projects are allowed"
+    return f"shared: jobs can read each other's files; allowed: {', '.join(trust.projects) or 'no project'}"
 
 
 def _named(mill: Session, projects: Sequence[str] | None) -> list[str]:

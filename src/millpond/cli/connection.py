@@ -23,15 +23,15 @@ from millpond.wire.imports import Connection, ConnectionCreate, Credentials
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The connection's name.")]
-KeyId = Annotated[str | None, typer.Option(metavar="ID", help="S3: the access key's id.")]
-User = Annotated[str | None, typer.Option(metavar="NAME", help="https: the user of the site.")]
+Name = Annotated[str, typer.Argument(help="Name of the connection.")]
+KeyId = Annotated[str | None, typer.Option(metavar="ID", help="Id of the access key (S3).")]
+User = Annotated[str | None, typer.Option(metavar="NAME", help="User name (https).")]
 SecretFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A file (- for stdin) with the secret: the S3 secret key, the https password (with --user) or bearer "
-        "token, the JSON key of a Google service account.",
+        help="File (- for stdin) with the secret: S3 secret key, https password (with --user) or "
+        "bearer token, JSON key of a Google service account.",
     ),
 ]
 
@@ -41,24 +41,32 @@ def add(
     mill: Session,
     name: Name,
     url: Annotated[str, typer.Argument(help="s3://bucket/prefix, gs://bucket/prefix or https://host/path.")],
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="S3 other than Amazon's.")] = None,
-    region: Annotated[str | None, typer.Option(help="S3: the bucket's region (us-east-1).")] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Endpoint of an S3 store other than Amazon's.")
+    ] = None,
+    region: Annotated[str | None, typer.Option(help="Region of the bucket (S3; default: us-east-1).")] = None,
     key_id: KeyId = None,
     user: User = None,
     secret_file: SecretFile = None,
 ) -> None:
-    """Add a place to import from. Its credentials are sealed at the server and never shown again."""
+    """Add a bucket or web server to import from. Its credentials are encrypted and never shown again.
+
+    Example: mill connection add hospital s3://hospital/2026 --key-id AKIA… --secret-file key.txt
+    """
     asked = ConnectionCreate(
         name=name, url=url, endpoint=endpoint, region=region, credentials=_credentials(url, key_id, user, secret_file)
     )
     connection = create_connection(mill.api, mill.project, asked)
-    mill.out.note(f"Connection {connection.name} added. See whether it works: mill connection test {connection.name}")
+    mill.out.note(f"Connection {connection.name} added. Test it: mill connection test {connection.name}")
     _show(mill, connection)
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List the project's connections."""
+    """List the connections of a project.
+
+    Example: mill connection list
+    """
     mill.out.items(
         list_connections(mill.api, mill.project),
         [
@@ -69,13 +77,17 @@ def list_all(mill: Session) -> None:
             ("CREATED", lambda c: c.created_at),
             ("BY", lambda c: c.created_by),
         ],
-        empty="This project has no connections. An administrator of it adds one: mill connection add NAME s3://bucket",
+        empty="No connections in this project. A project administrator can add one: mill connection "
+        "add NAME s3://bucket",
     )
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one connection."""
+    """Show a connection.
+
+    Example: mill connection show hospital
+    """
     _show(mill, get_connection(mill.api, mill.project, name))
 
 
@@ -83,17 +95,23 @@ def show(mill: Session, name: Name) -> None:
 def credentials(
     mill: Session, name: Name, key_id: KeyId = None, user: User = None, secret_file: SecretFile = None
 ) -> None:
-    """Give a connection other credentials; without any, it goes on without."""
+    """Replace the credentials of a connection; without options, remove them.
+
+    Example: mill connection credentials hospital --key-id AKIA… --secret-file key.txt
+    """
     found = get_connection(mill.api, mill.project, name)
     given = _credentials(found.url, key_id, user, secret_file)
     changed = change_credentials(mill.api, mill.project, name, given)
-    mill.out.note(f"Connection {name} has {'other' if given else 'no'} credentials now.")
+    mill.out.note(f"Credentials of connection {name} {'replaced' if given else 'removed'}.")
     _show(mill, changed)
 
 
 @command(app, "test")
 def test(mill: Session, name: Name) -> None:
-    """See whether the place answers and may be read. Exit 1 if not."""
+    """Test whether a connection can be reached and read. Exit code 1 if not.
+
+    Example: mill connection test hospital
+    """
     result = test_connection(mill.api, mill.project, name)
     if mill.out.as_json:
         mill.out.shape(result, [])
@@ -111,10 +129,15 @@ def test(mill: Session, name: Name) -> None:
 def remove(
     mill: Session,
     name: Name,
-    force: Annotated[bool, typer.Option(help="Also when commits need it: their files cannot be read then.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[
+        bool, typer.Option(help="Remove it although commits use it. Their files become unreadable.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Remove a connection. Nothing at the place itself changes."""
+    """Remove a connection. Nothing changes at the bucket or web server.
+
+    Example: mill connection rm hospital
+    """
     mill.confirm(f"Remove the connection {name}?", yes=yes)
     delete_connection(mill.api, mill.project, name, force=force)
     mill.out.note(f"Connection {name} removed.")
@@ -123,7 +146,7 @@ def remove(
 def _credentials(url: str, key_id: str | None, user: str | None, secret_file: Path | None) -> Credentials | None:
     if secret_file is None:
         if key_id or user:
-            raise BadRequest("The secret is missing.", hint="Give it with --secret-file FILE, or - for stdin.")
+            raise BadRequest("The secret is missing.", hint="Use --secret-file FILE, or - for stdin.")
         return None
     secret = read_secret(secret_file, "secret")
     if url.startswith("gs://"):
@@ -131,7 +154,7 @@ def _credentials(url: str, key_id: str | None, user: str | None, secret_file: Pa
     if url.startswith("https://"):
         return Credentials.model_validate({"user": user, "password": secret} if user else {"bearer": secret})
     if key_id is None:
-        raise BadRequest("An S3 secret key has an id.", hint="Give it with --key-id.")
+        raise BadRequest("An S3 secret key needs its id.", hint="Add --key-id ID.")
     return Credentials.model_validate({"key_id": key_id, "secret": secret})
 
 

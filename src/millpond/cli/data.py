@@ -113,7 +113,7 @@ def list_all(
 ) -> None:
     """List datasets.
 
-    Example: mill data list --search xray
+    Example: mill data list xray
     """
     if deleted:
         show_bin(mill, search)
@@ -195,7 +195,7 @@ def commits(
 ) -> None:
     """List the commits of a ref, newest first. For .code and .outputs without a ref, all commits.
 
-    Example: mill data log x-ray@main
+    Example: mill data commits x-ray@main
     """
     ref = named(mill, dataset)
     # Each of their commits has a branch of its own, and none is the default.

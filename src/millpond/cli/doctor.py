@@ -34,7 +34,10 @@ MOST_SKEW = 60.0
 
 @command(app, "doctor")
 def doctor(mill: Session) -> None:
-    """Check this machine and the server, and say what to do. Exit code 1 when something is wrong."""
+    """Check this machine and the server, and suggest fixes. Exit code 1 if something is wrong.
+
+    Example: mill doctor
+    """
     checks: list[Check] = []
     for check in (_python, _disk, _credentials, _data_dir, _proxies, _port):
         _add(mill, checks, [check(mill)])
@@ -43,9 +46,9 @@ def doctor(mill: Session) -> None:
         mill.out.json({"ok": all(c.ok for c in checks), "checks": [c.model_dump(mode="json") for c in checks]})
     wrong = [check for check in checks if not check.ok]
     if wrong:
-        mill.out.note(f"{len(wrong)} of {len(checks)} checks found something to mend.")
+        mill.out.note(f"{len(wrong)} of {len(checks)} checks failed.")
         raise typer.Exit(1)
-    mill.out.note("All is well.")
+    mill.out.note("All checks passed.")
 
 
 def _add(mill: Session, checks: list[Check], found: list[Check]) -> None:
@@ -74,14 +77,14 @@ def _disk(mill: Session) -> Check:
         name="disk",
         ok=free >= LEAST_FREE_BYTES,
         message=f"{format_bytes(free)} free at {folder}",
-        hint="Make room: runs that cannot be sent are kept there.",
+        hint="Free some space: runs that cannot be sent yet are stored there.",
     )
 
 
 def _credentials(mill: Session) -> Check:
     path = config_dir() / "credentials.json"
     if not path.exists():
-        return Check(name="credentials", ok=True, message="none are kept on this machine")
+        return Check(name="credentials", ok=True, message="no tokens on this machine")
     try:
         known = load_credentials(config_dir())
     except MillError as error:
@@ -89,7 +92,10 @@ def _credentials(mill: Session) -> Check:
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         return Check(
-            name="credentials", ok=False, message=f"others may read {path} ({mode:o})", hint=f"Run: chmod 600 {path}"
+            name="credentials",
+            ok=False,
+            message=f"other users can read {path} ({mode:o})",
+            hint=f"Run: chmod 600 {path}",
         )
     return Check(name="credentials", ok=True, message=f"tokens for {', '.join(known.servers) or 'no server'}")
 
@@ -97,15 +103,15 @@ def _credentials(mill: Session) -> Check:
 def _data_dir(mill: Session) -> Check:
     path = default_data_dir()
     if not path.exists():
-        return Check(name="data dir", ok=True, message=f"{path} does not exist yet; mill up makes it")
+        return Check(name="data dir", ok=True, message=f"{path} does not exist yet; mill up creates it")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return Check(
             name="data dir",
             ok=False,
-            message=f"{path} cannot be read and written by you",
-            hint="Start the server as the user it belongs to, or choose another: mill up --data-dir",
+            message=f"you cannot read and write {path}",
+            hint="Start the server as its owner, or choose another: mill up --data-dir",
         )
-    return Check(name="data dir", ok=True, message=f"{path} can be read and written")
+    return Check(name="data dir", ok=True, message=f"{path} is readable and writable")
 
 
 def _proxies(mill: Session) -> Check:
@@ -116,11 +122,11 @@ def _proxies(mill: Session) -> Check:
 def proxy_check(host: str, proxies: Mapping[str, str]) -> Check:
     used = {kind: _without_password(url) for kind, url in proxies.items() if kind in ("http", "https", "all") and url}
     if not used:
-        return Check(name="proxies", ok=True, message="none are set")
+        return Check(name="proxies", ok=True, message="none set")
     words = ", ".join(f"{kind}: {url}" for kind, url in sorted(used.items()))
     if is_local_host(host):
         return Check(name="proxies", ok=True, message=f"{words}; not used for {host}, which is local")
-    return Check(name="proxies", ok=True, message=f"{words}; used for {host} unless no_proxy names it")
+    return Check(name="proxies", ok=True, message=f"{words}; used for {host} unless no_proxy lists it")
 
 
 def _port(mill: Session) -> Check:
@@ -129,11 +135,11 @@ def _port(mill: Session) -> Check:
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
         with socket.create_connection((host, port), timeout=3):
-            return Check(name="port", ok=True, message=f"something listens at {host}:{port}")
+            return Check(name="port", ok=True, message=f"a server listens at {host}:{port}")
     except OSError as error:
         start = "Start the server: mill up" if is_local_host(host) else "Check the address, the network and proxies."
         proxied = not is_local_host(host) and bool(getproxies())
-        return Check(name="port", ok=proxied, message=f"nothing answers at {host}:{port}: {error}", hint=start)
+        return Check(name="port", ok=proxied, message=f"no answer from {host}:{port}: {error}", hint=start)
 
 
 def _server(mill: Session) -> list[Check]:
@@ -148,7 +154,7 @@ def _server(mill: Session) -> list[Check]:
 
 def _clock(date: str | None) -> Check:
     if not date:
-        return Check(name="clock", ok=True, message="the server does not tell its time")
+        return Check(name="clock", ok=True, message="the server sent no time")
     skew = (datetime.now(UTC) - email.utils.parsedate_to_datetime(date)).total_seconds()
     # The header has whole seconds, and came a moment ago.
     away = f"{format_seconds(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the server's"
@@ -156,7 +162,7 @@ def _clock(date: str | None) -> Check:
         name="clock",
         ok=abs(skew) <= MOST_SKEW,
         message="agrees with the server's" if abs(skew) < 3 else away,
-        hint="Set this machine's clock (NTP): signed URLs and tokens depend on it.",
+        hint="Synchronize this machine's clock (NTP): signed URLs and tokens depend on it.",
     )
 
 
@@ -166,7 +172,7 @@ def _versions(server: str) -> Check:
         name="versions",
         ok=same,
         message=f"client {__version__}, server {server}",
-        hint="Install the client of the server's version: pip install millpond==" + server,
+        hint="Install the server's version: pip install millpond==" + server,
     )
 
 
@@ -174,7 +180,7 @@ def _from_server(mill: Session) -> list[Check]:
     try:
         return mill.api.get("/doctor", Doctor).checks
     except NotFound:
-        return [Check(name="server", ok=False, message="this server is too old to be asked", hint="Upgrade it.")]
+        return [Check(name="server", ok=False, message="the server is too old for this check", hint="Upgrade it.")]
 
 
 def _existing(path: Path) -> Path:

@@ -12,20 +12,23 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes
 from millpond.cli.session import Session
 from millpond.client import lake_care
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.lake import Collected, ProjectCollected
 
 app = typer.Typer()
 
-DataDir = Annotated[Path | None, typer.Option(help="The server's data directory (MILL_DATA_DIR).")]
-DatabaseUrl = Annotated[str | None, typer.Option("--db", metavar="URL", help="The server's database.")]
-LakeUrl = Annotated[str | None, typer.Option("--lake", metavar="URL", help="The lake.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DataDir = Annotated[Path | None, typer.Option(help="Data directory of the server (MILL_DATA_DIR).")]
+DatabaseUrl = Annotated[str | None, typer.Option("--db", metavar="URL", help="Database of the server.")]
+LakeUrl = Annotated[str | None, typer.Option("--lake", metavar="URL", help="URL or directory of the lake.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
 
 
 @command(app, "stats")
 def stats(mill: Session) -> None:
-    """Show how much the lake holds, and what deduplication and compression save."""
+    """Show the size of the lake, and what deduplication and compression save.
+
+    Example: mill lake stats
+    """
     found = lake_care.stats(mill.api)
     if mill.out.as_json:
         mill.out.shape(found, [])
@@ -51,14 +54,18 @@ def stats(mill: Session) -> None:
 @command(app, "collect")
 def collect(
     mill: Session,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go, and why the rest stays.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be removed, and why the rest stays.")
+    ] = False,
     now: Annotated[
-        bool, typer.Option("--now", help="Wait neither a day for uploads to go on nor a week for second thoughts.")
+        bool, typer.Option("--now", help="Skip the grace periods: a day for uploads, a week for unreferenced commits.")
     ] = False,
 ) -> None:
-    """Remove from the lake what nothing needs any more. Safe at any time; uploads that run meanwhile succeed.
+    """Remove data from the lake that nothing refers to. Safe at any time, also during uploads.
 
-    The server does this by itself every day. Deleted datasets stay for 30 days, with --now too.
+    The server does this every day. Deleted datasets stay for 30 days, also with --now.
+
+    Example: mill lake collect --dry-run
     """
     found = lake_care.collect(mill.api, dry_run=dry_run, now=now)
     if mill.out.as_json:
@@ -67,23 +74,25 @@ def collect(
     for project in found.projects:
         _tell(mill, found, project)
     if not found.dry_run:
-        mill.out.note(f"{found.objects:,} objects were removed from the lake.")
+        mill.out.note(f"{format_count(found.objects, 'object')} removed from the lake.")
 
 
 @command(app, "take-over")
 def take_over(
     mill: Session, data_dir: DataDir = None, database: DatabaseUrl = None, lake: LakeUrl = None, yes: Yes = False
 ) -> None:
-    """Let this machine's server write to a lake that another server owned.
+    """Make this machine's server the owner of a lake that another server owned.
 
-    Two servers that write to one lake destroy it: the other one must be gone for good.
+    Two servers that write to the same lake destroy it: the other one must be gone for good.
+
+    Example: mill lake take-over --lake s3://bucket/lake
     """
     # Only commands for the server's own machine need the server's code, which a client may not have.
     from millpond.cli.up import take_over_lake  # noqa: PLC0415
 
     mill.confirm("Is the server that owned this lake gone for good?", yes=yes)
     before = take_over_lake(data_dir=data_dir, database_url=database, lake_url=lake)
-    mill.out.note(f"The lake is this server's now{f'; it was of database {before}' if before else ''}.")
+    mill.out.note(f"This server now owns the lake{f'; before, database {before} did' if before else ''}.")
     if mill.out.as_json:
         mill.out.json({"previous": before})
 
@@ -92,9 +101,11 @@ def take_over(
 def reindex(
     mill: Session, data_dir: DataDir = None, database: DatabaseUrl = None, lake: LakeUrl = None, yes: Yes = False
 ) -> None:
-    """Bring every dataset, branch, tag and commit back from the lake into an empty database of this machine.
+    """Restore all datasets, branches, tags and commits from the lake into an empty database.
 
-    People, roles, jobs and runs are not in the lake: afterwards only the administrator sees anything.
+    Users, roles, jobs and runs are not stored in the lake: afterwards, only the administrator has access.
+
+    Example: mill lake reindex --data-dir /srv/millpond
     """
     from millpond.cli.up import reindex_lake  # noqa: PLC0415 - as above
 
@@ -103,8 +114,10 @@ def reindex(
     for problem in done.problems:
         mill.out.warn(problem)
     mill.out.note(
-        f"{done.projects:,} projects, {done.datasets:,} datasets, {done.commits:,} commits, {done.pages:,} pages and "
-        f"{done.packs:,} packs are back. Start the server: mill up"
+        f"Restored {format_count(done.projects, 'project')}, "
+        f"{format_count(done.datasets, 'dataset')}, {format_count(done.commits, 'commit')}, "
+        f"{format_count(done.pages, 'page')} and {format_count(done.packs, 'pack')}. Start the "
+        "server: mill up"
     )
     if mill.out.as_json:
         mill.out.json(dataclasses.asdict(done))
@@ -116,14 +129,15 @@ def _tell(mill: Session, found: Collected, project: ProjectCollected) -> None:
     if project.problem is not None:
         out.warn(f"{project.project}: {project.problem}")
         return
-    verb = "would go" if found.dry_run else "went"
+    verb = "would be removed" if found.dry_run else "removed"
     out.line(
-        f"{project.project}: {format_bytes(project.bytes)} in {project.packs:,} packs {verb}, "
-        f"with {project.pages:,} pages and {project.commits:,} commits"
+        f"{project.project}: {format_bytes(project.bytes)} in "
+        f"{format_count(project.packs, 'pack')} {verb}, with "
+        f"{format_count(project.pages, 'page')} and {format_count(project.commits, 'commit')}"
     )
     for commit in project.going_commits:
         out.line(f"  {commit.dataset}@{commit.commit_id[:12]} {verb}: {commit.reason}")
     for item in project.stays:
-        out.line(f"  {format_bytes(item.bytes)} in {item.packs:,} packs stay: {item.reason}")
+        out.line(f"  {format_bytes(item.bytes)} in {format_count(item.packs, 'pack')} kept: {item.reason}")
     if project.set_aside:
-        out.line(f"  {project.set_aside:,} commits that nothing names are set aside, and go in some days")
+        out.line(f"  {format_count(project.set_aside, 'unreferenced commit')} will be removed after the grace period")

@@ -15,7 +15,7 @@ from millpond.wire.topology import Link, LinkPut
 
 app = typer.Typer()
 
-End = Annotated[str, typer.Argument(metavar="SITE", help="A site, or `lake`.")]
+End = Annotated[str, typer.Argument(metavar="SITE", help="Site, or `lake`.")]
 
 
 @command(app, "set")
@@ -24,20 +24,22 @@ def put(
     a: End,
     b: End,
     bandwidth: Annotated[
-        str | None, typer.Option(metavar="SPEED", help="What it carries, like 10Gbit/s or 400Mbit/s.")
+        str | None, typer.Option(metavar="SPEED", help="Bandwidth, like 10Gbit/s or 400Mbit/s.")
     ] = None,
-    latency: Annotated[str | None, typer.Option(metavar="TIME", help="How long a packet takes, like 0.5ms.")] = None,
-    price: Annotated[
-        float | None, typer.Option("--price-per-gb", min=0, help="What a gigabyte over it costs, like 0.09.")
-    ] = None,
+    latency: Annotated[str | None, typer.Option(metavar="TIME", help="Latency, like 0.5ms.")] = None,
+    price: Annotated[float | None, typer.Option("--price-per-gb", min=0, help="Price per gigabyte, like 0.09.")] = None,
 ) -> None:
-    """Say what the way between two places is. What is left out is forgotten.
+    """Set bandwidth, latency and price of the link between two sites, or a site and the lake.
 
-    A volume serves computes at its own site, and at sites linked to it by at least 10 Gbit/s (the server's `--near`)
-    where it is mounted at the same path.
+    Values that you leave out are cleared. A volume serves computes at its own site, and at sites linked to it by at
+    least 10 Gbit/s (`mill up --near`) where it is mounted at the same path.
+
+    Example: mill link set lab cloud --bandwidth 10Gbit/s --latency 2ms
     """
     if bandwidth is None and latency is None and price is None:
-        raise BadRequest("Nothing was said of the link.", hint=f"Like: mill link set {a} {b} --bandwidth 10Gbit/s")
+        raise BadRequest(
+            "No value given for the link.", hint=f"For example: mill link set {a} {b} --bandwidth 10Gbit/s"
+        )
     said = LinkPut(
         bits_per_second=parse_bandwidth(bandwidth) if bandwidth else None,
         latency_ms=parse_milliseconds(latency) if latency else None,
@@ -61,7 +63,10 @@ def put(
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List links, with what was said of them and what fills brought over them."""
+    """List links with their set and measured bandwidth.
+
+    Example: mill link list
+    """
     mill.out.items(
         list_links(mill.api),
         [
@@ -74,13 +79,16 @@ def list_all(mill: Session) -> None:
             ("NEAR", lambda link: link.near),
             ("WHY", lambda link: link.reason),
         ],
-        empty="No links are known. Say what one is: mill link set SITE SITE --bandwidth 10Gbit/s",
+        empty="No links yet. Set one: mill link set SITE SITE --bandwidth 10Gbit/s",
     )
 
 
 @command(app, "rm")
 def remove(mill: Session, a: End, b: End) -> None:
-    """Forget what was said of a link."""
+    """Clear the values set for a link.
+
+    Example: mill link rm lab cloud
+    """
     remove_link(mill.api, a, b)
     mill.out.note(f"Link {a} – {b} removed.")
 

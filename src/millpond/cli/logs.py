@@ -23,35 +23,44 @@ app = typer.Typer()
 _TAIL_BYTES = 64 << 10
 _NOTHING_FOUND = 1
 
-Name = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest of that name), NAME#2, or its id.")]
+Name = Annotated[str, typer.Argument(metavar="JOB", help="Job: name (its newest), NAME#2, or id.")]
 
 
 @command(app, "logs")
 def logs(
     mill: Session,
     job: Name,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
-    tail: Annotated[int | None, typer.Option(metavar="N", help="Only the last N lines.", min=0)] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the job has ended.")] = False,
+    tail: Annotated[int | None, typer.Option(metavar="N", help="Print only the last N lines.", min=0)] = None,
     since_offset: Annotated[
-        int | None, typer.Option(metavar="BYTE", help="Only from this byte on; a negative one counts from the end.")
+        int | None, typer.Option(metavar="BYTE", help="Start at this byte; negative: counted from the end.")
     ] = None,
-    grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Only lines that hold this text.")] = None,
-    regex: Annotated[bool, typer.Option("--regex", "-E", help="The text of --grep is a pattern (RE2).")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="--grep takes A for a.")] = False,
-    context: Annotated[int, typer.Option("--context", "-C", metavar="N", min=0, max=20, help="Lines around each.")] = 0,
-    attempt: Annotated[int | None, typer.Option(min=1, help="Of this attempt; without it, of the newest.")] = None,
+    grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Print only lines that contain TEXT.")] = None,
+    regex: Annotated[
+        bool, typer.Option("--regex", "-E", help="Read TEXT of --grep as a regular expression (RE2).")
+    ] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Ignore case in --grep.")] = False,
+    context: Annotated[
+        int, typer.Option("--context", "-C", metavar="N", min=0, max=20, help="Lines of context around each match.")
+    ] = 0,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Attempt (default: the newest).")] = None,
     rank: Annotated[
-        int | None, typer.Option(min=0, help="Of this process of a distributed job; else the one that failed, or 0.")
+        int | None, typer.Option(min=0, help="Rank of a distributed job (default: the one that failed, or 0).")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the log to a file.")
+    ] = None,
 ) -> None:
-    """Print what a job wrote. With --grep, exit code 1 says that nothing was found."""
+    """Print the log of a job. With --grep, exit code 1 means no match.
+
+    Example: mill logs train --follow
+    """
     found = get_job(mill.api, mill.project, job)
     rank = _rank_of(mill, found, rank)
     if grep is not None:
         if follow or tail is not None or output is not None:
             raise BadRequest(
-                "--grep looks through what is there.", hint="Use it without --follow, --tail and --output."
+                "--grep searches what is there and cannot follow.", hint="Leave out --follow, --tail and --output."
             )
         query = LogQuery(grep, regex, ignore_case, context, max(0, since_offset or 0))
         _show_hits(mill, search_log(mill.api, found.project, found.id, query, attempt=attempt, rank=rank), context)
@@ -77,7 +86,7 @@ def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
         return rank
     chosen = job.failed_rank if job.failed_rank is not None else 0
     why = ", which failed first" if job.failed_rank is not None else ""
-    mill.out.note(f"Rank {chosen} of {job.processes}{why}; others: --rank N")
+    mill.out.note(f"Rank {chosen} of {job.processes}{why}; for others: --rank N")
     return chosen
 
 
@@ -94,7 +103,7 @@ def _write(mill: Session, job: Job, file: Path, begin: int, attempt: int | None,
     with open(file, "wb") as target:
         for content in read_all(mill.api, job.project, job.id, begin, attempt, rank):
             written += target.write(content)
-    mill.out.note(f"{format_bytes(written)} of {job.written} are in {file}.")
+    mill.out.note(f"Wrote {format_bytes(written)} of {job.written} to {file}.")
     if mill.out.as_json:
         mill.out.json({"file": str(file), "bytes": written})
 
@@ -139,7 +148,7 @@ def _show_hits(mill: Session, hits: Iterable[LogHit], context: int) -> None:
             found = True
             _show_hit(mill, hit)
     if not found:
-        mill.out.note("Nothing was found.")
+        mill.out.note("No matches.")
         raise typer.Exit(_NOTHING_FOUND)
 
 

@@ -23,13 +23,16 @@ from millpond.wire.people import Project
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The project's name.")]
-UserName = Annotated[str, typer.Argument(help="The user's name.")]
+Name = Annotated[str, typer.Argument(help="Name of the project.")]
+UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List the projects you have a role in."""
+    """List your projects.
+
+    Example: mill project list
+    """
     mill.out.items(
         list_projects(mill.api),
         [
@@ -38,21 +41,29 @@ def list_all(mill: Session) -> None:
             ("CREATED", lambda p: p.created_at),
             ("DESCRIPTION", lambda p: p.description),
         ],
-        empty="You have no role in any project. Ask an administrator for one.",
+        empty="No projects. Ask an administrator for a role in one.",
     )
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one project."""
+    """Show a project.
+
+    Example: mill project show vision
+    """
     _show(mill, get_project(mill.api, name))
 
 
 @command(app, "create")
 def create(
-    mill: Session, name: Name, description: Annotated[str, typer.Option("--description", "-d", help="What for.")] = ""
+    mill: Session,
+    name: Name,
+    description: Annotated[str, typer.Option("--description", "-d", help="Description.")] = "",
 ) -> None:
-    """Create a project."""
+    """Create a project.
+
+    Example: mill project create vision
+    """
     project = create_project(mill.api, name, description)
     mill.out.note(f"Project {project.name} created.")
     _show(mill, project)
@@ -60,9 +71,12 @@ def create(
 
 @command(app, "delete")
 def delete(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Delete an empty project. Refused while it has datasets or jobs."""
+    """Delete an empty project. Refused while it has datasets or jobs.
+
+    Example: mill project delete vision
+    """
     mill.confirm(f"Delete the project {name}?", yes=yes)
     delete_project(mill.api, name)
     mill.out.note(f"Project {name} deleted.")
@@ -70,38 +84,50 @@ def delete(
 
 @command(app, "use")
 def use(mill: Session, name: Name) -> None:
-    """Make a project the one meant when none is named."""
+    """Set the default project.
+
+    Example: mill project use vision
+    """
     project = get_project(mill.api, name)
     save_project(config_dir(), project.name)
-    mill.out.note(f"From now on, {project.name} is meant when no project is named.")
+    mill.out.note(f"Default project: {project.name}")
 
 
 @command(app, "members")
 def members(mill: Session, name: Name) -> None:
-    """List who has which role in a project."""
+    """List the members of a project and their roles.
+
+    Example: mill project members vision
+    """
     mill.out.items(
         list_members(mill.api, name),
         [("USER", lambda m: m.user), ("ROLE", lambda m: m.role), ("NAME", lambda m: m.full_name)],
-        empty="Nobody is in this project.",
+        empty="No members.",
     )
 
 
 @command(app, "add-member")
 def add_member(
-    mill: Session, name: Name, user: UserName, role: Annotated[Role, typer.Option(help="What they may do.")]
+    mill: Session, name: Name, user: UserName, role: Annotated[Role, typer.Option(help="Role in the project.")]
 ) -> None:
-    """Give somebody a role in a project, or another one."""
+    """Add a member to a project, or change their role.
+
+    Example: mill project add-member vision ada --role member
+    """
     member = put_member(mill.api, name, user, role)
-    mill.out.note(f"{member.user} is {member.role.value} of {name}.")
+    mill.out.note(f"{member.user} is now {member.role.value} of {name}.")
     if mill.out.as_json:
         mill.out.shape(member, [])
 
 
 @command(app, "remove-member")
 def drop_member(mill: Session, name: Name, user: UserName) -> None:
-    """Take somebody's role in a project away."""
+    """Remove a member from a project.
+
+    Example: mill project remove-member vision ada
+    """
     remove_member(mill.api, name, user)
-    mill.out.note(f"{user} has no role in {name} any more.")
+    mill.out.note(f"{user} is no longer a member of {name}.")
 
 
 def _show(mill: Session, project: Project) -> None:

@@ -12,21 +12,25 @@ from millpond.cli.session import Session
 from millpond.client.credentials import spool_dir
 from millpond.client.runs import get_metrics, get_run, list_artifacts, list_runs
 from millpond.client.sending import send_abandoned
+from millpond.model.quantity import format_count
 from millpond.wire.runs import Series
 
 app = typer.Typer()
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 
 
 @command(app, "list")
 def list_all(
     mill: Session,
     experiment: Annotated[str | None, typer.Option(help="Only runs of this experiment.")] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 100,
+    deleted: Annotated[bool, typer.Option("--deleted", help="List runs in the bin.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of runs.", min=1)] = 100,
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    Example: mill run list --experiment baseline
+    """
     mill.out.items(
         list_runs(mill.api, project=mill.project, experiment=experiment, deleted=deleted, at_most=limit),
         [
@@ -38,13 +42,16 @@ def list_all(
             ("STARTED", lambda r: r.started_at),
             ("METRICS", lambda r: _pairs(r.metrics)),
         ],
-        empty="There are no runs here yet. A job makes one, and so does millpond.init() in a script.",
+        empty="No runs yet. Submit a job, or call millpond.init() in a script.",
     )
 
 
 @command(app, "show")
 def show(mill: Session, run: RunId) -> None:
-    """Show one run: parameters, tags, the newest value of every metric, artifacts."""
+    """Show a run: parameters, tags, latest metrics, artifacts.
+
+    Example: mill run show 3fa2c1d0
+    """
     found = get_run(mill.api, mill.project, run)
     artifacts = [] if mill.out.as_json else [a.path for a in list_artifacts(mill.api, mill.project, run)]
     mill.out.shape(
@@ -71,9 +78,14 @@ def metrics(
     mill: Session,
     run: RunId,
     key: Annotated[str | None, typer.Argument(help="Only this metric.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Thin each metric to this many points.", min=2)] = 1000,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Maximum number of points per metric; more are thinned out.", min=2)
+    ] = 1000,
 ) -> None:
-    """Print the points of a run's metrics."""
+    """Print the metrics of a run.
+
+    Example: mill run metrics 3fa2c1d0 loss
+    """
     series = get_metrics(mill.api, mill.project, run, key, limit)
     if mill.out.as_json:
         mill.out.json(series.model_dump(mode="json"))
@@ -85,12 +97,15 @@ def metrics(
         ("WHEN", lambda row: row[0].times[row[1]]),
     ]
     points = [(one, index) for one in series.items for index in range(len(one.steps))]
-    mill.out.items(points, columns, empty="This run has reported no metrics.")
+    mill.out.items(points, columns, empty="This run has no metrics.")
 
 
 @command(app, "artifacts")
 def artifacts(mill: Session, run: RunId) -> None:
-    """List the artifacts of a run."""
+    """List the artifacts of a run.
+
+    Example: mill run artifacts 3fa2c1d0
+    """
     mill.out.items(
         list_artifacts(mill.api, mill.project, run),
         [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size)), ("CREATED", lambda a: a.created_at)],
@@ -100,14 +115,17 @@ def artifacts(mill: Session, run: RunId) -> None:
 
 @command(app, "upload")
 def upload(mill: Session) -> None:
-    """Send what scripts on this machine could not send while the server was away."""
+    """Upload what scripts on this machine logged while the server was unreachable.
+
+    Example: mill run upload
+    """
     sent, problems = send_abandoned(mill.api, spool_dir())
     for problem in problems:
         mill.out.warn(problem)
     if mill.out.as_json:
         mill.out.json({"sent": sent, "problems": problems})
     else:
-        mill.out.note(f"{sent} runs were sent." if sent else "There was nothing to send.")
+        mill.out.note(f"{format_count(sent, 'run')} uploaded." if sent else "Nothing to upload.")
 
 
 def _pairs(values: dict[str, float]) -> str:

@@ -14,7 +14,7 @@ from millpond.client.secrets import list_secrets, remove_secret, set_secret
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The secret's name, like WANDB_API_KEY.")]
+Name = Annotated[str, typer.Argument(help="Name of the secret, like WANDB_API_KEY.")]
 
 
 @command(app, "set")
@@ -22,18 +22,20 @@ def put(
     mill: Session,
     name: Name,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="The value is in this file (- for stdin).")
+        Path | None, typer.Option("--file", metavar="FILE", help="File with the value (- for stdin).")
     ] = None,
 ) -> None:
-    """Keep a secret for the project's jobs: asked for without showing it, or read from a file or stdin.
+    """Set a secret of a project. The value is read from a prompt, a file or stdin.
 
-    It is sealed at the server and never shown again. Jobs that start from now on get this value.
+    It is encrypted on the server and never shown again. Jobs that start from now on receive the new value.
+
+    Example: mill secret set WANDB_API_KEY --file key.txt
     """
     if file is None and not mill.may_ask:
         file = Path("-")
     value = read_secret(file, "secret") if file is not None else ask_secret(mill, f"Value of {name}")
     secret = set_secret(mill.api, mill.project, name, value)
-    mill.out.note(f"Secret {name} set. A job gets it with: mill submit --secret {name} …")
+    mill.out.note(f"Secret {name} set. Use it in a job: mill submit --secret {name} …")
     mill.out.shape(
         secret,
         [
@@ -47,7 +49,10 @@ def put(
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List the project's secrets: their names, never their values."""
+    """List the names of a project's secrets, never their values.
+
+    Example: mill secret list
+    """
     mill.out.items(
         list_secrets(mill.api, mill.project),
         [
@@ -55,15 +60,18 @@ def list_all(mill: Session) -> None:
             ("CHANGED", lambda s: s.changed_at),
             ("BY", lambda s: s.changed_by),
         ],
-        empty="This project has no secrets. An administrator of it sets one: mill secret set NAME",
+        empty="No secrets in this project. A project administrator can set one: mill secret set NAME",
     )
 
 
 @command(app, "rm")
 def remove(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Remove a secret."""
+    """Remove a secret.
+
+    Example: mill secret rm WANDB_API_KEY
+    """
     mill.confirm(f"Remove the secret {name}?", yes=yes)
     remove_secret(mill.api, mill.project, name)
     mill.out.note(f"Secret {name} removed.")

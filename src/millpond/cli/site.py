@@ -14,12 +14,15 @@ from millpond.client.topology import get_site, remove_site
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The site's name.")]
+Name = Annotated[str, typer.Argument(help="Name of the site.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List sites."""
+    """List sites.
+
+    Example: mill site list
+    """
     mill.out.items(
         list_sites(mill.api),
         [
@@ -28,21 +31,27 @@ def list_all(mill: Session) -> None:
             ("VOLUMES", lambda s: s.volumes),
             ("CREATED", lambda s: s.created_at),
         ],
-        empty="There are no sites yet. Add one: mill site add NAME",
+        empty="No sites yet. Add one: mill site add NAME",
     )
 
 
 @command(app, "add")
 def add(mill: Session, name: Name) -> None:
-    """Add a site."""
+    """Add a site.
+
+    Example: mill site add lab
+    """
     site = create_site(mill.api, name)
-    mill.out.note(f"Site {site.name} added. Say how it is linked: mill link set {site.name} lake --bandwidth 10Gbit/s")
+    mill.out.note(f"Site {site.name} added. Set its link: mill link set {site.name} lake --bandwidth 10Gbit/s")
     mill.out.shape(site, [("site", site.name)])
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one site: what stands there, and the links that lead away from it."""
+    """Show a site: its volumes, computes and links.
+
+    Example: mill site show lab
+    """
     found = get_site(mill.api, name)
     mill.out.shape(
         found,
@@ -58,9 +67,12 @@ def show(mill: Session, name: Name) -> None:
 
 @command(app, "rm")
 def remove(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Remove a site and its links. Refused while volumes or computes are there."""
+    """Remove a site and its links. Refused while it has volumes or computes.
+
+    Example: mill site rm lab
+    """
     mill.confirm(f"Remove the site {name}?", yes=yes)
     remove_site(mill.api, name)
     mill.out.note(f"Site {name} removed.")

@@ -26,22 +26,29 @@ from millpond.wire.imports import Source, SourceChange, SourceCreate
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="The source's name.")]
-Every = Annotated[str, typer.Option(metavar="TIME", help="How often it runs, like 15m, 6h or 1d.")]
+Name = Annotated[str, typer.Argument(help="Name of the source.")]
+Every = Annotated[str, typer.Option(metavar="TIME", help="Interval, like 15m, 6h or 1d.")]
 
 
 @command(app, "add")
 def add(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[@BRANCH][:PATH]", help="Where it goes.")],
-    uri: Annotated[str, typer.Argument(help="What is brought: s3://bucket/prefix, gs://…, https://….")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[@BRANCH][:PATH]", help="Target dataset and directory.")],
+    uri: Annotated[str, typer.Argument(help="What to import: s3://bucket/prefix, gs://…, https://…")],
     every: Every = "1h",
-    copy: Annotated[bool, typer.Option("--copy", help="Copy into the lake, instead of registering.")] = False,
-    listing: Annotated[bool, typer.Option("--listing", help="https: the address is a text that lists files.")] = False,
-    connection: Annotated[str | None, typer.Option(help="The connection to read through.")] = None,
-    name: Annotated[str | None, typer.Option(help="What it is called; the dataset's name by default.")] = None,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Copy the files into the lake, instead of adding them by reference.")
+    ] = False,
+    listing: Annotated[
+        bool, typer.Option("--listing", help="The https address is a text file with a list of files.")
+    ] = False,
+    connection: Annotated[str | None, typer.Option(help="Connection to read through.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the source (default: the dataset's name).")] = None,
 ) -> None:
-    """Bring what a place holds into a dataset, now and on a schedule; only differences each time."""
+    """Import from a bucket or web server into a dataset, now and on a schedule. Only changes are transferred.
+
+    Example: mill source add x-ray s3://hospital/2026/ --every 6h --connection hospital
+    """
     where = named(mill, dataset)
     asked = SourceCreate(
         name=name,
@@ -55,15 +62,18 @@ def add(
         every_seconds=parse_seconds(every),
     )
     source = create_source(mill.api, where.project, asked)
-    mill.out.note(f"Source {source.name} added; it runs now and every {format_seconds(source.every_seconds)}.")
+    mill.out.note(f"Source {source.name} added. It runs now and every {format_seconds(source.every_seconds)}.")
     _show(mill, source)
 
 
 @command(app, "list")
 def list_all(
-    mill: Session, dataset: Annotated[str | None, typer.Argument(help="Only those of one dataset.")] = None
+    mill: Session, dataset: Annotated[str | None, typer.Argument(help="Only sources of this dataset.")] = None
 ) -> None:
-    """List the project's sources: how the last run went, and when the next one is."""
+    """List sources with the result of their last run and the time of the next.
+
+    Example: mill source list
+    """
     mill.out.items(
         list_sources(mill.api, mill.project, dataset),
         [
@@ -76,19 +86,27 @@ def list_all(
             ("NEXT RUN", lambda s: s.next_at),
             ("PROBLEM", lambda s: s.problem),
         ],
-        empty="No sources here. Add one: mill source add DATASET s3://bucket/prefix --every 1h",
+        empty="No sources yet. Add one: mill source add DATASET s3://bucket/prefix --every 1h",
     )
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one source."""
+    """Show a source.
+
+    Example: mill source show x-ray
+    """
     _show(mill, get_source(mill.api, mill.project, name))
 
 
 @command(app, "run")
-def run(mill: Session, name: Name, wait: Annotated[bool, typer.Option(help="Until the run has ended.")] = True) -> None:
-    """Run a source now. Exit 1 if the run fails."""
+def run(
+    mill: Session, name: Name, wait: Annotated[bool, typer.Option(help="Wait until the run has ended.")] = True
+) -> None:
+    """Run a source now. Exit code 1 if the run fails.
+
+    Example: mill source run x-ray --wait
+    """
     before = get_source(mill.api, mill.project, name)
     source = run_source(mill.api, mill.project, name)
     if wait:
@@ -98,36 +116,48 @@ def run(mill: Session, name: Name, wait: Annotated[bool, typer.Option(help="Unti
     if wait and source.problem is not None:
         if mill.out.as_json:
             raise typer.Exit(1)
-        raise MillError(f"The run failed: {source.problem}", hint="It is tried again by itself.")
+        raise MillError(f"The run failed: {source.problem}", hint="It will be retried automatically.")
 
 
 @command(app, "pause")
 def pause(mill: Session, name: Name) -> None:
-    """Let a source rest until it is resumed."""
+    """Pause a source.
+
+    Example: mill source pause x-ray
+    """
     _show(mill, change_source(mill.api, mill.project, name, SourceChange(paused=True)))
 
 
 @command(app, "resume")
 def resume(mill: Session, name: Name) -> None:
-    """Let a paused source go on, from now on in your name."""
+    """Resume a paused source. From now on it runs with your permissions.
+
+    Example: mill source resume x-ray
+    """
     _show(mill, change_source(mill.api, mill.project, name, SourceChange(paused=False)))
 
 
 @command(app, "set")
 def change(mill: Session, name: Name, every: Every) -> None:
-    """Run a source more or less often."""
+    """Change how often a source runs.
+
+    Example: mill source set x-ray --every 1h
+    """
     changed = SourceChange(every_seconds=parse_seconds(every))
     _show(mill, change_source(mill.api, mill.project, name, changed))
 
 
 @command(app, "rm")
 def remove(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Remove a source. What it has brought stays in the dataset."""
+    """Remove a source. What it has imported stays in the dataset.
+
+    Example: mill source rm x-ray
+    """
     mill.confirm(f"Remove the source {name}?", yes=yes)
     delete_source(mill.api, mill.project, name)
-    mill.out.note(f"Source {name} removed; what it brought stays.")
+    mill.out.note(f"Source {name} removed. What it imported stays in the dataset.")
 
 
 def _target(source: Source) -> str:
@@ -148,9 +178,9 @@ def _show(mill: Session, source: Source) -> None:
             ("dataset", _target(source)),
             ("from", source.uri),
             ("connection", source.connection),
-            ("brings", "copies" if source.copies else "registered objects"),
+            ("brings", "copies" if source.copies else "by reference"),
             ("every", Seconds(source.every_seconds)),
-            ("in the name of", source.user),
+            ("runs as", source.user),
             ("last run", source.ended_at),
             ("next run", source.next_at),
             *counts,

@@ -23,15 +23,18 @@ app = typer.Typer()
 
 PIECE = 1 << 16
 _SHELL = ["sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"]
-_Job = Annotated[str, typer.Argument(metavar="JOB", help="NAME, NAME#N or id of a running job.")]
-_Rank = Annotated[int, typer.Option("--rank", min=0, help="Of a distributed job: beside which process.")]
+_Job = Annotated[str, typer.Argument(metavar="JOB", help="Running job: NAME, NAME#N or id.")]
+_Rank = Annotated[int, typer.Option("--rank", min=0, help="Rank of a distributed job.")]
 
 
 @command(app, "bash")
 def bash(mill: Session, job: _Job, rank: _Rank = 0) -> None:
-    """Open a shell in a running job, with its files, its environment and its account."""
+    """Open a shell in a running job, with its files, environment and account.
+
+    Example: mill bash train
+    """
     if not sys.stdin.isatty():
-        raise BadRequest("A shell needs a terminal.", hint=f"Without one: mill exec {job} -- COMMAND")
+        raise BadRequest("A shell needs a terminal.", hint=f"Without a terminal: mill exec {job} -- COMMAND")
     raise typer.Exit(_run(mill, (job, rank), _SHELL, on_terminal=True))
 
 
@@ -39,11 +42,14 @@ def bash(mill: Session, job: _Job, rank: _Rank = 0) -> None:
 def exec_(
     mill: Session,
     job: _Job,
-    arguments: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")],
-    terminal: Annotated[bool, typer.Option("--tty", "-t", help="Run it on a terminal.")] = False,
+    arguments: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="Command and its arguments.")],
+    terminal: Annotated[bool, typer.Option("--tty", "-t", help="Allocate a terminal.")] = False,
     rank: _Rank = 0,
 ) -> None:
-    """Run a command beside a running job. Its outputs stay apart, and its exit status is that of `mill exec`."""
+    """Run a command next to a running job. `mill exec` exits with the command's exit code.
+
+    Example: mill exec train -- nvidia-smi
+    """
     if terminal and not sys.stdin.isatty():
         raise BadRequest("--tty needs a terminal.")
     raise typer.Exit(_run(mill, (job, rank), arguments, on_terminal=terminal))
@@ -53,15 +59,18 @@ def exec_(
 def port_forward(
     mill: Session,
     job: _Job,
-    ports: Annotated[str, typer.Argument(metavar="[LOCAL:]PORT", help="The port here, and that of the job.")],
-    host: Annotated[str, typer.Option("--host", help="Where to listen on this machine.")] = "127.0.0.1",
+    ports: Annotated[str, typer.Argument(metavar="[LOCAL:]PORT", help="Local port and port of the job.")],
+    host: Annotated[str, typer.Option("--host", help="Local address to listen on.")] = "127.0.0.1",
     rank: _Rank = 0,
 ) -> None:
-    """Lead a port here to one of a running job, until Ctrl-C."""
+    """Forward a local port to a running job, until Ctrl-C.
+
+    Example: mill port-forward notebook 8888
+    """
     local, remote = _parse_ports(ports)
     with socket.create_server((host, local)) as listening:
         chosen = listening.getsockname()[1]
-        mill.out.note(f"http://{host}:{chosen} leads to port {remote} of {job}; Ctrl-C ends it.")
+        mill.out.note(f"Forwarding http://{host}:{chosen} to port {remote} of {job}. Stop with Ctrl-C.")
         while True:
             connection, _ = listening.accept()
             threading.Thread(target=_forward, args=(mill, (job, rank), remote, connection), daemon=True).start()
@@ -76,7 +85,7 @@ def _run(mill: Session, place: tuple[str, int], arguments: list[str], *, on_term
             if isinstance(message, dict) and "opened" in message:
                 with _raw(stream) if on_terminal else _nothing():
                     return _talk(stream)
-    raise Unavailable("The job ended before the command could begin.")
+    raise Unavailable("The job ended before the command started.")
 
 
 def _talk(stream: Stream) -> int:
@@ -90,7 +99,7 @@ def _talk(stream: Stream) -> int:
         elif message[0] in outputs:
             outputs[message[0]].write(message[1:])
             outputs[message[0]].flush()
-    raise Unavailable("The connection to the job ended before its command did.")
+    raise Unavailable("The connection to the job was lost before the command ended.")
 
 
 def _send_input(stream: Stream) -> None:
@@ -122,7 +131,7 @@ def _parse_ports(text: str) -> tuple[int, int]:
     try:
         numbers = (int(local) if colon else int(remote), int(remote))
     except ValueError:
-        raise BadRequest(f"{text!r} is not a port.", hint="8888, or 9000:8888 for another one here.") from None
+        raise BadRequest(f"{text!r} is not a port.", hint="Write 8888, or 9000:8888 for another local port.") from None
     if not all(0 <= number < 1 << 16 for number in numbers) or numbers[1] == 0:
         raise BadRequest(f"{text!r} is not a port.", hint="Ports are numbers up to 65535.")
     return numbers

@@ -16,7 +16,10 @@ app = typer.Typer()
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List your tokens; their secrets are not kept anywhere."""
+    """List your tokens, without their secrets.
+
+    Example: mill token list
+    """
     mill.out.items(
         list_tokens(mill.api),
         [
@@ -26,27 +29,33 @@ def list_all(mill: Session) -> None:
             ("EXPIRES", lambda t: t.expires_at),
             ("LAST USED", lambda t: t.last_used_at),
         ],
-        empty="You have no tokens. Make one: mill token create NAME",
+        empty="No tokens. Create one: mill token create NAME",
     )
 
 
 @command(app, "create")
 def create(
     mill: Session,
-    name: Annotated[str, typer.Argument(help="What it is for.")],
-    expires: Annotated[str, typer.Option(metavar="TIME", help="How long it lives, like 12h or 90d; never.")] = "90d",
+    name: Annotated[str, typer.Argument(help="Name, to recognize it by.")],
+    expires: Annotated[str, typer.Option(metavar="TIME", help="Lifetime, like 12h or 90d; or `never`.")] = "90d",
 ) -> None:
-    """Make a token. It is printed this once and cannot be shown again."""
+    """Create a token. It is shown only now.
+
+    Example: mill token create ci --expires 90d
+    """
     token = create_token(mill.api, name, None if expires == "never" else parse_seconds(expires))
     if mill.out.as_json:
         mill.out.shape(token, [])
         return
-    mill.out.note(f"Token {token.id} made; this is the only time it is shown:")
+    mill.out.note(f"Token {token.id} created. It is shown only once:")
     mill.out.line(token.secret)
 
 
 @command(app, "revoke")
-def revoke(mill: Session, token: Annotated[str, typer.Argument(help="The token's id.")]) -> None:
-    """Take a token back; whoever uses it is signed out at once."""
+def revoke(mill: Session, token: Annotated[str, typer.Argument(help="Id of the token.")]) -> None:
+    """Revoke a token. It stops working at once.
+
+    Example: mill token revoke 3fa2c1
+    """
     revoke_token(mill.api, token)
     mill.out.note(f"Token {token} revoked.")

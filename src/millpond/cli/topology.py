@@ -8,7 +8,7 @@ from millpond.cli.command import command
 from millpond.cli.link import link_text
 from millpond.cli.session import Session
 from millpond.client.topology import get_topology
-from millpond.model.quantity import format_bandwidth, format_bytes, format_rate
+from millpond.model.quantity import format_bandwidth, format_bytes, format_count, format_rate
 from millpond.wire.topology import Topology, TopologyCompute, TopologyVolume
 
 app = typer.Typer()
@@ -16,9 +16,11 @@ app = typer.Typer()
 
 @command(app, "topology")
 def topology(mill: Session) -> None:
-    """Show sites with their volumes and computes, and the links between them.
+    """Show sites with their volumes, computes and links.
 
-    And which volume serves which compute, with the reason.
+    Also shows which volume serves which compute, and why.
+
+    Example: mill topology
     """
     found = get_topology(mill.api)
     if mill.out.as_json:
@@ -38,7 +40,7 @@ def _lines(found: Topology) -> list[str]:
         for compute in found.computes:
             if compute.site == site.name:
                 lines += [f"  compute {_compute(compute)}", *(f"    {text}" for text in _served(compute))]
-    lines += [f"link {link.a} – {link.b}: {link_text(link) or 'nothing was said'}" for link in found.links]
+    lines += [f"link {link.a} – {link.b}: {link_text(link) or 'no values set'}" for link in found.links]
     return lines
 
 
@@ -52,7 +54,10 @@ def _volume(one: TopologyVolume) -> str:
 
 def _compute(compute: TopologyCompute) -> str:
     state = "connected" if compute.connected else "not connected"
-    return f"{compute.name}: {state}, {compute.cpus} CPUs, {compute.gpus} GPUs, {compute.jobs} jobs"
+    return (
+        f"{compute.name}: {state}, {format_count(compute.cpus, 'CPU')}, "
+        f"{format_count(compute.gpus, 'GPU')}, {format_count(compute.jobs, 'job')}"
+    )
 
 
 def _served(compute: TopologyCompute) -> list[str]:

@@ -31,27 +31,30 @@ app = typer.Typer()
 # A few times what an agent waits for an answer.
 MIN_VALIDITY_SECONDS = 60
 
-DataDir = Annotated[Path | None, typer.Option(help="Where the server keeps everything (MILL_DATA_DIR).")]
+DataDir = Annotated[Path | None, typer.Option(help="Directory for all data of the server (MILL_DATA_DIR).")]
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--db", metavar="URL", help="postgresql://user@host/database instead of SQLite.")
+    str | None, typer.Option("--db", metavar="URL", help="postgresql://user@host/database, instead of SQLite.")
 ]
 LakeUrl = Annotated[
-    str | None, typer.Option("--lake", metavar="URL", help="A directory, s3://bucket/prefix?endpoint=…, gs://…, az://…")
+    str | None, typer.Option("--lake", metavar="URL", help="Directory, s3://bucket/prefix?endpoint=…, gs://… or az://…")
 ]
 
 
 @app.command("up")
 def up(
     data_dir: DataDir = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for every one.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help=f"Without it, {DEFAULT_PORT} or the next free one.", show_default=False),
+        typer.Option(
+            min=0, max=65535, help=f"Port (default: {DEFAULT_PORT}, or the next free one).", show_default=False
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     lake_url: LakeUrl = None,
     public_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where others reach this server, behind a proxy for example.")
+        str | None,
+        typer.Option(metavar="URL", help="URL that others use to reach this server, for example behind a proxy."),
     ] = None,
     content_port: Annotated[
         int | None,
@@ -59,8 +62,8 @@ def up(
             min=0,
             max=65535,
             envvar="MILL_CONTENT_PORT",
-            help="Where HTML and SVG of datasets are shown, apart from the page. Without it, the port behind --port "
-            "or the next free one.",
+            help="Port that serves HTML and SVG of datasets, separate from the page (default: the port "
+            "after --port, or the next free one).",
             show_default=False,
         ),
     ] = None,
@@ -69,8 +72,8 @@ def up(
         typer.Option(
             metavar="URL",
             envvar="MILL_CONTENT_URL",
-            help="Where browsers reach --content-port, behind a proxy: a host name of its own; "
-            "with `*` (https://*.apps.example.com) every port of a job has one, too.",
+            help="URL of --content-port for browsers, behind a proxy: a separate host name. With `*` "
+            "(https://*.apps.example.com), each port of a job gets its own, too.",
         ),
     ] = None,
     advertised_url: Annotated[
@@ -78,30 +81,30 @@ def up(
         typer.Option(
             metavar="URL",
             envvar="MILL_ADVERTISED_URL",
-            help="Where agents reach this very server, if it is one of several on one database: for terminals and "
-            "ports of jobs.",
+            help="URL that agents use to reach this server, if it is one of several on one database (for "
+            "terminals and ports of jobs).",
         ),
     ] = None,
     agent: Annotated[bool, typer.Option(help="Start an agent for this machine.")] = True,
     gpus: Annotated[
-        int | None, typer.Option(min=0, help="Declare this machine's GPUs instead of asking the driver.")
+        int | None, typer.Option(min=0, help="Number of GPUs to offer, instead of asking the driver.")
     ] = None,
     job_uids: Annotated[
         str | None,
         typer.Option(
             metavar="FIRST-LAST",
             envvar="MILL_JOB_UIDS",
-            help="Users that jobs of this machine run as, one per project, if the server is root; `none`: as root.",
+            help="Users that jobs on this machine run as, one per project, if the server is root; `none`: as root.",
             show_default="70000-99999",
         ),
     ] = None,
-    collect: Annotated[bool, typer.Option(help="Remove from the lake every day what nothing needs any more.")] = True,
+    collect: Annotated[bool, typer.Option(help="Remove unreferenced data from the lake every day.")] = True,
     import_hosts: Annotated[
         str,
         typer.Option(
             metavar="HOST,…",
             envvar="MILL_IMPORT_HOSTS",
-            help="Hosts and networks that imports may reach although they are not public: files.lab,10.1.0.0/16.",
+            help="Hosts and networks that imports may reach although they are not public, like files.lab,10.1.0.0/16.",
         ),
     ] = "",
     near: Annotated[
@@ -109,18 +112,18 @@ def up(
         typer.Option(
             metavar="SPEED",
             envvar="MILL_NEAR",
-            help="Volumes of other sites serve a compute if the link between them carries at least this much.",
+            help="Minimum bandwidth of a link over which volumes of another site serve a compute.",
         ),
     ] = "10Gbit/s",
     near_latency: Annotated[
-        str, typer.Option(metavar="TIME", envvar="MILL_NEAR_LATENCY", help="… and takes no longer than this.")
+        str, typer.Option(metavar="TIME", envvar="MILL_NEAR_LATENCY", help="Maximum latency of such a link.")
     ] = "5ms",
     log_limit: Annotated[
         str,
         typer.Option(
             metavar="SIZE",
             envvar="MILL_LOG_LIMIT",
-            help="How much of one job's log is kept: as much of its beginning as of its end.",
+            help="Maximum size of a job's log; the middle is dropped.",
         ),
     ] = "2GB",
     placement_validity: Annotated[
@@ -128,22 +131,25 @@ def up(
         typer.Option(
             metavar="TIME",
             envvar="MILL_PLACEMENT_VALIDITY",
-            help="How long jobs run on while their agent does not hear from the server; then they end, and are placed "
-            "again somewhat later.",
+            help="How long jobs continue while their agent cannot reach the server. Then they end and are "
+            "placed again.",
         ),
     ] = "10m",
     secret_key_file: Annotated[
         Path | None,
         typer.Option(
             envvar="MILL_SECRET_KEY_FILE",
-            help="The key that seals credentials of connections. Without it, secret.key in the data directory.",
+            help="Key that encrypts secrets and credentials (default: secret.key in the data directory).",
         ),
     ] = None,
     admin_password_file: Annotated[
-        Path | None, typer.Option(help="A file with the password of the first administrator.")
+        Path | None, typer.Option(help="File with the password of the first administrator.")
     ] = None,
 ) -> None:
-    """Start the server and its page, with an agent for this machine, until Ctrl-C."""
+    """Start the server, the web page and an agent for this machine. Runs until Ctrl-C.
+
+    Example: mill up --data-dir /srv/millpond --host 0.0.0.0
+    """
     _log_to_stderr()
     return_large_buffers()
     settings = Settings(
@@ -175,7 +181,10 @@ def checked_validity(written: str) -> int:
     """Long enough for an agent that waits for an answer to hear of the server in time."""
     seconds = int(parse_seconds(written))
     if seconds < MIN_VALIDITY_SECONDS:
-        raise SetupError(f"{written} is too short a validity.", hint=f"Give at least {MIN_VALIDITY_SECONDS} seconds.")
+        raise SetupError(
+            f"--placement-validity must be at least {MIN_VALIDITY_SECONDS}s, not {written}.",
+            hint=f"For example: --placement-validity {MIN_VALIDITY_SECONDS}s",
+        )
     return seconds
 
 
@@ -185,13 +194,13 @@ def checked_content_url(url: str | None, public_url: str | None) -> str | None:
         return None
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise SetupError(f"{url!r} is no origin.", hint="Give scheme and host, like https://content.example.com.")
+        raise SetupError(f"{url!r} is not an origin.", hint="Give scheme and host, like https://content.example.com.")
     if "*" in url and not (parts.hostname.startswith("*.") and url.count("*") == 1):
-        raise SetupError(f"{url!r} has its * in another place.", hint="Like this: https://*.apps.example.com")
+        raise SetupError(f"{url!r} has its * in the wrong place.", hint="Write it like https://*.apps.example.com")
     if public_url is not None and origin_of(public_url) == origin_of(url):
         raise SetupError(
-            "--content-url and --public-url are the same origin.",
-            hint="Give what users made a host name of its own, best under another domain.",
+            "--content-url and --public-url must be different origins.",
+            hint="Use a separate host name for content, best under another domain.",
         )
     return url
 
@@ -200,7 +209,7 @@ def checked_log_limit(text: str) -> int:
     """Bytes. SetupError for a limit that would keep nothing worth reading."""
     most = parse_bytes(text)
     if most < LEAST_LOG_BYTES:
-        raise SetupError(f"--log-limit {text} is too little.", hint="Keep at least 1 MB of each log.")
+        raise SetupError(f"--log-limit must be at least 1MB, not {text}.", hint="For example: --log-limit 100MB")
     return most
 
 
@@ -209,7 +218,7 @@ def checked_import_hosts(text: str) -> str:
     try:
         Reach.parse(text)
     except ValueError as error:
-        raise SetupError(f"--import-hosts cannot be used: {error}.") from error
+        raise SetupError(f"--import-hosts is invalid: {error}.") from error
     return text
 
 
@@ -244,9 +253,9 @@ def reindex_lake(
 def _tell(ready: server.Ready) -> None:
     lines = [f"Millpond is ready at {ready.url}"]
     if ready.port_was_taken:
-        lines.append(f"(port {DEFAULT_PORT} is taken by another program)")
+        lines.append(f"(port {DEFAULT_PORT} is in use)")
     if ready.database_copy is not None:
-        lines.append(f"The database was brought up to date; a copy of the old one is {ready.database_copy}")
+        lines.append(f"The database was upgraded; the previous version was copied to {ready.database_copy}")
     if ready.password is not None:
         lines.append(f"Sign in as admin with the password {ready.password} (shown this once; change it on the page)")
     lines += current_server_lines(ready.known_servers, ready.local_url)

@@ -11,7 +11,7 @@ from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.client.topology import get_caches_summary, get_volume_usage
-from millpond.model.quantity import format_bytes, format_rate, format_seconds, parse_seconds
+from millpond.model.quantity import format_bytes, format_count, format_rate, format_seconds, parse_seconds
 from millpond.wire.topology import CacheUses, RunningFill
 
 
@@ -25,10 +25,13 @@ def add_summary_command(app: typer.Typer) -> None:
 
 def usage(
     mill: Session,
-    name: Annotated[str, typer.Argument(help="The volume's name.")],
-    last: Annotated[str, typer.Option(metavar="TIME", help="How far back, like 6h or 30d.")] = "1d",
+    name: Annotated[str, typer.Argument(help="Name of the volume.")],
+    last: Annotated[str, typer.Option(metavar="TIME", help="Period, like 6h or 30d.")] = "1d",
 ) -> None:
-    """Show how full a volume was, and what was asked of it: by the minute for a day, by the hour for 90 days."""
+    """Show fill level and use of a volume over time: by the minute for a day, by the hour for 90 days.
+
+    Example: mill volume usage nfs --last 30d
+    """
     since = datetime.now(UTC) - timedelta(seconds=parse_seconds(last))
     found = get_volume_usage(mill.api, name, since=since)
     if mill.out.as_json:
@@ -43,13 +46,16 @@ def usage(
             ("FREE", lambda s: Bytes(s.free_bytes)),
             ("FOREIGN", lambda s: Bytes(s.foreign_bytes)),
         ],
-        empty=f"Nothing has been sampled of {name} in that time.",
+        empty=f"No samples of {name} in this period.",
     )
-    mill.out.note(f"In that time: {uses_text(found.total)}.")
+    mill.out.note(f"In this period: {uses_text(found.total)}.")
 
 
 def summary(mill: Session) -> None:
-    """Show what is cached in all, what it has saved, and what is on its way."""
+    """Show a summary of all caches: size, savings, running fills.
+
+    Example: mill cache summary
+    """
     found = get_caches_summary(mill.api)
     mill.out.shape(
         found,
@@ -65,8 +71,8 @@ def summary(mill: Session) -> None:
             ("saved", Bytes(found.total.saved_bytes)),
             ("time saved", Seconds(found.total.saved_seconds)),
             ("last 24 hours", uses_text(found.today)),
-            ("since the beginning", uses_text(found.total)),
-            *(("on its way", _fill(fill)) for fill in found.fills),
+            ("since the start", uses_text(found.total)),
+            *(("being cached", _fill(fill)) for fill in found.fills),
         ],
     )
 
@@ -74,10 +80,9 @@ def summary(mill: Session) -> None:
 def uses_text(uses: CacheUses) -> str:
     """`12 hits, 3 misses (80 %), 3.2 GB and 14 s saved`."""
     if uses.hit_rate is None:
-        return "nothing was asked for"
+        return "no requests"
     saved = f"{format_bytes(uses.saved_bytes)} and {format_seconds(uses.saved_seconds)} saved"
-    hits = f"{uses.hits} {'hit' if uses.hits == 1 else 'hits'}"
-    misses = f"{uses.misses} {'miss' if uses.misses == 1 else 'misses'}"
+    hits, misses = format_count(uses.hits, "hit"), format_count(uses.misses, "miss", "misses")
     return f"{hits}, {misses} ({100 * uses.hit_rate:.0f} %), {saved}"
 
 
@@ -86,4 +91,4 @@ def _fill(fill: RunningFill) -> str:
     done = f"{format_bytes(fill.done_bytes)} of {format_bytes(fill.bytes)}"
     rate = [f"{format_rate(fill.bytes_per_second)} from {fill.source}"] if fill.bytes_per_second else []
     left = [f"{format_seconds(fill.seconds_left)} left"] if fill.seconds_left is not None else []
-    return ", ".join([name, "waits for room" if fill.waiting else done, *rate, *left])
+    return ", ".join([name, "waiting for space" if fill.waiting else done, *rate, *left])

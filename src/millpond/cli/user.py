@@ -17,13 +17,16 @@ from millpond.wire.people import User, UserChange, UserCreate
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(metavar="USER", help="The user's name.")]
-PasswordFile = Annotated[Path | None, typer.Option(help="A file that holds the new password; - reads it from stdin.")]
+Name = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.")]
+PasswordFile = Annotated[Path | None, typer.Option(help="File with the new password; - reads stdin.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List users."""
+    """List users.
+
+    Example: mill user list
+    """
     mill.out.items(
         list_users(mill.api),
         [
@@ -33,7 +36,7 @@ def list_all(mill: Session) -> None:
             ("CREATED", lambda u: u.created_at),
             ("DISABLED", lambda u: u.disabled_at),
         ],
-        empty="There are no users.",
+        empty="No users.",
     )
 
 
@@ -41,14 +44,19 @@ def list_all(mill: Session) -> None:
 def create(
     mill: Session,
     name: Name,
-    full_name: Annotated[str, typer.Option(help="As people call them.")] = "",
-    admin: Annotated[bool, typer.Option("--admin", help="May do everything everywhere.")] = False,
+    full_name: Annotated[str, typer.Option(help="Full name.")] = "",
+    admin: Annotated[bool, typer.Option("--admin", help="Make them a site administrator.")] = False,
     password_file: PasswordFile = None,
 ) -> None:
-    """Create a user. Without a terminal or a file, a password is made and printed this once."""
+    """Create a user. Without a terminal or a file, a password is generated and shown once.
+
+    Example: mill user create ada --full-name "Ada Lovelace"
+    """
     password, made = _new_password(mill, name, password_file)
     user = create_user(mill.api, UserCreate(name=name, full_name=full_name, password=password, is_admin=admin))
-    mill.out.note(f"User {user.name} created. Give a role: mill project add-member PROJECT {user.name} --role member")
+    mill.out.note(
+        f"User {user.name} created. Add them to a project: mill project add-member PROJECT {user.name} --role member"
+    )
     if mill.out.as_json:
         document = user.model_dump(mode="json")
         mill.out.json({**document, "password": password} if made else document)
@@ -60,9 +68,12 @@ def create(
 
 @command(app, "delete")
 def delete(
-    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Delete a user. Refused while something depends on them: jobs, sources, a project with no other administrator."""
+    """Delete a user. Refused while they own jobs or sources, or are the only administrator of a project.
+
+    Example: mill user delete ada
+    """
     mill.confirm(f"Delete the user {name}?", yes=yes)
     delete_user(mill.api, name)
     mill.out.note(f"User {name} deleted.")
@@ -70,13 +81,19 @@ def delete(
 
 @command(app, "disable")
 def disable(mill: Session, name: Name) -> None:
-    """Keep a user out: no signing in, no token works. Their jobs go on; `mill user enable` lets them in again."""
+    """Disable a user: they cannot sign in, and their tokens stop working. Their jobs continue.
+
+    Example: mill user disable ada
+    """
     _show(mill, change_user(mill.api, name, UserChange(disabled=True)))
 
 
 @command(app, "enable")
 def enable(mill: Session, name: Name) -> None:
-    """Let a disabled user in again."""
+    """Enable a disabled user.
+
+    Example: mill user enable ada
+    """
     _show(mill, change_user(mill.api, name, UserChange(disabled=False)))
 
 
@@ -84,12 +101,17 @@ def enable(mill: Session, name: Name) -> None:
 def change(
     mill: Session,
     name: Name,
-    full_name: Annotated[str | None, typer.Option(help="As people call them.")] = None,
-    admin: Annotated[bool | None, typer.Option("--admin/--no-admin", help="May do everything everywhere.")] = None,
+    full_name: Annotated[str | None, typer.Option(help="Full name.")] = None,
+    admin: Annotated[
+        bool | None, typer.Option("--admin/--no-admin", help="Make them a site administrator, or not.")
+    ] = None,
 ) -> None:
-    """Change a user's name, or whether they administer the site."""
+    """Change a user's full name, or whether they are a site administrator.
+
+    Example: mill user set ada --admin
+    """
     if full_name is None and admin is None:
-        raise BadRequest("Nothing to change was given.", hint="See: mill user set --help")
+        raise BadRequest("Nothing to change.", hint="See: mill user set --help")
     _show(mill, change_user(mill.api, name, UserChange(full_name=full_name, is_admin=admin)))
 
 
@@ -98,15 +120,18 @@ def password(
     mill: Session,
     password_file: PasswordFile = None,
     old_password_file: Annotated[
-        Path | None, typer.Option(help="A file that holds the present password; - reads it from stdin.")
+        Path | None, typer.Option(help="File with the current password; - reads stdin.")
     ] = None,
 ) -> None:
-    """Change your own password."""
+    """Change your password.
+
+    Example: mill user password
+    """
     name = whoami(mill.api).user.name
-    old = read_secret(old_password_file, "password") if old_password_file else ask_secret(mill, "Your present password")
+    old = read_secret(old_password_file, "password") if old_password_file else ask_secret(mill, "Current password")
     new = read_secret(password_file, "password") if password_file else ask_secret(mill, "New password", twice=True)
     change_user(mill.api, name, UserChange(password=new, old_password=old))
-    mill.out.note("Your password is changed.")
+    mill.out.note("Password changed.")
 
 
 @command(app, "reset-password")
@@ -114,16 +139,19 @@ def reset(
     mill: Session,
     name: Name,
     password_file: PasswordFile = None,
-    data_dir: Annotated[Path | None, typer.Option(help="The server's data directory (MILL_DATA_DIR).")] = None,
-    database: Annotated[str | None, typer.Option("--db", metavar="URL", help="The server's database.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Data directory of the server (MILL_DATA_DIR).")] = None,
+    database: Annotated[str | None, typer.Option("--db", metavar="URL", help="Database of the server.")] = None,
 ) -> None:
-    """Set a forgotten password, on the server's own machine; the server may be running or not."""
+    """Reset a password, on the server's own machine. The server may be running.
+
+    Example: mill user reset-password admin
+    """
     new, made = _new_password(mill, name, password_file)
     # Here and not at the top: nothing else about people needs the server's code, which takes a second to load.
     from millpond.cli.up import reset_password  # noqa: PLC0415
 
     reset_password(name, new, data_dir=data_dir, database_url=database)
-    mill.out.note(f"The password of {name} is changed.")
+    mill.out.note(f"Password of {name} changed.")
     if mill.out.as_json:
         mill.out.json({"user": name, "password": new if made else None})
     elif made:

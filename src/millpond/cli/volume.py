@@ -15,7 +15,7 @@ from millpond.cli.session import Session
 from millpond.cli.usage import add_usage_command
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, limit_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
-from millpond.model.quantity import LONGEST_IDLE, format_bytes, parse_bytes, parse_seconds
+from millpond.model.quantity import LONGEST_IDLE, format_bytes, format_count, parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate, VolumeLimit
 
 app = typer.Typer()
@@ -26,25 +26,30 @@ CLEAR_SECONDS = 60.0
 LOOK_SECONDS = 15.0
 POLL_SECONDS = 0.3
 
-Name = Annotated[str, typer.Argument(help="The volume's name.")]
-Capacity = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may hold at most, like 2TB.")]
-Reserve = Annotated[str | None, typer.Option(metavar="SIZE", help="What stays free on it for others, like 50GB.")]
-Idle = Annotated[str | None, typer.Option(metavar="TIME", help="How long an unused commit stays, like 8h or 1d.")]
-High = Annotated[int | None, typer.Option(metavar="PERCENT", help="Evict early above this.", min=1, max=100)]
-Low = Annotated[int | None, typer.Option(metavar="PERCENT", help="… down to this.", min=0, max=100)]
-Tier = Annotated[str | None, typer.Option(metavar="NAME", help="Its class of service, like premium.")]
-Throughput = Annotated[
-    float | None, typer.Option("--tier-throughput", metavar="N", help="Its speed; the standard tier has 1.", min=0.001)
+Name = Annotated[str, typer.Argument(help="Name of the volume.")]
+Capacity = Annotated[str | None, typer.Option(metavar="SIZE", help="Maximum size, like 2TB.")]
+Reserve = Annotated[str | None, typer.Option(metavar="SIZE", help="Space to leave free, like 50GB.")]
+Idle = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Evict a commit after this long without use, like 8h or 1d.")
 ]
-Price = Annotated[float | None, typer.Option("--tier-price", metavar="N", help="Its price; the standard has 1.", min=0)]
+High = Annotated[int | None, typer.Option(metavar="PERCENT", help="Evict early when fuller than this.", min=1, max=100)]
+Low = Annotated[int | None, typer.Option(metavar="PERCENT", help="Evict down to this.", min=0, max=100)]
+Tier = Annotated[str | None, typer.Option(metavar="NAME", help="Service tier, like premium.")]
+Throughput = Annotated[
+    float | None,
+    typer.Option("--tier-throughput", metavar="N", help="Relative speed; the standard tier has 1.", min=0.001),
+]
+Price = Annotated[
+    float | None, typer.Option("--tier-price", metavar="N", help="Relative price; the standard tier has 1.", min=0)
+]
 
 
 @command(app, "add")
 def add(
     mill: Session,
     name: Name,
-    path: Annotated[str, typer.Argument(help="The directory, as the machines of its site see it.")],
-    site: Annotated[str, typer.Option(help="The site it is at.")] = "local",
+    path: Annotated[str, typer.Argument(help="Directory, as seen by the machines of its site.")],
+    site: Annotated[str, typer.Option(help="Site of the volume.")] = "local",
     capacity: Capacity = None,
     reserve: Reserve = None,
     idle: Idle = None,
@@ -53,15 +58,20 @@ def add(
     tier: Tier = None,
     throughput: Throughput = None,
     price: Price = None,
-    check: Annotated[bool, typer.Option(help="Wait for its agent's first look; refuse what cannot be used.")] = True,
+    check: Annotated[
+        bool, typer.Option(help="Wait until an agent has checked it; refuse it if it cannot be used.")
+    ] = True,
 ) -> None:
-    """Add a directory that may hold cached commits, normally an NFS mount. It must exist."""
+    """Add a directory for cached commits, normally an NFS mount. It must exist.
+
+    Example: mill volume add nfs /mnt/cache --capacity 10TB
+    """
     limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
     volume = create_volume(mill.api, VolumeCreate(name=name, path=path, site=site, **limits))
     if check:
         volume = _looked_at(mill, volume)
     if volume.seen_at is None:
-        mill.out.note(f"Volume {volume.name} added; the agent of site {volume.site} has not looked at it yet.")
+        mill.out.note(f"Volume {volume.name} added. The agent of site {volume.site} has not checked it yet.")
     else:
         mill.out.note(f"Volume {volume.name} added.")
     _show(mill, volume)
@@ -69,7 +79,10 @@ def add(
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List volumes with what they hold and how much room is left."""
+    """List volumes with their contents and free space.
+
+    Example: mill volume list
+    """
     mill.out.items(
         list_volumes(mill.api),
         [
@@ -84,13 +97,16 @@ def list_all(mill: Session) -> None:
             ("PATH", lambda v: v.path),
             ("PROBLEM", lambda v: v.problem),
         ],
-        empty="There are no volumes yet. Add one: mill volume add NAME DIRECTORY",
+        empty="No volumes yet. Add one: mill volume add NAME DIRECTORY",
     )
 
 
 @command(app, "show")
 def show(mill: Session, name: Name) -> None:
-    """Show one volume."""
+    """Show a volume.
+
+    Example: mill volume show nfs
+    """
     _show(mill, get_volume(mill.api, name))
 
 
@@ -107,10 +123,13 @@ def change(
     throughput: Throughput = None,
     price: Price = None,
 ) -> None:
-    """Change a volume's limits, or its tier: nothing is moved."""
+    """Change the limits or the tier of a volume. No data is moved.
+
+    Example: mill volume set nfs --capacity 20TB --idle 3d
+    """
     limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
     if not limits:
-        raise BadRequest("Nothing to change was given.", hint="See: mill volume set --help")
+        raise BadRequest("Nothing to change.", hint="See: mill volume set --help")
     _show(mill, change_volume(mill.api, name, VolumeChange(**limits)))
 
 
@@ -118,14 +137,17 @@ def change(
 def limit(
     mill: Session,
     name: Name,
-    of: Annotated[str, typer.Argument(metavar="PROJECT", help="The project.")],
-    size: Annotated[str, typer.Argument(metavar="SIZE", help="What it may take at most, like 500GB; or none.")],
+    of: Annotated[str, typer.Argument(metavar="PROJECT", help="Project.")],
+    size: Annotated[str, typer.Argument(metavar="SIZE", help="Maximum size, like 500GB; or `none`.")],
 ) -> None:
-    """Limit what a project may take of a volume. What it has above that goes, least recently used first."""
+    """Limit the space of a project on a volume. Anything above the limit is evicted, least recently used first.
+
+    Example: mill volume limit nfs vision 500GB
+    """
     changed = limit_volume(mill.api, name, of, None if size == "none" else parse_bytes(size))
     found = next((one for one in changed.limits if one.project == of), None)
-    words = f"may take {format_bytes(found.bytes)}" if found else "may take what is free"
-    mill.out.note(f"Project {of} {words} of volume {name}.")
+    words = f"may use {format_bytes(found.bytes)}" if found else "may use all free space"
+    mill.out.note(f"Project {of} {words} on volume {name}.")
     if mill.out.as_json:
         mill.out.shape(changed, [])
 
@@ -134,13 +156,16 @@ def limit(
 def remove(
     mill: Session,
     name: Name,
-    force: Annotated[bool, typer.Option("--force", help="Clear the commits cached there first.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Clear its cached commits first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Remove a volume. Refused while commits are cached there, unless --force clears them first."""
+    """Remove a volume. Refused while it has cached commits, unless --force clears them first.
+
+    Example: mill volume rm nfs
+    """
     volume = get_volume(mill.api, name)
     if volume.cached_commits and force:
-        mill.confirm(f"Clear {volume.cached_commits} cached commits on {name} and remove it?", yes=yes)
+        mill.confirm(f"Clear {format_count(volume.cached_commits, 'cached commit')} on {name} and remove it?", yes=yes)
     else:
         mill.confirm(f"Remove the volume {name}?", yes=yes)
     _remove(mill, name, force=force)
@@ -161,7 +186,7 @@ def _looked_at(mill: Session, volume: Volume) -> Volume:
     delete_volume(mill.api, volume.name)
     raise VolumeProblem(
         f"Volume {volume.name} was not added. {volume.problem}",
-        hint="Mend that and add it again. To add it as it is: --no-check.",
+        hint="Fix that and add it again, or add it unchecked with --no-check.",
         volume=volume.name,
     )
 
@@ -212,8 +237,8 @@ def _show(mill: Session, volume: Volume) -> None:
             ("capacity", Bytes(volume.capacity_bytes)),
             ("reserve", Bytes(volume.reserve_bytes)),
             ("used", Bytes(volume.used_bytes)),
-            ("promised to fills", Bytes(volume.filling_bytes) if volume.filling_bytes else None),
-            ("on their way out", Bytes(volume.evicting_bytes) if volume.evicting_bytes else None),
+            ("reserved for fills", Bytes(volume.filling_bytes) if volume.filling_bytes else None),
+            ("being evicted", Bytes(volume.evicting_bytes) if volume.evicting_bytes else None),
             ("free", Bytes(volume.free_bytes)),
             ("other files", Bytes(volume.foreign_bytes) if volume.foreign_bytes is not None else None),
             ("evicted, still open", Bytes(volume.leftover_bytes) if volume.leftover_bytes else None),
@@ -240,7 +265,7 @@ def _abilities(features: Mapping[str, object]) -> list[str]:
         "symlink": ("", "no symbolic links"),
         "chmod": ("", "permissions cannot be changed"),
         "times": ("", "times cannot be set"),
-        "case_sensitive": ("", "upper and lower case are the same"),
+        "case_sensitive": ("", "case-insensitive"),
     }
     said = [words[name][0 if features[name] else 1] for name in words if name in features]
     if features.get("squashed"):

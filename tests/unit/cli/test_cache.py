@@ -46,7 +46,7 @@ def test_a_fill_that_is_held_up_says_so_once_and_goes_on(server: FakeServer, mil
     adds(server, held_up, held_up, {"state": "filling"}, held_up, {})
     done = mill("cache", "add", "xray")
     assert done.code == 0, done.err
-    assert done.err.count(f"xray@3fa2c1d0 is held up on nfs: {FULL}") == 1
+    assert done.err.count(f"xray@3fa2c1d0 is delayed on nfs: {FULL}") == 1
     assert "xray@3fa2c1d0 is on volume nfs: 10 files" in done.err
     assert CACHED["path"] in done.out
 
@@ -60,22 +60,22 @@ def test_what_a_fill_waits_for_stands_in_the_line_of_progress(
     done = mill("cache", "add", "xray")
     assert done.code == 0, done.err
     line = "Caching xray@3fa2c1d0 on nfs: "
-    assert done.err.count(f"{line}1/10 files · 100 B/1.0 kB · waits: {FULL}") == 2
-    assert f"{line}0/10 files · 0 B/1.0 kB · waits for room" in done.err
+    assert done.err.count(f"{line}1/10 files · 100 B/1.0 kB · waiting: {FULL}") == 2
+    assert f"{line}0/10 files · 0 B/1.0 kB · waiting for space" in done.err
 
 
 def test_a_fill_that_cannot_be_done_says_why_and_where_to_look(server: FakeServer, mill: Mill) -> None:
     adds(server, {"state": "failed", "problem": "The volume takes 'A' and 'a' for one name."})
     done = mill("cache", "add", "xray")
     assert done.code == 5
-    assert "could not be cached on nfs: The volume takes 'A' and 'a' for one name." in done.err
+    assert "Cannot cache xray@3fa2c1d0 on nfs: The volume takes 'A' and 'a' for one name." in done.err
     assert "mill volume show nfs" in done.err
 
 
 def test_without_waiting_it_is_on_its_way(server: FakeServer, mill: Mill) -> None:
     adds(server)
     done = mill("cache", "add", "xray", "--no-wait")
-    assert done.code == 0 and "is on its way to volume nfs; see: mill cache list" in done.err
+    assert done.code == 0 and "Caching xray@3fa2c1d0 on volume nfs" in done.err
 
 
 def test_what_is_just_leaving_is_asked_for_until_it_has_left(server: FakeServer, mill: Mill) -> None:
@@ -120,7 +120,7 @@ def test_clearing_ends_when_the_bytes_are_gone(server: FakeServer, mill: Mill) -
     clears(server, leaving, leaving, problem(404, "not_found", "There is no cached commit 'c1'."))
     done = mill("cache", "clear", "xray", "--yes")
     assert done.code == 0, done.err
-    assert "xray@3fa2c1d0 is cleared from volume nfs." in done.err
+    assert "xray@3fa2c1d0 cleared from volume nfs." in done.err
     assert len(server.calls("GET", "/caches/c1")) == 3
 
 
@@ -128,11 +128,11 @@ def test_clearing_what_cannot_go_now_says_what_is_in_the_way(server: FakeServer,
     clears(server, {"state": "evicting", "problem": "/mnt/nfs is mounted read-only."})
     done = mill("cache", "clear", "xray", "--yes")
     assert done.code == 0
-    assert "goes from volume nfs as soon as it can. /mnt/nfs is mounted read-only." in done.err
+    assert "will be removed from volume nfs as soon as possible. /mnt/nfs is mounted read-only." in done.err
 
 
 def test_clearing_without_waiting_does_not_look_again(server: FakeServer, mill: Mill) -> None:
     clears(server)
     done = mill("cache", "clear", "xray", "--yes", "--no-wait")
-    assert done.code == 0 and "is on its way from volume nfs" in done.err
+    assert done.code == 0 and "Removing xray@3fa2c1d0 from volume nfs" in done.err
     assert server.calls("GET", "/caches/c1") == []
