@@ -143,3 +143,23 @@ def test_a_dataset_is_renamed_and_its_folders_find_it(mill: Mill, folder: Path) 
     assert mill("data", "set", new).code == 2, "nothing to change"
     mill.ok("data", "create", folder.name)
     assert mill("data", "set", new, "--name", folder.name).code == 5, "the name is taken"
+
+
+def test_what_a_commit_cannot_hold_is_named_and_a_folder_of_nothing_else_is_refused(
+    mill: Mill, folder: Path, tmp_path: Path
+) -> None:
+    for number in range(5):
+        (folder / f"d{number}").mkdir()
+        os.mkfifo(folder / f"d{number}/pipe")
+    said = mill.ok("data", "status", cwd=folder).err
+    assert "Skipped 5 paths that a dataset cannot hold: d0/pipe (socket, device or FIFO), d1/pipe" in said
+    synced = mill.ok("data", "sync", "--json", cwd=folder)
+    assert "and 2 more" in synced.err
+    assert [skipped["path"] for skipped in synced.json["skipped"]] == [f"d{number}/pipe" for number in range(5)]
+    empty = tmp_path / "only-a-pipe"
+    empty.mkdir()
+    mill.ok("data", "init", cwd=empty)
+    os.mkfifo(empty / "pipe")
+    refused = mill("data", "sync", cwd=empty)
+    assert refused.code != 0
+    assert "skipped pipe (socket, device or FIFO)" in refused.err

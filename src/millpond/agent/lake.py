@@ -63,4 +63,4 @@ def _head(api: Api, spec: Spec) -> Commit | None:
 
 
 def _warn(path: bytes, why: str) -> None:
-    log.warning("output left out: %s: %s", to_text(path), why)
+    log.warning("output skipped: %s: %s", to_text(path), why)

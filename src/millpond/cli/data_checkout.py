@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, warn_with
+from millpond.cli.here import here, warn_skipped
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.checkout import checkout
+from millpond.lake.scan import Skipped
 from millpond.model.quantity import format_count
 
 app = typer.Typer()
@@ -30,7 +31,9 @@ def check_out(
     """
     copy = here(mill)
     with Meter(mill.out, f"Checking out {copy.dataset}@{ref}") as meter, going_on():
-        done = checkout(mill.api, copy, ref, force=force, progress=tell(meter), warn=warn_with(mill))
+        skipped = Skipped()
+        done = checkout(mill.api, copy, ref, force=force, progress=tell(meter), warn=skipped)
+    warn_skipped(mill, skipped)
     count = f"{format_count(len(done.changes), 'path')} changed" if done.changes else "no files changed"
     mill.out.note(f"This folder is now at {copy.dataset}@{ref} ({done.commit.id[:12]}): {count}.")
     if done.copy.branch != ref:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, warn_with
+from millpond.cli.here import here, warn_skipped
 from millpond.cli.naming import two_refs
 from millpond.cli.output import one_line
 from millpond.cli.progress import Meter, tell
@@ -57,7 +57,8 @@ def show_diff(
 
 def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool) -> None:
     with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
-        found = compare(mill.api, copy, rehash=rehash, progress=tell(meter), warn=warn_with(mill))
+        found = compare(mill.api, copy, rehash=rehash, progress=tell(meter))
+    warn_skipped(mill, found.skipped)
     head = found.head.id if found.head else ""
     _show_diff(mill, _summary(head, found.tree, found.changes))
     if copy.moving_to:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, warn_with
+from millpond.cli.here import here, skipped_document, warn_skipped
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.commits import begin_branch, branch_head
@@ -36,6 +36,7 @@ def sync_folder(
     """Commit this folder to its dataset and upload what is new.
 
     Only data that the project does not have yet is sent. An interrupted sync continues where it stopped.
+    Sockets, devices, FIFOs and paths that are too long are skipped with a warning.
     With --rebase, newer commits of others are applied to this folder first; if both sides changed a path differently,
     the conflicts are listed and nothing changes.
 
@@ -45,7 +46,7 @@ def sync_folder(
     if branch and branch != copy.branch:
         check_ref_name(branch)
         # Before anything is made: half way to another commit is no place where a branch begins.
-        copy = copy if dry_run else arrived(mill.api, copy, finish=rebase, warn=warn_with(mill))
+        copy = copy if dry_run else arrived(mill.api, copy, finish=rebase)
         copy = _on_branch(mill.api, copy, branch, dry_run=dry_run)
     if dry_run:
         # What shows differences takes as long to load as all else that syncing needs.
@@ -61,8 +62,8 @@ def sync_folder(
             rehash=rehash,
             onto_newest=rebase,
             progress=tell(meter),
-            warn=warn_with(mill),
         )
+    warn_skipped(mill, done.skipped)
     where = f"{copy.dataset}@{copy.branch}"
     size = format_tree(done.commit.files, done.commit.bytes)
     if done.received:
@@ -75,7 +76,7 @@ def sync_folder(
         nothing = "No changes of yours to commit" if done.received else "No changes"
         mill.out.note(f"{nothing}: {where} is at {done.commit.id[:12]} ({size}).")
     if mill.out.as_json:
-        mill.out.shape(done.commit, [])
+        mill.out.json({**done.commit.model_dump(mode="json"), "skipped": skipped_document(done.skipped)})
 
 
 def _on_branch(api: Api, copy: WorkingCopy, branch: str, *, dry_run: bool) -> WorkingCopy:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
+from millpond.cli.output import one_line
 from millpond.cli.session import Session
 from millpond.client.commits import find_dataset, find_datasets
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import Conflict, MillError, NotFound
-from millpond.lake.scan import Warn
 from millpond.model.path import to_text
+from millpond.model.quantity import format_count
+
+# Skipped paths that are named; --json names all of them.
+_NAMED = 3
 
 
 def here(mill: Session) -> WorkingCopy:
@@ -44,5 +50,15 @@ def _name_now(mill: Session, copy: WorkingCopy) -> str:
     raise problem
 
 
-def warn_with(mill: Session) -> Warn:
-    return lambda path, why: mill.out.warn(f"{to_text(path)} {why} and is skipped")
+def warn_skipped(mill: Session, skipped: Mapping[bytes, str]) -> None:
+    """Say how many paths were skipped, and name the first ones."""
+    if not skipped:
+        return
+    named = ", ".join(f"{one_line(to_text(path))} ({why})" for path, why in islice(sorted(skipped.items()), _NAMED))
+    more = f" and {len(skipped) - _NAMED:,} more" if len(skipped) > _NAMED else ""
+    mill.out.warn(f"Skipped {format_count(len(skipped), 'path')} that a dataset cannot hold: {named}{more}.")
+
+
+def skipped_document(skipped: Mapping[bytes, str]) -> list[dict[str, str]]:
+    """The same for programs."""
+    return [{"path": to_text(path), "reason": why} for path, why in sorted(skipped.items())]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from millpond.client.commits import branch_head, create_commit
@@ -10,12 +12,13 @@ from millpond.client.looking import SeenAndLake, completed, look, options_of
 from millpond.client.sending_again import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
-from millpond.errors import Conflict, RefMoved
+from millpond.errors import BadRequest, Conflict, RefMoved
 from millpond.lake.diff import diff_trees
 from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.lake.reader import TreeReader
-from millpond.lake.scan import Warn
+from millpond.lake.scan import Skipped, Warn
 from millpond.lake.transfer import Progress
+from millpond.model.path import to_text
 from millpond.model.tree import TreeChange
 from millpond.wire.quick.data import Commit, CommitCreate
 
@@ -23,21 +26,24 @@ from millpond.wire.quick.data import Commit, CommitCreate
 class Synced(NamedTuple):
     """`commit` is what the folder and the branch agree on now; `changed` is False when the branch held it already.
 
-    `sent` is how many bytes went to the lake; `received` how many paths came from the branch.
+    `sent` is how many bytes went to the lake; `received` how many paths came from the branch. `skipped` are paths of
+    the folder that no commit can hold, each with the reason.
     """
 
     commit: Commit
     changed: bool
     sent: int = 0
     received: int = 0
+    skipped: Mapping[bytes, str] = MappingProxyType({})
 
 
 class Status(NamedTuple):
-    """How a folder differs from the newest commit of its branch; `tree` is the folder's."""
+    """How a folder differs from the newest commit of its branch; `tree` is the folder's, `skipped` as for Synced."""
 
     head: Commit | None
     tree: str
     changes: list[TreeChange]
+    skipped: Mapping[bytes, str] = MappingProxyType({})
 
 
 def sync(
@@ -48,14 +54,32 @@ def sync(
     rehash: bool = False,
     onto_newest: bool = False,
     progress: Progress | None = None,
-    warn: Warn = lambda path, why: None,
 ) -> Synced:
     """Make the branch hold what the folder holds. Running it again after any interruption simply goes on.
 
-    RefMoved when somebody else committed since this folder last agreed with the branch; with `onto_newest` the two
-    are brought together instead, or a MergeConflict says why they cannot be. A checkout or rebase that was interrupted
-    here is finished first, or Conflict asks for that: half of it must not become a commit.
+    BadRequest if nothing but skipped paths is there. RefMoved when somebody else committed since this folder last
+    agreed with the branch; with `onto_newest` the two are brought together instead, or a MergeConflict says why they
+    cannot be. A checkout or rebase that was interrupted here is finished first, or Conflict asks for that: half of it
+    must not become a commit.
     """
+    skipped = Skipped()
+    done = _synced(
+        api, copy, message=message, rehash=rehash, onto_newest=onto_newest, progress=progress, skipped=skipped
+    )
+    return done._replace(skipped=skipped)
+
+
+def _synced(
+    api: Api,
+    copy: WorkingCopy,
+    *,
+    message: str,
+    rehash: bool,
+    onto_newest: bool,
+    progress: Progress | None,
+    skipped: Skipped,
+) -> Synced:
+    warn = skipped
     copy = arrived(api, copy, finish=onto_newest, progress=progress, warn=warn)
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
 
@@ -79,7 +103,7 @@ def sync(
     if head is not None and head.tree == seen_before(copy.root, options, warn):
         return Synced(head, changed=False)
     try:
-        return until_complete(lambda: _push(api, copy, head, message, options, progress, warn))
+        return until_complete(lambda: _push(api, copy, head, message, options, progress, skipped))
     except RefMoved as error:  # while we were sending
         newest = branch_head(api, copy.project, copy.dataset, copy.branch)
         if newest is None or not onto_newest:
@@ -113,10 +137,12 @@ def _push(
     message: str,
     options: PushOptions,
     progress: Progress | None,
-    warn: Warn,
+    skipped: Skipped,
 ) -> Synced:
     with ApiUploader(api, copy.project, known_tree=head.tree if head else None) as uploader:
-        pushed = push_directory(copy.root, uploader, options=options, progress=progress, warn=warn)
+        pushed = push_directory(copy.root, uploader, options=options, progress=progress, warn=skipped)
+        if skipped and not pushed.tree.files:
+            raise _nothing_left(copy, skipped)
         if head is not None and head.tree == pushed.tree.root:
             return Synced(head, changed=False)
         request = CommitCreate(
@@ -127,23 +153,26 @@ def _push(
     return Synced(commit, changed=True, sent=pushed.moved.sent)
 
 
-def compare(
-    api: Api,
-    copy: WorkingCopy,
-    *,
-    rehash: bool = False,
-    progress: Progress | None = None,
-    warn: Warn = lambda path, why: None,
-) -> Status:
+def compare(api: Api, copy: WorkingCopy, *, rehash: bool = False, progress: Progress | None = None) -> Status:
     """How the folder differs from the newest commit of its branch; nothing is sent."""
+    skipped = Skipped()
     head = branch_head(api, copy.project, copy.dataset, copy.branch)
-    seen = look(copy, rehash=rehash, progress=progress, warn=warn)
+    seen = look(copy, rehash=rehash, progress=progress, warn=skipped)
     if head is None:
         entries = TreeReader(seen, seen.root).entries()
-        return Status(None, seen.root, [TreeChange(entry.path, None, entry) for entry in entries])
+        return Status(None, seen.root, [TreeChange(entry.path, None, entry) for entry in entries], skipped)
     with ApiDownloader(api, copy.project, copy.dataset, head.id) as lake:
         seen = completed(seen, copy, head.tree, lake)
-        return Status(head, seen.root, list(diff_trees(SeenAndLake(seen, lake), head.tree, seen.root)))
+        return Status(head, seen.root, list(diff_trees(SeenAndLake(seen, lake), head.tree, seen.root)), skipped)
+
+
+def _nothing_left(copy: WorkingCopy, skipped: Skipped) -> BadRequest:
+    path, why = min(skipped.items())
+    more = f" and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
+    return BadRequest(
+        f"{copy.root} has no file that a commit can hold; skipped {to_text(path)} ({why}){more}.",
+        hint="Add regular files and sync again. To empty the dataset: mill data rm -r",
+    )
 
 
 def _between_commits(copy: WorkingCopy, moving_to: str) -> Conflict:

@@ -17,8 +17,15 @@ from millpond.lake.ignore import IGNORE_FILE, LEAVE_OUT, IgnoreRules
 from millpond.model.path import MAX_PART, MAX_PATH, RESERVED_PART, to_text
 from millpond.model.tree import Kind
 
-# Told of every path that is left out because no tree can hold it: the path and why.
+# Told of every path that is skipped because no tree can hold it: the path and what it is.
 Warn = Callable[[bytes, str], None]
+
+
+class Skipped(dict[bytes, str]):
+    """Paths that were skipped, with the reason. A `Warn` that collects; the same path counts once."""
+
+    def __call__(self, path: bytes, why: str) -> None:
+        self[path] = why
 
 
 # Things found that are handed on together, at least where there are as many.
@@ -50,10 +57,11 @@ def scan(
     ignore: Sequence[str] = (),
     warn: Warn = lambda path, why: None,
 ) -> Iterator[Found]:
-    """Everything below `root` in the order of tree paths. Links are not followed; `.mill` is left out everywhere.
+    """Everything below `root` in the order of tree paths. Links are not followed; the `.mill` of `root` is no content.
 
-    `ignore` are rules that hold everywhere, before those of ignore files.
-    Sockets, devices and fifos are left out with a warning. What vanishes while walking is left out silently.
+    `ignore` are rules that hold everywhere, before those of ignore files. What no tree can hold is skipped with a
+    warning: sockets, devices and FIFOs, paths that are too long, `.mill` elsewhere. What vanishes while walking is
+    skipped silently.
     """
     for run in scan_runs(root, ignore_files=ignore_files, ignore=ignore, warn=warn):
         yield from run
@@ -128,7 +136,12 @@ class _Walk:
 
     def _is_empty(self, directory: bytes, above: IgnoreRules) -> bool:
         rules = above.below(self._root, directory, self._ignore_files)
-        return next(self._kept(directory, rules, lambda path, why: None), None) is None
+        skipped = Skipped()
+        if next(self._kept(directory, rules, skipped), None) is not None:
+            return False  # it is listed again, with warnings
+        for path, why in skipped.items():
+            self._warn(path, why)
+        return True
 
     def _kept(self, directory: bytes, rules: IgnoreRules, warn: Warn) -> Iterator[tuple[bytes, OnDisk]]:
         prefix = directory + b"/" if directory else b""
@@ -156,16 +169,19 @@ class _Walk:
             raise _unreadable(directory, error) from error
 
     def _belongs(self, path: bytes, entry: OnDisk, rules: IgnoreRules, warn: Warn) -> bool:
-        if entry.name.lower() == RESERVED_PART:
+        if path == RESERVED_PART:
             return False
         directory = entry.is_dir(follow_symlinks=False)
         if rules.layers and rules.ignores(path, directory=directory):
             return False
+        if entry.name.lower() == RESERVED_PART:
+            warn(path, "reserved for working copies")
+            return False
         if not directory and not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
-            warn(path, "is a socket, device or fifo")
+            warn(path, "socket, device or FIFO")
             return False
         if len(path) > MAX_PATH or len(entry.name) > MAX_PART:
-            warn(path, "has a path that is too long for a tree")
+            warn(path, f"path longer than {MAX_PATH:,} bytes")
             return False
         return True
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from millpond.errors import NotFound
 from millpond.lake.deep import opened_directory
 from millpond.lake.reading import read_whole
-from millpond.lake.scan import scan
+from millpond.lake.scan import Skipped, scan
 from millpond.model.tree import Kind
 from millpond.testing.lake import Thing, things, write_things
 
@@ -55,13 +55,32 @@ def test_what_no_tree_can_hold_is_left_out_with_a_warning(tmp_path: Path) -> Non
 def test_a_directory_of_fifos_is_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     os.mkfifo(tmp_path / "d/fifo")
-    warned: list[bytes] = []
-    assert scanned(tmp_path, warn=lambda path, why: warned.append(path)) == [b"d"]
+    (tmp_path / "d/empty").mkdir()
+    os.mkfifo(tmp_path / "d/empty/fifo")
+    skipped = Skipped()
+    assert scanned(tmp_path, warn=skipped) == [b"d/empty"]
+    assert skipped == {b"d/fifo": "socket, device or FIFO", b"d/empty/fifo": "socket, device or FIFO"}
 
 
-def test_its_own_directory_is_left_out(tmp_path: Path) -> None:
+def test_a_directory_that_holds_only_paths_that_are_too_long_is_not_empty_without_a_word(tmp_path: Path) -> None:
+    deep = b"/".join([b"x" * 200] * 20)
+    write_things(tmp_path, [Thing(deep)])
+    with opened_directory(os.fsencode(tmp_path), deep) as inside:
+        os.close(os.open(b"y" * 200, os.O_CREAT, dir_fd=inside))
+    skipped = Skipped()
+    assert scanned(tmp_path, warn=skipped) == [deep]
+    assert skipped == {deep + b"/" + b"y" * 200: "path longer than 4,095 bytes"}
+
+
+def test_only_its_own_directory_is_left_out_without_a_word(tmp_path: Path) -> None:
     write_things(tmp_path, [Thing(b".mill/state", b""), Thing(b"a/.Mill/state", b""), Thing(b"a/b", b"")])
-    assert scanned(tmp_path) == [b"a/b"]
+    skipped = Skipped()
+    assert scanned(tmp_path, warn=skipped) == [b"a/b"]
+    assert skipped == {b"a/.Mill": "reserved for working copies"}
+    (tmp_path / ".millignore").write_text(".mill/\n.Mill/\n")
+    skipped = Skipped()
+    assert scanned(tmp_path, warn=skipped) == [b".millignore", b"a/b"]
+    assert skipped == {}
 
 
 def test_ignore_files_have_gitignore_syntax(tmp_path: Path) -> None:
