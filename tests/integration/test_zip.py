@@ -10,6 +10,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import httpx
 import pytest
@@ -82,14 +83,16 @@ def test_a_real_tree_comes_back(data: DataServer, tmp_path: Path) -> None:
 
 def test_odd_names_are_safe_to_unpack(data: DataServer, tmp_path: Path) -> None:
     names = [rb"..\..\evil.exe", b"new\nline", b"not-utf-8-\xff", b"...", b"C:drive", b"100%", b".. ", b"\xc3\xbc"]
+    names += [b"new%0Aline", b"new%250Aline", b"50%ab"]
     for name in names:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_bytes(name)
     data.commit(tmp_path, "odd")
     found = archive(data.server.admin.get(BASE.replace("xray", "odd")))
     inside = set(found.namelist()) - {"odd/"}
     expected = ["..%5C..%5Cevil.exe", "new%0Aline", "not-utf-8-%FF", "%2E%2E%2E", "C:drive", "100%", "%2E%2E%20", "ü"]
+    expected += ["new%250Aline", "new%25250Aline", "50%25ab"]
     assert inside == {f"odd/{name}" for name in expected}
-    assert {found.read(name) for name in inside} == set(names)
+    assert {unquote_to_bytes(name.removeprefix("odd/")): found.read(name) for name in inside} == {n: n for n in names}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,7 @@ def test_odd_names_are_safe_to_unpack(data: DataServer, tmp_path: Path) -> None:
         (b"a/ .. /b", "a/%20%2E%2E%20/b"),
         (b".hidden/x.", ".hidden/x."),
         (b"tab\t\x7f", "tab%09%7F"),
+        (b"%\n %0\n 100% %zz %0a", "%%0A %0%0A 100% %zz %250a"),
         (b"\\\\server\\share", "%5C%5Cserver%5Cshare"),
     ],
 )

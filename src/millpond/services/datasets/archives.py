@@ -44,8 +44,9 @@ _MODES = {
 }
 _NOTHING = pack(b"", shrinks=False)
 # What some program could not write, or would take for a way out of the folder it unpacks into: control characters,
-# bytes that are not UTF-8, backslashes, and parts of nothing but dots and spaces.
-_ODD = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]|(?<![^/])[. ]+(?![^/])")
+# bytes that are not UTF-8, backslashes, and parts of nothing but dots and spaces. And what looks like such an escape
+# itself: `new\nline` and `new%0Aline` stay two names.
+_ODD = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]|%(?=[0-9A-Fa-f]{2})|(?<![^/])[. ]+(?![^/])")
 
 T = TypeVar("T")
 # Gives the bytes of what has been read.
@@ -77,7 +78,10 @@ def open_archive(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> Arc
 
 
 def safe_name(path: bytes) -> str:
-    """A path that every program unpacks to where it belongs: what is odd in it is written `%NN`."""
+    """A path that every program unpacks to where it belongs: what is odd in it is written `%NN`.
+
+    `urllib.parse.unquote_to_bytes` gives the path back, so no two paths share a name.
+    """
     return _ODD.sub(_escape, path.decode("utf-8", "surrogateescape"))
 
 
