@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from millpond.agent.drivers import Driver, Exited, Lost, Running
 from millpond.agent.drivers.process import ProcessDriver
+from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import read_process
 from millpond.testing.drivers import Place, finished
 from millpond.testing.gangs import GangContract
@@ -28,14 +30,18 @@ class TestProcessDriver(GangContract):
     def driver(self) -> Driver:
         return ProcessDriver()
 
+    def nursery(self, placement: Path) -> int:
+        guard = read_process(read_json(str(placement / "claim"))["guard"]["pid"])
+        assert guard is not None
+        return guard.parent
+
     def test_a_killed_nursery_takes_no_job_along_and_is_made_again(self, driver: Driver, place: Place) -> None:
         before, after = place("sh", "-c", "touch begun; sleep 600"), place("true")
         driver.start(before)
         self.wait_for_file(before, "begun")
-        nursery = read_process(self.keeper(before))
-        assert nursery is not None
-        os.kill(nursery.parent, signal.SIGKILL)
-        wait_until(lambda: is_gone(nursery.parent), what="the end of the nursery")
+        nursery = self.nursery(before)
+        os.kill(nursery, signal.SIGKILL)
+        wait_until(lambda: is_gone(nursery), what="the end of the nursery")
         assert self.run(driver, after).exit_code == 0
         assert isinstance(driver.status(before), Running)
 
@@ -44,10 +50,9 @@ class TestProcessDriver(GangContract):
         first = ProcessDriver()
         first.start(placement)
         self.wait_for_file(placement, "begun")
-        keeper = read_process(self.keeper(placement))
-        assert keeper is not None
+        nursery = self.nursery(placement)
         del first  # its end of the nursery's input is closed, as it is however an agent ends
-        wait_until(lambda: is_gone(keeper.parent), what="the end of the nursery")
+        wait_until(lambda: is_gone(nursery), what="the end of the nursery")
         (placement / "work" / "go").touch()
         status = finished(ProcessDriver(), placement)
         assert isinstance(status, Exited) and status.exit_code == 3

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -37,7 +40,9 @@ with open(sys.argv[1], "a") as file:
 
 
 @contextmanager
-def agent_through(way: Way, server: MillUp, root: Path, state: Path | None = None) -> Iterator[None]:
+def agent_through(
+    way: Way, server: MillUp, root: Path, state: Path | None = None, *, node: str = "node"
+) -> Iterator[None]:
     """An agent of the site `local` that knows the server by this way only."""
     with server.client() as client:
         client.post("/sites", json={"name": "local"})
@@ -46,7 +51,7 @@ def agent_through(way: Way, server: MillUp, root: Path, state: Path | None = Non
     token = root / "token"
     token.write_text(made.json()["secret"])
     token.chmod(0o600)
-    command = [sys.executable, "-m", "millpond", "agent", "--server", way.url, "--node", "node"]
+    command = [sys.executable, "-m", "millpond", "agent", "--server", way.url, "--node", node]
     command += ["--token-file", str(token), "--state-dir", str(state or root / "state")]
     with open(root / "agent.log", "wb") as log, subprocess.Popen(command, stderr=log, env=environment(root)) as agent:
         try:
@@ -167,6 +172,29 @@ def test_a_server_that_is_away_for_longer_than_jobs_are_valid(tmp_path: Path, op
                 assert wait_for(client, job, "cancelled")["attempt"] == 2
                 attempts = client.get(f"/projects/default/jobs/{job}/attempts").json()["items"]
     assert [one["ending"] for one in attempts] == ["expired", "stopped"]
+    (_, first_end), (second_begin, _) = intervals(file)
+    assert first_end < ended < second_begin
+
+
+def test_an_agent_that_is_killed_with_its_keepers(tmp_path: Path, open_path: Path) -> None:
+    """Whatever the command had started ends with them; the job runs again elsewhere, never twice at once."""
+    options, file = ("--no-agent", "--placement-validity", "60s"), open_path / "ticks"
+    below_a_shell = ("sh", "-c", '"$@"; echo', "sh", *ticking(file, 3000))
+    with mill_up(tmp_path / "data", *options) as server, way_to(port_of(server)) as way, server.client() as client:
+        (tmp_path / "one").mkdir()
+        (tmp_path / "two").mkdir()
+        with agent_through(way, server, tmp_path / "one"):
+            job = submit(client, *below_a_shell)
+            wait_for(client, job, "running")
+            wait_until(lambda: file.exists() and intervals(file), what="its first word")
+        (claim,) = (tmp_path / "one" / "state" / "placements").glob("*/claim")
+        os.kill(json.loads(claim.read_text())["pid"], signal.SIGKILL)
+        wait_until(lambda: not marked(claim.parent.name), what="the end of all that the command had started")
+        ended = time.clock_gettime(time.CLOCK_BOOTTIME)
+        with agent_through(way, server, tmp_path / "two", node="another"):
+            wait_until(lambda: len(intervals(file)) == 2, within=180, what="the job to run again")
+            client.post(f"/projects/default/jobs/{job}/stop")
+            assert wait_for(client, job, "cancelled")["attempt"] == 2
     (_, first_end), (second_begin, _) = intervals(file)
     assert first_end < ended < second_begin
 

@@ -96,7 +96,8 @@ def test_of_two_keepers_one_leaves(kept: Kept) -> None:
 def test_it_knows_its_command_by_more_than_a_number(kept: Kept) -> None:
     process = kept.start("sleep", "600")
     running = wait_until(lambda: read_json(str(kept.directory / "keeper.json")))
-    assert running["keeper"]["pid"] == process.pid
+    claim = read_json(str(kept.directory / "claim"))
+    assert (running["keeper"]["pid"], claim["guard"]["pid"]) == (claim["pid"], process.pid)
     assert is_running(running["command"]) and is_running(running["keeper"])
     assert not is_running({**running["command"], "start": running["command"]["start"] + 1})
     assert not is_running({**running["command"], "boot": "another"})
@@ -124,6 +125,49 @@ def test_a_command_that_runs_longer_than_it_may_is_ended(kept: Kept) -> None:
     kept.start("sleep", "600", timeout=0.2)
     found = kept.exit()
     assert (found["signal"], found["reason"]) == (signal.SIGTERM, "timeout")
+
+
+def the_keeper(kept: Kept) -> int:
+    running = wait_until(lambda: read_json(str(kept.directory / "keeper.json")))
+    return int(running["keeper"]["pid"])
+
+
+def test_a_keeper_that_cannot_act_is_not_needed_to_end_the_command(kept: Kept) -> None:
+    kept.start("sh", "-c", "trap 'touch heard; exit 0' TERM; while :; do sleep 0.02; done", timeout=1)
+    keeper = the_keeper(kept)
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        wait_until((kept.directory / "heard").exists, what="SIGTERM by the guard")
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    found = kept.exit()
+    assert (found["exit_code"], found["reason"]) == (0, "timeout")
+
+
+def test_told_to_end_the_guard_does_so_without_its_keeper(kept: Kept) -> None:
+    process = kept.start("sh", "-c", "trap 'touch heard; exit 0' TERM; while :; do sleep 0.02; done")
+    keeper = the_keeper(kept)
+    os.kill(keeper, signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    try:
+        wait_until((kept.directory / "heard").exists, what="SIGTERM by the guard")
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    assert kept.exit()["reason"] == "terminated"
+
+
+def test_without_its_guard_a_keeper_ends_the_command_at_once(kept: Kept) -> None:
+    process = kept.start("sh", "-c", "trap '' TERM; while :; do sleep 0.02; done", grace=600)
+    the_keeper(kept)
+    process.kill()
+    found = kept.exit()
+    assert (found["signal"], found["reason"]) == (signal.SIGKILL, "terminated")
+
+
+def test_the_guard_leaves_as_its_keeper_did(kept: Kept) -> None:
+    process = kept.start("sleep", "600")
+    os.kill(the_keeper(kept), signal.SIGKILL)
+    assert process.wait(timeout=60) == 128 + signal.SIGKILL
 
 
 def test_a_stopped_command_hears_of_its_end(kept: Kept) -> None:

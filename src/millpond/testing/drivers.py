@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import secrets
 import signal
@@ -20,9 +21,10 @@ from millpond.agent.drivers import Driver, EngineAway, Exited, Lost, NotStarted,
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import all_processes, marked
-from millpond.agent.spec import Spec, read_spec, renew
+from millpond.agent.spec import Mount, Spec, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.testing.beside import Beside
+from millpond.testing.hanging import hanging_mount, why_no_mount
 from millpond.testing.waiting import wait_until
 
 Place = Callable[..., Path]
@@ -30,6 +32,20 @@ Place = Callable[..., Path]
 # Forks twice, starts a session of its own and ignores SIGTERM: the hardest to find and to end.
 DAEMON = "import os,signal,time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n\
 signal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen('daemon','w').write('here')\ntime.sleep(600)"
+
+# Lives on below a shell, in a session of its own, with no variable that tells whose it is, and ignores SIGTERM. While
+# it is alive it holds the lock of the file it is given.
+LOCKER = "import fcntl,os,signal,sys,time\nif os.fork(): time.sleep(600)\nos.setsid()\n\
+signal.signal(signal.SIGTERM, signal.SIG_IGN)\nfcntl.flock(file := open(sys.argv[1]), fcntl.LOCK_EX)\ntime.sleep(600)"
+
+
+def is_locked(path: Path) -> bool:
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 @contextmanager
@@ -65,14 +81,18 @@ class DriverContract:
     """What `Driver` promises, tried on real commands, in a container of `image` where there is one."""
 
     image: str | None = None
+    # The engine sees placements wherever they lie.
+    sees_any_path = True
 
     @pytest.fixture
     def place(self, tmp_path: Path, driver: Driver) -> Iterator[Place]:
         """Makes prepared placements; what still runs at the end of a test is stopped, and nothing may be left."""
         made: list[Path] = []
 
-        def make(*command: str, **fields: Any) -> Path:
-            placement = tmp_path / f"p-{secrets.token_hex(6)}"  # engines remember names
+        def make(*words: str, **fields: Any) -> Path:
+            command = fields.pop("command", words)
+            root: Path = fields.pop("root", tmp_path)
+            placement = root / f"p-{secrets.token_hex(6)}"  # engines remember names
             work = placement / "work"
             for name in ("work", "output", "tmp"):
                 (placement / name).mkdir(parents=True)
@@ -236,6 +256,50 @@ class DriverContract:
         status = finished(driver, placement)
         assert isinstance(status, Lost) and "keeper" in status.problem
         assert marked(placement.name) == []
+
+    def lock(self, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+        """A file that is elsewhere than the placement, and what a job needs to lock it."""
+        (tmp_path / "elsewhere").mkdir(mode=0o755)
+        file = tmp_path / "elsewhere" / "lock"
+        file.touch()
+        seen_at = "/data/elsewhere" if self.image else str(file.parent)
+        command = ("sh", "-c", f'env -i PATH="$PATH" python3 -c "{LOCKER}" {seen_at}/lock; echo')
+        return file, {"command": command, "inputs": (Mount(str(file.parent), seen_at),)}
+
+    def test_what_a_killed_keeper_leaves_ends_without_an_agent(
+        self, driver: Driver, place: Place, tmp_path: Path
+    ) -> None:
+        if not self.sees_any_path:
+            pytest.skip("jobs see the placement alone")
+        lock, fields = self.lock(tmp_path)
+        placement = place(**fields)
+        driver.start(placement)
+        wait_until(lambda: is_locked(lock), within=60, what="the job")
+        os.kill(self.keeper(placement), signal.SIGKILL)
+        wait_until(lambda: not is_locked(lock), within=60, what="the end of all that the command had started")
+
+    def test_it_ends_in_time_though_its_files_hang(self, driver: Driver, place: Place, tmp_path: Path) -> None:
+        problem = why_no_mount() if self.sees_any_path else "jobs see the placement alone"
+        if problem:
+            pytest.skip(problem)
+        lock, fields = self.lock(tmp_path)
+        with hanging_mount(tmp_path / "hanging") as mount:
+            placement = place(root=mount.path, valid_seconds=8, grace_seconds=0.5, **fields)
+            driver.start(placement)
+
+            def renewed_until_it_runs() -> bool:
+                renew(placement, boot_time())
+                return is_locked(lock)
+
+            wait_until(renewed_until_it_runs, within=60, what="the job")
+            mount.hang()
+            try:
+                wait_until(lambda: not is_locked(lock), within=60, what="the end of the job")
+            finally:
+                mount.resume()
+            status = finished(driver, placement)
+            assert isinstance(status, Exited) and status.reason is Reason.EXPIRED
+            driver.forget(placement)
 
     def test_usage_is_sampled(self, driver: Driver, place: Place) -> None:
         placement = place("sh", "-c", "while :; do :; done")

@@ -7,6 +7,7 @@ import os
 import signal
 
 from .files import read_text
+from .guard import SIGNALS
 from .kernel import PR_SET_PDEATHSIG, prctl
 
 # Type checkers take this for typing.TYPE_CHECKING.
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .confinement import Confinement
+    from .guard import Guard
     from .log import Output
     from .rank import Rank
 
-# What a keeper waits for, and has blocked; its command has not.
-SIGNALS = {signal.SIGCHLD, signal.SIGTERM}
 
-
-def start(spec: dict[str, Any], out: Output, confinement: Confinement, rank: Rank) -> tuple[int, dict[str, Any] | None]:
+def start(
+    spec: dict[str, Any], out: Output, confinement: Confinement, rank: Rank, guard: Guard
+) -> tuple[int, dict[str, Any] | None]:
     """Start the command in a session of its own; its pid, and why it failed when it could not be started."""
     environment = {**environment_of(spec), **rank.environment()}
     reader, writer = os.pipe()  # closed by a successful exec, written to by a failed one
@@ -46,6 +47,7 @@ def start(spec: dict[str, Any], out: Output, confinement: Confinement, rank: Ran
         except BaseException as error:  # noqa: BLE001 - whatever it is, this copy of the keeper must end here
             os.write(writer, json.dumps(_why_not(error, spec)).encode())
         os._exit(127)
+    guard.began(pid)
     os.close(writer)
     out.begin()
     with os.fdopen(reader, "rb") as pipe:

@@ -8,19 +8,25 @@ import os
 import signal
 import time
 
+from .guard import GUARD_GONE
 from .processes import descendants, send_signal
+
+# Type checkers take this for typing.TYPE_CHECKING.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .guard import Guard
 
 # How long an engine may take to tell of a container that has ended.
 CLIENT_SECONDS = 10.0
 
 
-def end_tree(command: int, status: int | None, grace: float, client: bool = False) -> int:
+def end_tree(command: int, status: int | None, grace: float, *, client: bool, guard: Guard) -> int:
     """SIGTERM to everything below the keeper, `grace` seconds, then SIGKILL until nothing is left alive.
 
     A command that is the `client` of an engine hands SIGTERM on to what it had started; the engine's own processes,
     which come to be below the keeper too, must not hear of it, and have time to tell how it ended. A process that
     forks while it is looked for is found in the next round: being the subreaper, the keeper inherits whatever loses
-    its parent.
+    its parent. Without its guard it gives no grace: an engine may take the job for ended.
 
     Returns the command's wait status.
     """
@@ -28,6 +34,8 @@ def end_tree(command: int, status: int | None, grace: float, client: bool = Fals
     told: set[tuple[int, int]] = set()
     while True:
         status, any_left = reap(command, status)
+        if guard.is_gone:
+            deadline, client = 0.0, False
         living = [process for process in descendants(os.getpid()) if process.is_alive] if any_left else []
         if not living and status is not None:
             return status
@@ -41,7 +49,7 @@ def end_tree(command: int, status: int | None, grace: float, client: bool = Fals
             send_signal([process for process in living if is_inside(process.pid)], signal.SIGKILL)
         else:
             send_signal(living, signal.SIGKILL)
-        signal.sigtimedwait({signal.SIGCHLD}, 0.05)
+        signal.sigtimedwait({signal.SIGCHLD, GUARD_GONE}, 0.05)
 
 
 def is_inside(pid: int) -> bool:

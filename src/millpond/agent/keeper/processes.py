@@ -122,5 +122,5 @@ def send_signal(processes: Iterable[Process], number: int) -> None:
     for process in processes:
         try:
             os.kill(process.pid, number)
-        except ProcessLookupError:
-            continue
+        except (ProcessLookupError, PermissionError):
+            continue  # gone, or become somebody else's by a set-user-id program: it stays, and is seen to

@@ -28,9 +28,14 @@ class Validity:
         self.since = boot_time()
         self.tell_at = boot_time() if os.path.exists("clock") else None
 
+    @property
+    def end(self) -> float:
+        """By the boot-time clock of this machine, and by the last renewal that was heard of."""
+        return self.since + self.seconds
+
     def is_over(self) -> bool:
         self.hear()
-        return boot_time() > self.since + self.seconds
+        return boot_time() > self.end
 
     def hear(self) -> bool:
         """Take the last renewal; False while there is none by the clock of this machine."""

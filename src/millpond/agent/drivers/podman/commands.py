@@ -74,7 +74,13 @@ class Podman:
 
     def remove(self, name: str) -> None:
         """End it if it runs. One that does not exist is success."""
-        self._run("rm", "--force", "--ignore", "--volumes", "--time", "0", name)
+        arguments = ("rm", "--force", "--ignore", "--volumes", "--time", "0", name)
+        try:
+            self._run(*arguments)
+        except EngineAway:
+            raise
+        except OSError:
+            self._run(*arguments)  # it was killed from outside: Podman notes that first, and fails
 
     def _has(self, image: str) -> bool:
         try:

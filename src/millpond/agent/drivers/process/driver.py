@@ -80,7 +80,7 @@ class ProcessDriver:
             return NotStarted()
         self._owners[directory] = owner
         # Looked at before exit.json is: a keeper writes that file and only then leaves.
-        alive = processes.is_running(owner)
+        alive = _is_kept(owner)
         ended = records.exited(directory, ranks)
         if ended is not None:
             self._owners.pop(directory, None)
@@ -121,7 +121,7 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
     """How a distributed job stands, whose keepers all run here."""
     owners = [records.owner(one) for one in ranks]
     # Looked at before exit.json is, as of a plain one.
-    alive = [owner is not None and processes.is_running(owner) for owner in owners]
+    alive = [owner is not None and _is_kept(owner) for owner in owners]
     ended = records.exited(directory, ranks)
     if ended is not None:
         return ended
@@ -140,6 +140,11 @@ def _together(directory: Path, ranks: Sequence[Path]) -> Status:
         return Running(started_at)
     records.ask_to_stop(directory)
     return Running(started_at) if any(alive) else _lost(directory, lost[0], started_at)
+
+
+def _is_kept(owner: dict[str, Any]) -> bool:
+    """By its keeper; or by the guard of one that was killed, which leaves when nothing of the job is left."""
+    return processes.is_running(owner) or ("guard" in owner and processes.is_running(owner["guard"]))
 
 
 def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -> Status:
