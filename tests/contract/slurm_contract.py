@@ -175,7 +175,7 @@ class SlurmContract(GangContract):
         slurm.run("scancel", job_of(slurm, placement))
         status = finished(driver, placement)
         assert isinstance(status, Exited)
-        assert status.reason == Reason.TERMINATED and "cancelled in Slurm" in (status.problem or "")
+        assert status.reason == Reason.CANCELLED and "cancelled in Slurm" in (status.problem or "")
 
     @pytest.mark.long
     def test_while_slurm_is_away_nothing_is_concluded(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:

@@ -80,8 +80,8 @@ class TestWithAccounting(SlurmContract):
         with looking(second := opened()):
             ends = [finished(second, placement) for placement in (failed, cancelled, killed)]
         assert isinstance(ends[0], Exited) and (ends[0].exit_code, ends[0].problem) == (5, None)
-        assert isinstance(ends[1], Exited) and ends[1].reason is Reason.TERMINATED
-        assert "cancelled in Slurm" in (ends[1].problem or "")
+        assert isinstance(ends[1], Exited) and ends[1].reason is Reason.CANCELLED
+        assert "cancelled in Slurm by " in (ends[1].problem or "")
         assert isinstance(ends[2], Lost) and "keeper" in ends[2].problem
 
     def test_more_jobs_than_the_account_may_have_wait_and_say_so(

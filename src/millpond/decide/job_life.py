@@ -61,6 +61,10 @@ _ENDINGS = {
     "lost": Ending.LOST,
     "expired": Ending.EXPIRED,
     "terminated": Ending.TERMINATED,
+    # Nobody asked for it here: its driver had given it up for lost.
+    "stopped": Ending.TERMINATED,
+    # By hand, with the engine's own means: as good as `mill stop`.
+    "cancelled": Ending.STOPPED,
 }
 
 

@@ -163,8 +163,11 @@ class PlacementSeen(Request):
     exited_at: Time | None = None
     exit_code: int | None = None
     signal: int | None = None
-    # Why it ended, when the command did not end by itself; `lost`: nobody knows how.
-    reason: Literal["stopped", "expired", "terminated", "not_started", "out_of_memory", "timeout", "lost"] | None = None
+    # Why it ended, when the command did not end by itself; `cancelled`: by somebody in the engine; `lost`: unknown.
+    reason: (
+        Literal["stopped", "cancelled", "expired", "terminated", "not_started", "out_of_memory", "timeout", "lost"]
+        | None
+    ) = None
     problem: str | None = None
     # What the engine says of a placement that it has and has not begun, for people.
     waiting: str | None = None

@@ -66,6 +66,18 @@ def test_an_attempt_lost_through_no_fault_of_the_job_is_made_again(reason: str) 
     assert job_life.observe(stopped, ended(reason=reason), LATER).state is JobState.CANCELLED
 
 
+def test_a_job_that_somebody_cancelled_in_the_engine_is_cancelled() -> None:
+    said = "The job was cancelled in Slurm by alice."
+    after = job_life.observe(a_placed_job(retries=3), ended(signal=15, reason="cancelled", problem=said), LATER)
+    assert (after.state, after.ending, after.reasons[-1]) == (JobState.CANCELLED, Ending.STOPPED, said)
+
+
+def test_a_stop_that_nobody_asked_for_is_a_loss() -> None:
+    """A driver gives up what it takes for lost, and asks what may be left of it to stop."""
+    after = job_life.observe(a_placed_job(), ended(signal=15, reason="stopped"), LATER)
+    assert (after.state, after.ending) == (JobState.QUEUED, Ending.TERMINATED)
+
+
 def test_a_job_the_server_ended_for_its_time_limit_has_failed_by_it() -> None:
     job = job_life.request_stop(a_placed_job(timeout_seconds=60), "It runs too long.", NOON, Ending.TIMEOUT)
     after = job_life.observe(job, ended(signal=15, reason="stopped"), LATER)

@@ -5251,7 +5251,7 @@ export interface components {
              */
             ranks: components["schemas"]["RankSeen"][];
             /** Reason */
-            reason?: ("stopped" | "expired" | "terminated" | "not_started" | "out_of_memory" | "timeout" | "lost") | null;
+            reason?: ("stopped" | "cancelled" | "expired" | "terminated" | "not_started" | "out_of_memory" | "timeout" | "lost") | null;
             /** Signal */
             signal?: number | null;
             /** Started At */

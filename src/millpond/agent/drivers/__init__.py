@@ -22,6 +22,8 @@ class Reason(Enum):
     TERMINATED = "terminated"
     NOT_STARTED = "not_started"
     OUT_OF_MEMORY = "out_of_memory"
+    # By somebody who used the engine's own means (scancel, kubectl delete).
+    CANCELLED = "cancelled"
     # One rank of a distributed job, because another one failed; never of a whole job.
     ANOTHER_RANK = "another_rank"
 

@@ -118,11 +118,11 @@ def ask_to_stop(directory: Path) -> None:
         (rank / STOP).touch()
 
 
-def give_up(directory: Path, problem: str | None = None) -> bool:
+def give_up(directory: Path, problem: str | None = None, reason: Reason = Reason.NOT_STARTED) -> bool:
     """Claim it in place of a keeper, so that none will ever run it. False when a keeper has it, or it has ended."""
     if not claim(str(directory / CLAIM)):
         return False
-    record = {"exit_code": None, "signal": None, "reason": Reason.NOT_STARTED.value, "problem": problem}
+    record = {"exit_code": None, "signal": None, "reason": reason.value, "problem": problem}
     temporary = directory / f"{_EXIT}.new"
     with open(temporary, "w") as file:
         json.dump({**record, "started_at": None, "exited_at": time.time()}, file)

@@ -103,6 +103,7 @@ class KubernetesDriver:
         else:
             self._create(directory, spec)
         watched.handed_at = time.monotonic()
+        watched.job_seen = watched.job_deleted = False
 
     def _make_names(self, spec: Spec) -> None:
         """So that ranks can look each other up. They are told addresses, so an agent that may not is no worse off."""
@@ -183,13 +184,16 @@ class KubernetesDriver:
 
     def _look_at(self, namespace: str, placements: Sequence[Watched]) -> None:
         at = time.monotonic()
-        jobs = {_placement(one) for one in self._api.list(f"/apis/batch/v1/namespaces/{namespace}/jobs", **_ours())}
+        found = self._api.list(f"/apis/batch/v1/namespaces/{namespace}/jobs", **_ours())
+        jobs = {_placement(one) for one in found if not one["metadata"].get("deletionTimestamp")}
         pods: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for pod in self._api.list(f"/api/v1/namespaces/{namespace}/pods", **_ours()):
             pods[_placement(pod)].append(pod)
         for one in placements:
             name = one.spec.placement
             mine = tuple(sorted(pods[name], key=lambda pod: str(pod["metadata"]["creationTimestamp"])))
+            one.job_deleted = one.job_seen and name not in jobs
+            one.job_seen = one.job_seen or name in jobs
             if name in jobs or mine:
                 one.handed_at = at
             elif one.handed_at is not None and one.handed_at < at:

@@ -20,6 +20,8 @@ LAST_WORDS_SECONDS = 60.0
 # Beyond validity and grace, before a pod that nobody has seen end is taken to have ended.
 MARGIN_SECONDS = 60.0
 
+_DELETED = "The job was cancelled in Kubernetes: somebody deleted its Job."
+
 
 def standing(one: Watched, *, gather_seconds: float, now: float) -> Status:
     """Files are read after the look: a keeper writes its last words before its pod is over."""
@@ -30,6 +32,8 @@ def standing(one: Watched, *, gather_seconds: float, now: float) -> Status:
         return _unclaimed(one, gather_seconds)
     started_at = records.started_at(one.directory)
     problem = _lost(one, now)
+    if problem and one.job_deleted:
+        return Exited(reason=Reason.CANCELLED, problem=_DELETED, started_at=started_at)
     return Lost(problem, started_at) if problem else Running(started_at)
 
 
@@ -51,7 +55,9 @@ def _unclaimed(one: Watched, gather_seconds: float) -> Status:
 
 
 def _ended(one: Watched, ended: Exited, now: float) -> Status:
-    """A command that was killed, nobody says by whom: its container may have run out of memory."""
+    """Why the keeper was told to end, or its command was killed, the cluster may know better."""
+    if ended.reason is Reason.TERMINATED:
+        return _terminated(one, ended, now)
     full = ended.reason is Reason.OUT_OF_MEMORY
     if ended.signal != SIGKILL or not (full or ended.reason is None):
         return ended
@@ -62,6 +68,14 @@ def _ended(one: Watched, ended: Exited, now: float) -> Status:
         return ended
     limit = f" of {format_bytes(one.spec.memory_bytes)}" if one.spec.memory_bytes else ""
     return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
+
+
+def _terminated(one: Watched, ended: Exited, now: float) -> Status:
+    """A node that is drained ends the pod and leaves the Job; who deletes the Job does not want it any more."""
+    one.said_at = one.said_at or now
+    if one.found is None or one.found.at < one.said_at:
+        return Running(ended.started_at)
+    return replace(ended, reason=Reason.CANCELLED, problem=_DELETED) if one.job_deleted else ended
 
 
 def _lost(one: Watched, now: float) -> str | None:

@@ -28,6 +28,11 @@ class Watched:
     spec: Spec
     handed_at: float | None = None
     found: Found | None = None
+    # Whether its Job was seen, and then was gone: somebody deleted it.
+    job_seen: bool = False
+    job_deleted: bool = False
+    # When the keeper's last word was first seen, by the monotonic clock.
+    said_at: float | None = None
     # Since when all its pods are over, or gone, without a word of the keeper.
     silent_since: float | None = None
     # Of a distributed job: since when some of its ranks wait for the others, and until when none is tried.

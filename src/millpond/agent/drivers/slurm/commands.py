@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import pwd
 import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millpond.agent.drivers import EngineAway
 from millpond.errors import SetupError
@@ -54,6 +55,8 @@ class SlurmJob:
     reason: str = ""
     nodes: str = ""
     exit_code: int | None = None
+    # Who cancelled it, where the accounting tells.
+    cancelled_by: str = ""
 
     @property
     def is_waiting(self) -> bool:
@@ -99,7 +102,7 @@ class Commands:
         return [job for line in printed.splitlines() if (job := _job(line)) is not None]
 
     def details(self, job: SlurmJob) -> SlurmJob:
-        """The same with its exit code, where Slurm still has that."""
+        """The same with its exit code and who cancelled it, where Slurm has that."""
         try:
             printed = _run("scontrol", "show", "job", "-o", job.id)
         except EngineAway:
@@ -107,7 +110,10 @@ class Commands:
         except OSError:
             return job
         found = re.search(r"\bExitCode=(\d+):", printed)
-        return SlurmJob(job.id, job.name, job.state, job.reason, job.nodes, int(found[1]) if found else None)
+        known = self.recorded([job.id]).get(job.name) if job.state == "CANCELLED" else None
+        return replace(
+            job, exit_code=int(found[1]) if found else None, cancelled_by=known.cancelled_by if known else ""
+        )
 
     def recorded(self, job_ids: Sequence[str]) -> dict[str, SlurmJob]:
         """What the accounting knows of the end of jobs that slurmctld has forgotten, by their names.
@@ -202,8 +208,17 @@ def _recorded(line: str) -> SlurmJob | None:
     if len(fields) != 5:
         return None
     job_id, name, state, nodes, code = fields
-    # "CANCELLED by 1000"
-    return SlurmJob(job_id, name, state.partition(" ")[0], "", _nodes(nodes), int(code.partition(":")[0]))
+    word, _, by = state.partition(" by ")
+    exit_code = int(code.partition(":")[0])
+    return SlurmJob(job_id, name, word.partition(" ")[0], "", _nodes(nodes), exit_code, _user(by))
+
+
+def _user(uid: str) -> str:
+    """`CANCELLED by 1000`: the user's name, if this machine knows it."""
+    try:
+        return pwd.getpwuid(int(uid)).pw_name
+    except (KeyError, ValueError):
+        return f"user {uid}" if uid else ""
 
 
 def _nodes(written: str) -> str:

@@ -96,12 +96,14 @@ def _explained(directory: Path, said: Exited, watched: Watched, now: float) -> S
 
 
 def _reason(job: SlurmJob) -> Reason:
-    return Reason.OUT_OF_MEMORY if job.state == "OUT_OF_MEMORY" else Reason.TERMINATED
+    known = {"OUT_OF_MEMORY": Reason.OUT_OF_MEMORY, "CANCELLED": Reason.CANCELLED}
+    return known.get(job.state, Reason.TERMINATED)
 
 
 def _never_began(directory: Path, job: SlurmJob | None) -> Status:
     """No keeper has it. Claimed here, none will: should one begin after all, it leaves at once."""
-    records.give_up(directory, _why_never(directory, job))
+    cancelled = job is not None and job.state == "CANCELLED" and not (directory / records.STOP).exists()
+    records.give_up(directory, _why_never(directory, job), Reason.CANCELLED if cancelled else Reason.NOT_STARTED)
     return records.exited(directory) or Running(None)
 
 
@@ -111,7 +113,7 @@ def _why_never(directory: Path, job: SlurmJob | None) -> str | None:
     if job is None:
         return "Slurm no longer knows the job, and it had not begun."
     if job.state == "CANCELLED":
-        return "The job was cancelled in Slurm before it began."
+        return f"{str(ending_words(job)).removesuffix('.')} before it began."
     why = why_not_begun(job.exit_code, job.nodes, directory, _last_line(directory / "keeper.log"))
     return why or f"Slurm could not start the job: {waiting_words(job).removeprefix('Slurm: ')}."
 

@@ -54,7 +54,7 @@ _ENDINGS = {
     "NODE_FAIL": "The node failed while the job ran.",
     "BOOT_FAIL": "The node could not be started for the job.",
     "PREEMPTED": "Slurm took the job's place for one of higher priority.",
-    "CANCELLED": "The job was cancelled in Slurm.",
+    "CANCELLED": "The job was cancelled in Slurm{by}.",
     "REVOKED": "Slurm gave the job to another cluster.",
 }
 
@@ -73,7 +73,10 @@ def waiting_words(job: SlurmJob) -> str:
 def ending_words(job: SlurmJob) -> str | None:
     """Why Slurm ended it; None when it ended by itself."""
     words = _ENDINGS.get(job.state)
-    if words is None or not job.nodes:
+    if words is None:
+        return None
+    words = words.format(by=f" by {job.cancelled_by}" if job.cancelled_by else "")
+    if not job.nodes:
         return words
     return f"{words[:-1]} (on {job.nodes})."
 

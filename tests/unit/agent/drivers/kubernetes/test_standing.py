@@ -91,3 +91,23 @@ def test_who_killed_it_is_known_when_its_pod_is_over(watched: Watched) -> None:
     assert isinstance(full, Exited) and full.reason is Reason.OUT_OF_MEMORY
     other = after(watched, over(reason="Error", exitCode=137))
     assert isinstance(other, Exited) and (other.signal, other.reason) == (signal.SIGKILL, None)
+
+
+def test_whoever_deletes_its_job_has_cancelled_it(watched: Watched) -> None:
+    said(watched, signal=signal.SIGTERM, reason="terminated")
+    assert isinstance(standing(watched, gather_seconds=60, now=BEGAN), Running), "the cluster is asked first"
+    drained = after(watched, over(exitCode=0))
+    assert isinstance(drained, Exited) and drained.reason is Reason.TERMINATED
+    watched.job_deleted = True
+    deleted = after(watched)
+    assert isinstance(deleted, Exited) and deleted.reason is Reason.CANCELLED
+    assert "somebody deleted its Job" in (deleted.problem or "")
+
+
+def test_a_job_that_was_deleted_without_a_word_of_its_keeper(watched: Watched) -> None:
+    assert claim(str(watched.directory / records.CLAIM))
+    watched.job_deleted = True
+    patience = VALID + GRACE + MARGIN_SECONDS
+    assert isinstance(after(watched, seconds=patience), Running)
+    ended = after(watched, seconds=patience + 1)
+    assert isinstance(ended, Exited) and ended.reason is Reason.CANCELLED

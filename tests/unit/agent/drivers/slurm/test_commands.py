@@ -83,8 +83,10 @@ def test_with_and_without_accounting(program: Program) -> None:
     assert Commands().recorded(["7"]) == {}
     program("sacct", "echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1")
     assert Commands().recorded(["7"]) == {}
-    program("sacct", "echo '7|mill-p1|CANCELLED by 1000|None assigned|0:0'; echo '8|mill-p2|RUNNING|n1|0:0'")
-    assert Commands().recorded(["7", "8"]) == {"mill-p1": SlurmJob("7", "mill-p1", "CANCELLED", "", "", 0)}
+    program("sacct", "echo '7|mill-p1|CANCELLED by 4242424|None assigned|0:0'; echo '8|mill-p2|RUNNING|n1|0:0'")
+    assert Commands().recorded(["7", "8"]) == {
+        "mill-p1": SlurmJob("7", "mill-p1", "CANCELLED", "", "", 0, "user 4242424")
+    }
 
 
 def test_an_id_that_several_jobs_have_had(program: Program) -> None:

@@ -40,7 +40,7 @@ def said(placement: Path, **how: object) -> Path:
 def after(placement: Path, state: str | None, *, seconds: float = SETTLE, code: int | None = None) -> Status:
     """How it stands so many seconds after Slurm was first seen to say so; None: Slurm does not know it."""
     watched = Watched("7", since=BEGAN)
-    job = SlurmJob("7", "mill-p1", state, "", "n1", code) if state else None
+    job = SlurmJob("7", "mill-p1", state, "", "n1", code, "alice" if state == "CANCELLED" else "") if state else None
     watched.take(job, BEGAN)
     standing(placement, watched, BEGAN, SETTLE)
     watched.take(job, BEGAN + seconds)
@@ -58,7 +58,7 @@ def test_before_a_look_nothing_is_known(placement: Path) -> None:
     ("state", "reason", "words"),
     [
         ("TIMEOUT", Reason.TERMINATED, "longer than Slurm allowed"),
-        ("CANCELLED", Reason.TERMINATED, "cancelled in Slurm"),
+        ("CANCELLED", Reason.CANCELLED, "cancelled in Slurm by alice (on n1)"),
         ("OUT_OF_MEMORY", Reason.OUT_OF_MEMORY, "more memory"),
         ("PREEMPTED", Reason.TERMINATED, "higher priority"),
     ],
@@ -106,7 +106,6 @@ def test_killed_before_its_keeper_could_say_anything(placement: Path) -> None:
     [
         ("FAILED", 75, "is not seen on n1"),
         ("FAILED", 77, "no Python 3.9"),
-        ("CANCELLED", None, "cancelled in Slurm before it began"),
         (None, None, "no longer knows the job"),
     ],
 )
@@ -114,4 +113,11 @@ def test_what_never_began_never_will(placement: Path, state: str | None, code: i
     status = after(placement, state, code=code)
     assert isinstance(status, Exited)
     assert status.reason is Reason.NOT_STARTED and words in (status.problem or "")
+    assert not claim(str(placement / records.CLAIM))
+
+
+def test_cancelled_before_it_began(placement: Path) -> None:
+    status = after(placement, "CANCELLED")
+    assert isinstance(status, Exited) and status.reason is Reason.CANCELLED
+    assert status.problem == "The job was cancelled in Slurm by alice (on n1) before it began."
     assert not claim(str(placement / records.CLAIM))
