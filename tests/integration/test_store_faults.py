@@ -39,6 +39,7 @@ from millpond.testing.faults import (
     hangs,
     loses_the_answer,
     resets,
+    shortens,
     truncates,
 )
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
@@ -50,6 +51,7 @@ PASSING = {
     "503 with advice": answers(503, Retry_After="1"),
     "a reset": resets,
     "a lost answer": loses_the_answer,
+    "a short answer": shortens,
 }
 PASSING_TOO = {
     "500": answers(500),

@@ -48,7 +48,7 @@ class ObjectStore:
                 return self._empty_range(key, start)
             data = self._part(key, start, end)
         if len(data) != end - start:
-            raise BadRequest(f"Object {key!r} does not have bytes {start} to {end}.")
+            raise self._short(key, len(data), start, end)
         return data
 
     def put(self, key: str, data: Buffer, *, if_absent: bool = False) -> None:
@@ -106,6 +106,13 @@ class ObjectStore:
             if "non-partial" not in str(error):
                 raise
         return obstore.get(self._store, check_key(key)).bytes().to_bytes()[start:end]
+
+    def _short(self, key: str, came: int, start: int, end: int) -> Exception:
+        """BadRequest if the object ends before `end`; otherwise the same request may succeed when it is tried again."""
+        info = self.head(key)
+        if info is None or info.size < end:
+            return BadRequest(f"Object {key!r} does not have bytes {start} to {end}.")
+        return StoreUnavailable(f"The object store answered with {came} bytes of {key!r} instead of {end - start}.")
 
     def _empty_range(self, key: str, start: int) -> bytes:
         """No store answers an empty range, so only its place is checked."""

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest
-from millpond.lake.tries import Passing, Tries, failure, shown
+from millpond.lake.tries import Passing, Tries, failure, shown, wrong_length
 
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 60.0
@@ -131,9 +131,8 @@ class _Reading:
         if not _is_range(answer, start, self._last):
             raise failure(answer.status, answer.getheader("Retry-After"), url)
         if answer.length is not None and answer.length != self._last - start:
-            raise BadRequest(
-                f"{shown(url)} answered with {answer.length} bytes where {self._last - start} were asked for."
-            )
+            told = answer.getheader("Content-Range")
+            raise wrong_length(url, answer.length, self._last - start, self._last, told)
         return answer
 
     def _end(self, answer: HTTPResponse, url: str) -> None:

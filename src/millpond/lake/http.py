@@ -20,9 +20,9 @@ from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
-from millpond.errors import BadRequest, MillError, StoreUnavailable, by_code
+from millpond.errors import MillError, StoreUnavailable, by_code
 from millpond.lake.direct import RangeReader
-from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, shown
+from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, wrong_length
 from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of
@@ -30,6 +30,8 @@ from millpond.pools import new_pool, words_of
 # Until connected, and for each piece that is sent; and for the answer.
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _SENT_BYTES = 1 << 18
+# Codes with which a store refuses a body that is not what was sent.
+_LOST_ON_THE_WAY = (b"BadDigest", b"IncompleteBody", b"RequestTimeout")
 
 
 class DataPlane:
@@ -61,10 +63,16 @@ class DataPlane:
 
     def get_range(self, url: str, start: int, end: int) -> bytes:
         """Bytes `start` to `end` (not included), exactly."""
-        data = self._request("GET", url, None, {"Range": f"bytes={start}-{end - 1}"}, 206)
-        if len(data) != end - start:
-            raise BadRequest(f"{shown(url)} does not have bytes {start} to {end}.")
-        return data
+        headers = {"Range": f"bytes={start}-{end - 1}"}
+
+        def once(complete: str) -> bytes:
+            answer = self._accepted("GET", complete, None, headers, 206)
+            if len(answer.data) != end - start:
+                told = answer.headers.get("Content-Range")
+                raise wrong_length(complete, len(answer.data), end - start, end, told)
+            return answer.data
+
+        return self._again(url, once)
 
     def get_external(self, url: str, found: ExternalObject, start: int, end: int) -> bytes:
         """Bytes of an object outside the lake, exactly. ChangedOutside if it is not the one that was `found`."""
@@ -96,14 +104,19 @@ class DataPlane:
         return self._tries.again(urljoin(self._base, url), once)
 
     def _once(self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int) -> bytes:
+        return self._accepted(method, url, body, headers, expected).data
+
+    def _accepted(
+        self, method: str, url: str, body: Buffer | None, headers: dict[str, str], expected: int
+    ) -> urllib3.BaseHTTPResponse:
         try:
             answer = self._answer(method, url, body, headers)
         except urllib3.exceptions.HTTPError as error:
             raise Passing(words_of(error)) from error
         if answer.status == expected or _means_the_same(method, answer, headers):
-            return answer.data
-        if method == "PUT" and answer.status == 400 and b"BadDigest" in answer.data:
-            raise Passing("the bytes were damaged on the way")
+            return answer
+        if method == "PUT" and answer.status == 400 and any(code in answer.data for code in _LOST_ON_THE_WAY):
+            raise Passing("the bytes were damaged on the way, or not all of them arrived")
         if method == "PUT" and answer.status == 409 and CREATE_HEADER in headers:
             raise Passing("an earlier try is still being written")
         raise failure(answer.status, answer.headers.get("Retry-After"), url)

@@ -74,6 +74,17 @@ def failure(status: int, retry_after: str | None, url: str) -> Exception:
     return as_mill_error(status, url)
 
 
+def wrong_length(url: str, came: int, wanted: int, end: int, content_range: str | None) -> Exception:
+    """What an answer with another number of bytes than was asked for stands for.
+
+    Fewer are retried, unless the object itself (its size is behind the slash of Content-Range) ends before `end`.
+    """
+    size = (content_range or "").rpartition("/")[2]
+    if came > wanted or (size.isdecimal() and int(size) < end):
+        return BadRequest(f"{shown(url)} answered with {came} bytes where {wanted} were asked for.")
+    return Passing(f"answered with {came} bytes where {wanted} were asked for")
+
+
 def as_mill_error(status: int, url: str) -> MillError:
     if status == 403:
         return Forbidden(f"{shown(url)} may not be used, or no longer.", hint="Ask the server for a new URL.")

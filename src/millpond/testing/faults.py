@@ -98,6 +98,12 @@ def truncates(exchange: Exchange) -> None:
     exchange.handler.close_connection = True
 
 
+def shortens(exchange: Exchange) -> None:
+    """Half of the body, as if that were all of it."""
+    answer = exchange.forward()
+    exchange.send(Answer(answer.status, answer.headers, answer.body[: len(answer.body) // 2]))
+
+
 def corrupts(exchange: Exchange) -> None:
     """A body of the right length with one wrong bit, as a broken cache or memory makes it."""
     answer = exchange.forward()

@@ -73,7 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(404, b"")
         elif wanted := self.headers.get("Range"):
             low, high = wanted.removeprefix("bytes=").split("-")
-            self.answer(206, self.server.objects[path][int(low) : int(high) + 1])
+            whole = self.server.objects[path]
+            part = whole[int(low) : int(high) + 1]
+            self.answer(206, part, Content_Range=f"bytes {low}-{int(low) + len(part) - 1}/{len(whole)}")
         else:
             self.answer(200, self.server.objects[path])
 
@@ -221,6 +223,15 @@ def test_a_store_that_ignores_ranges_is_not_believed(store: Store, plane: DataPl
         plane.get_range("/a", 0, 2)
 
 
+def test_a_short_answer_is_asked_for_again(store: Store, plane: DataPlane) -> None:
+    store.objects["/a"] = b"0123456789"
+    store.faults = [answers(206), answers(206, Content_Range="bytes 2-3/10")]
+    assert plane.get_range("/a", 2, 8) == b"234567"
+    store.faults = [lambda request: request.answer(400, b"<Code>IncompleteBody</Code>") or True]  # type: ignore[attr-defined]
+    plane.put("/b", b"0123")
+    assert store.objects["/b"] == b"0123"
+
+
 def test_a_range_behind_the_end_is_an_error(store: Store, plane: DataPlane) -> None:
     store.objects["/a"] = b"0123"
     with pytest.raises(BadRequest):
@@ -267,7 +278,7 @@ def test_ranges_into_memory(store: Store, reader: RangeReader, memory: memoryvie
 
 
 @pytest.mark.parametrize(
-    "fault", [answers(500), answers(503), resets, truncates_a_range, answers_in_chunks(b"0", b"1")]
+    "fault", [answers(500), answers(503), resets, truncates_a_range, answers_in_chunks(b"0", b"1"), answers(206)]
 )
 def test_passing_faults_of_ranges_into_memory(
     store: Store, reader: RangeReader, memory: memoryview, waits: list[float], fault: Fault
@@ -288,7 +299,7 @@ def test_passing_faults_of_ranges_into_memory(
         (answers(404), NotFound),
         (answers(302), BadRequest),
         (answers(200), BadRequest),
-        (answers(206), BadRequest),
+        (answers(206, Content_Range="bytes 0-3/3"), BadRequest),
         (answers_in_chunks(b"0123", b"4"), BadRequest),
     ],
 )

@@ -77,7 +77,7 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
     async for part in request.stream():
         body += part
     if len(body) != int(told):
-        raise BadRequest(f"{len(body)} bytes came, {told} were announced.")
+        raise BadRequest(f"IncompleteBody: {len(body)} bytes came, {told} were announced.")
     told_md5, told_crc32 = request.headers.get("content-md5"), request.headers.get(CRC32_HEADER)
 
     def put() -> int:
