@@ -35,7 +35,8 @@ from millpond.services import setup
 from millpond.services.commits import records
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
-from millpond.services.lake import doomed, lake_owner, reindex
+from millpond.services.lake import compare, doomed, lake_owner, reindex
+from millpond.services.lake.fence import SETTLE_SECONDS, Fence, FencedStore
 from millpond.services.lake.reindex import Reindexed
 from millpond.services.people import users
 from millpond.settings import Settings
@@ -134,15 +135,21 @@ def preparing(
             (settings.data_dir / "millpond.db").chmod(0o600)
         secret = setup.identify(db, clock.now()).secret
         store = open_store(settings.lake, LocalSigner(secret))
-        lake_owner.claim(db, store, clock.now())
+        ownership = lake_owner.claim(db, store, clock.now())
+        fence = Fence(store, ownership.epoch, clock.elapsed, remedy=_after_take_over(settings))
         volume = settings.data_dir / "volume"
         password = setup.populate(db, volume_path=volume, admin_password=admin_password, now=clock.now())
         # A file that was named must be there: a mistaken name must not pass for a new key.
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
-        deps = Deps(db=db, store=store, clock=clock, events=hub, settings=settings, secret=secret, seal=seal)
+        fenced = FencedStore(store, fence)
+        deps = Deps(
+            db=db, store=fenced, clock=clock, events=hub, settings=settings, secret=secret, fence=fence, seal=seal
+        )
         settings.logs_dir.mkdir(exist_ok=True)
         data_dir.keep_private(settings.data_dir, shared=("agent", volume.name))
         records.finish_pending(deps)
+        compare.compare_all(deps, is_new_owner=ownership.is_new)
+        lake_owner.settled(db, ownership)
         doomed.take_back(deps)
         yield Prepared(deps, password, copy)
 
@@ -157,22 +164,34 @@ def reset_password(settings: Settings, name: str, password: str) -> None:
         users.reset_password(Deps(db, store, SystemClock(), EventHub(), settings, b""), SYSTEM, name, password)
 
 
-def take_over_lake(settings: Settings) -> str | None:
-    """Make the database of this data directory the owner of the lake; the id of the database that was."""
+def take_over_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS) -> str | None:
+    """Make the database of this data directory the owner of the lake; the id of the database that was.
+
+    Returns when the server that owned it has stopped writing.
+    """
     clock = SystemClock()
     with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
         migrate.prepare(db, clock.now())
         secret = setup.identify(db, clock.now()).secret
-        return lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
+        previous = lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
+        if previous is not None:
+            time.sleep(settle_seconds)
+        return previous
 
 
-def reindex_lake(settings: Settings) -> Reindexed:
-    """Fill the empty database of this data directory from the lake, and make it the lake's owner."""
+def reindex_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS) -> Reindexed:
+    """Fill the empty database of this data directory from the lake, and make it the lake's owner.
+
+    What is there is read when the server that owned it has stopped writing.
+    """
     clock = SystemClock()
     with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
         migrate.prepare(db, clock.now())
         secret = setup.identify(db, clock.now()).secret
         store = open_store(settings.lake, LocalSigner(secret))
+        reindex.check_is_empty(db)
+        if lake_owner.become_owner(db, store, clock.now()) is not None:
+            time.sleep(settle_seconds)
         return reindex.reindex(Deps(db, store, clock, EventHub(), settings, secret))
 
 
@@ -180,6 +199,14 @@ def local_url(settings: Settings) -> str:
     """How processes on this machine reach the server."""
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
     return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{settings.port}"
+
+
+def _after_take_over(settings: Settings) -> str:
+    """What to type on a server that was fenced off."""
+    lake = f" --lake '{settings.lake_url}'" if settings.lake_url else ""
+    database = f" --db '{settings.database_url}'" if settings.database_url else ""
+    command = f"mill lake take-over --data-dir {settings.data_dir}{database}{lake}"
+    return f"Use the other server and stop this one. To make this one the owner again, stop both, then run: {command}"
 
 
 def _loops(deps: Deps) -> Sequence[Loop]:

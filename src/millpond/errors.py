@@ -16,6 +16,8 @@
     │   ├── NameTaken              409 name_taken
     │   ├── InUse                  409 in_use           something depends on it
     │   ├── RefMoved               409 ref_moved        somebody committed first
+    │   ├── LakeTakenOver          409 lake_taken_over  another server owns the lake now
+    │   ├── ReadOnly               409 read_only        a dataset that differs from the lake
     │   ├── MergeConflict          409 merge_conflict   both sides changed the same paths
     │   ├── ChangedOutside         409 changed_outside  an object outside the lake is no longer what was imported
     │   ├── StalePlacement         409 stale_placement
@@ -146,6 +148,18 @@ class RefMoved(Conflict):
     """Somebody committed to this branch first."""
 
     code = "ref_moved"
+
+
+class LakeTakenOver(Conflict):
+    """Another server owns the lake now, so this one no longer writes to it."""
+
+    code = "lake_taken_over"
+
+
+class ReadOnly(Conflict):
+    """This dataset is read-only."""
+
+    code = "read_only"
 
 
 class MergeConflict(Conflict):

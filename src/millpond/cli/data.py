@@ -346,6 +346,7 @@ def _show(mill: Session, dataset: Dataset) -> None:
             ("cached commits", dataset.cached_commits),
             ("idle time", Seconds(dataset.cache_idle_seconds) if dataset.cache_idle_seconds else None),
             (DEFAULT_BRANCH, dataset.head),
+            ("read-only", dataset.read_only),
             ("keeps", rule_text(dataset.retention) if dataset.retention else None),
             ("message", head.message if head else None),
             ("by", dataset.created_by),

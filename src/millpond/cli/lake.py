@@ -83,14 +83,15 @@ def take_over(
 ) -> None:
     """Make this machine's server the owner of a lake that another server owned.
 
-    Two servers that write to the same lake destroy it: the other one must be gone for good.
+    A server that still runs on it stops writing within ten seconds, and only reads from then on.
 
     Example: mill lake take-over --lake s3://bucket/lake
     """
     # Only commands for the server's own machine need the server's code, which a client may not have.
     from millpond.cli.up import take_over_lake  # noqa: PLC0415
 
-    mill.confirm("Is the server that owned this lake gone for good?", yes=yes)
+    mill.confirm("The server that owns this lake will only read it from now on. Go on?", yes=yes)
+    mill.out.note("Waiting ten seconds if another server owned it, so that it has stopped writing.")
     before = take_over_lake(data_dir=data_dir, database_url=database, lake_url=lake)
     mill.out.note(f"This server now owns the lake{f'; before, database {before} did' if before else ''}.")
     if mill.out.as_json:
@@ -109,7 +110,8 @@ def reindex(
     """
     from millpond.cli.up import reindex_lake  # noqa: PLC0415 - as above
 
-    mill.confirm("Is the server that owned this lake gone for good?", yes=yes)
+    mill.confirm("The server that owns this lake will only read it from now on. Go on?", yes=yes)
+    mill.out.note("Waiting ten seconds if another server owned it, so that it has stopped writing.")
     done = reindex_lake(data_dir=data_dir, database_url=database, lake_url=lake)
     for problem in done.problems:
         mill.out.warn(problem)
@@ -121,6 +123,32 @@ def reindex(
     )
     if mill.out.as_json:
         mill.out.json(dataclasses.asdict(done))
+
+
+@command(app, "reconcile")
+def reconcile(
+    mill: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="PROJECT", help="The project; without it, all that differ.")
+    ] = None,
+) -> None:
+    """Bring the database up to date with the lake, for example after an older copy of it was restored.
+
+    Datasets that differ from the lake are read-only until then. The lake wins: commits and branches that only it knows
+    come in, and a branch that only the database has moved goes back.
+
+    Example: mill lake reconcile vision
+    """
+    done = lake_care.reconcile(mill.api, name)
+    if mill.out.as_json:
+        mill.out.shape(done, [])
+        return
+    for problem in done.problems:
+        mill.out.warn(problem)
+    if done.projects:
+        mill.out.note(f"{done.datasets:,} datasets and {done.commits:,} commits were read from the lake.")
+    else:
+        mill.out.note("The database agrees with the lake.")
 
 
 def _tell(mill: Session, found: Collected, project: ProjectCollected) -> None:

@@ -183,9 +183,11 @@ def set_state(
     tx.execute(pack.update().where(key).values(state=to.value, condemned_at=condemned))
 
 
-def deleting(tx: Connection, *, limit: int) -> Sequence[tuple[str, str]]:
-    """Packs that are being removed: project and pack."""
+def deleting(tx: Connection, *, limit: int, besides: Collection[str] = ()) -> Sequence[tuple[str, str]]:
+    """Packs that are being removed: project and pack; not those of the projects `besides`."""
     query = select(pack.c.project_id, pack.c.id).where(pack.c.state == PackState.DELETING.value)
+    if besides:
+        query = query.where(pack.c.project_id.not_in(besides))
     return [(row.project_id, row.id) for row in tx.execute(query.order_by(pack.c.id).limit(limit))]
 
 

@@ -32,6 +32,17 @@ class Card:
     deleted_at: datetime | None = None
     retention: Mapping[str, Any] | None = None
     cache_idle_seconds: int | None = None
+    conflict: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InConflict:
+    """A dataset that differs from the lake."""
+
+    project_id: str
+    dataset_id: str
+    written: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +198,10 @@ def lock_names(tx: Connection, project_id: str) -> None:
     tx.execute(select(project.c.id).where(project.c.id == project_id).with_for_update())
 
 
-def taken(tx: Connection, project_id: str, name: str) -> bool:
-    """Whether a living dataset has the name, visible or not."""
+def taken(tx: Connection, project_id: str, name: str, *, besides: str = "") -> bool:
+    """Whether a living dataset has the name, visible or not; `besides` one dataset id."""
     key = and_(dataset.c.project_id == project_id, dataset.c.name == name, dataset.c.deleted_at.is_(None))
-    return tx.execute(select(dataset.c.id).where(key)).first() is not None
+    return tx.execute(select(dataset.c.id).where(key, dataset.c.id != besides)).first() is not None
 
 
 def lock_next_record(tx: Connection, dataset_id: str) -> int:
@@ -232,6 +243,42 @@ def delete_record(tx: Connection, dataset_id: str, n: int) -> bool:
     """Whether it was still pending: exactly one of those who finish a record makes it visible."""
     key = and_(record.c.dataset_id == dataset_id, record.c.n == n)
     return tx.execute(record.delete().where(key)).rowcount > 0
+
+
+# Compared with the lake ------------------------------------------------------------------------------
+
+
+def next_records(tx: Connection, project_id: str | None = None) -> Sequence[tuple[str, str, int]]:
+    """Project, id and next record of every dataset that is not in conflict already, also of those in the bin."""
+    query = select(dataset.c.project_id, dataset.c.id, dataset.c.next_record).where(
+        dataset.c.conflict.is_(None), dataset.c.next_record > 0
+    )
+    if project_id is not None:
+        query = query.where(dataset.c.project_id == project_id)
+    return [(row[0], row[1], row[2]) for row in tx.execute(query)]
+
+
+def set_conflicts(tx: Connection, project_id: str, reason: str | None) -> None:
+    """For all datasets of a project; None: they agree with the lake."""
+    tx.execute(dataset.update().where(dataset.c.project_id == project_id).values(conflict=reason))
+
+
+def drop_records(tx: Connection, dataset_id: str) -> None:
+    """Give up what was reserved and is not in the lake."""
+    tx.execute(record.delete().where(record.c.dataset_id == dataset_id))
+
+
+def in_conflict(
+    tx: Connection, *, dataset_id: str | None = None, project_id: str | None = None
+) -> Sequence[InConflict]:
+    """Datasets that differ from the lake, by project and name."""
+    query = _select().add_columns(dataset.c.conflict).where(dataset.c.conflict.is_not(None))
+    if dataset_id is not None:
+        query = query.where(dataset.c.id == dataset_id)
+    if project_id is not None:
+        query = query.where(dataset.c.project_id == project_id)
+    rows = tx.execute(query.order_by(project.c.name, dataset.c.name))
+    return [InConflict(row.project_id, row.id, f"{row.project}/{row.name}", row.conflict) for row in rows]
 
 
 # Parts -----------------------------------------------------------------------------------------------
@@ -301,6 +348,7 @@ def _card(row: Row[Any]) -> Card:
         deleted_at=row.deleted_at,
         retention=row.retention,
         cache_idle_seconds=row.cache_idle_seconds,
+        conflict=row.conflict,
     )
 
 

@@ -17,7 +17,10 @@ from millpond.errors import SetupError
 logger = getLogger(__name__)
 
 # Oldest first; the last is what this version needs. A test compares them with the revisions in migrations/versions.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
+REVISIONS = (
+    "0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013",
+    "0014",
+)  # fmt: skip
 HEAD = REVISIONS[-1]
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Servers that start together on one PostgreSQL migrate one after the other. Any fixed number would do.

@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from millpond.db.batches import batches
 from millpond.db.insert import insert_missing
-from millpond.db.tables import doomed_object, page, page_pack, promised_page
+from millpond.db.tables import doomed_object, pack, page, page_pack, promised_page
+from millpond.model.dataset import PackState
 from millpond.model.ids import new_id
 
 
@@ -84,6 +85,23 @@ def doom(tx: Connection, project_id: str, keys: Iterable[str], now: datetime) ->
     insert_missing(tx, doomed_object, [{"key": key, "project_id": project_id, "doomed_at": now} for key in keys])
 
 
+def forget_all(tx: Connection, project_id: str) -> None:
+    """Nothing is known any more of a project's pages and packs, nor that some pages were to be removed."""
+    for table in (page_pack, page, promised_page, pack):
+        tx.execute(table.delete().where(table.c.project_id == project_id))
+    pages = or_(*(doomed_object.c.key.like(f"projects/{project_id}/{kind}/%") for kind in ("pages", "locators")))
+    tx.execute(doomed_object.delete().where(doomed_object.c.project_id == project_id, pages))
+
+
+def doomed_below(tx: Connection, prefix: str) -> bool:
+    """True if objects below the prefix are to be removed, or all of a prefix that holds it."""
+    keys = doomed_object.c.key
+    parts = prefix.split("/")
+    above = ["/".join(parts[:n]) + "/" for n in range(1, len(parts))]
+    query = select(keys).where(or_(keys.in_(above), and_(keys > prefix, keys < f"{prefix[:-1]}0")))
+    return tx.execute(query.limit(1)).first() is not None
+
+
 def doomed_among(tx: Connection, keys: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for batch in batches(keys):
@@ -91,8 +109,17 @@ def doomed_among(tx: Connection, keys: Iterable[str]) -> set[str]:
     return found
 
 
-def doomed(tx: Connection, *, limit: int, after: str = "") -> Sequence[DoomedObject]:
+def doomed_projects(tx: Connection) -> set[str]:
+    """Projects that objects are to be removed from."""
+    deleting = select(pack.c.project_id).where(pack.c.state == PackState.DELETING.value).distinct()
+    return {*tx.scalars(select(doomed_object.c.project_id).distinct()), *tx.scalars(deleting)}
+
+
+def doomed(tx: Connection, *, limit: int, after: str = "", besides: Collection[str] = ()) -> Sequence[DoomedObject]:
+    """By key, behind `after`; not those of the projects `besides`."""
     query = select(doomed_object).where(doomed_object.c.key > after).order_by(doomed_object.c.key).limit(limit)
+    if besides:
+        query = query.where(doomed_object.c.project_id.not_in(besides))
     return [DoomedObject(row.key, row.project_id, row.doomed_at) for row in tx.execute(query)]
 
 

@@ -18,12 +18,14 @@ class ServerRow:
     lake_id: str | None
     secret: bytes
     created_at: datetime
+    # The owner record of the lake since which the database was compared with it.
+    epoch: int | None = None
 
 
 def get(tx: Connection) -> ServerRow | None:
     """None before the first start is done."""
     row = tx.execute(select(server).where(server.c.id == _ONLY)).first()
-    return ServerRow(row.database_id, row.lake_id, row.secret, row.created_at) if row else None
+    return ServerRow(row.database_id, row.lake_id, row.secret, row.created_at, row.epoch) if row else None
 
 
 def insert(tx: Connection, value: ServerRow) -> None:
@@ -53,3 +55,7 @@ def release_collector(tx: Connection, who: str | None = None) -> None:
 
 def set_lake(tx: Connection, lake_id: str) -> None:
     tx.execute(server.update().where(server.c.id == _ONLY).values(lake_id=lake_id))
+
+
+def set_epoch(tx: Connection, epoch: int) -> None:
+    tx.execute(server.update().where(server.c.id == _ONLY).values(epoch=epoch))

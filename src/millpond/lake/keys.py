@@ -13,6 +13,7 @@ PROJECTS = "projects/"
 
 _ID = re.compile(r"[0-9a-z]{1,64}")
 _NUMBER_DIGITS = 12
+_NUMBERED = re.compile(rf"[0-9]{{{_NUMBER_DIGITS}}}(?:-(?!0+$)[0-9]{{{_NUMBER_DIGITS}}})?")
 
 
 def owner(number: int) -> str:
@@ -20,8 +21,13 @@ def owner(number: int) -> str:
 
 
 def record_number(key: str) -> int:
-    """The number at the end of a record's key."""
-    return int(key.rpartition("/")[2])
+    """The number of a record, from its key."""
+    return int(key.rpartition("/")[2].partition("-")[0])
+
+
+def record_epoch(key: str) -> int:
+    """The owner epoch a dataset record was written in, from its key."""
+    return int(key.rpartition("/")[2].partition("-")[2] or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +91,9 @@ class ProjectKeys:
     def records(self, dataset_id: str) -> str:
         return f"{self.datasets}{_checked(dataset_id)}/"
 
-    def record(self, dataset_id: str, number: int) -> str:
-        return self.records(dataset_id) + _numbered(number)
+    def record(self, dataset_id: str, number: int, epoch: int = 0) -> str:
+        """Each owner of the lake writes under keys of its own, so no owner can overwrite or block another's record."""
+        return f"{self.records(dataset_id)}{_numbered(number)}{f'-{_numbered(epoch)}' if epoch else ''}"
 
 
 def is_page(key: str) -> bool:
@@ -111,7 +118,8 @@ def is_id(text: str) -> bool:
 
 
 def _is_numbered(text: str) -> bool:
-    return len(text) == _NUMBER_DIGITS and text.isascii() and text.isdecimal()
+    """True for `<n>` and `<n>-<epoch>`, epoch 0 being left out."""
+    return _NUMBERED.fullmatch(text) is not None
 
 
 def _spread(identifier: str) -> str:

@@ -58,13 +58,14 @@ Operation = Create | Rename | Delete | Restore | Move | Purge
 
 @dataclass(frozen=True, slots=True)
 class DatasetRecord:
-    """Record `number` of a dataset's history."""
+    """Record `number` of a dataset's history, written by the owner of the lake in `epoch`."""
 
     dataset_id: str
     number: int
     at: datetime
     by: str
     operation: Operation
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def encode_record(record: DatasetRecord) -> bytes:
             "dataset": record.dataset_id,
             "format": FORMAT,
             "n": record.number,
+            # Lakes that never changed hands have none: the first owner's records are as they always were.
+            **({"epoch": record.epoch} if record.epoch else {}),
             **_encode_operation(record.operation),
         }
     )
@@ -96,6 +99,7 @@ def decode_record(data: Buffer) -> DatasetRecord:
             at=decode_time(document["at"]),
             by=_text(document, "by"),
             operation=_decode_operation(document),
+            epoch=document.get("epoch", 0),
         )
     except (KeyError, ValueError, TypeError) as error:
         raise BadFormat("This dataset record does not have the right shape.") from error

@@ -45,6 +45,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("join tokens", "tokens", 3600.0, partial(joining.forget_expired, deps)),
         Loop("compute tests", "tests", 600.0, partial(compute_tests.forget_old, deps)),
         Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),
+        Loop("lake owner", "lake owner", 5.0, lambda now: deps.fence.check(now=True)),
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
         Loop("verify", "verify", 10.0, lambda now: verify.verify_some(deps, at_rest=verify.AT_REST)),
     ]

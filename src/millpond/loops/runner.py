@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from logging import getLogger
 
+from millpond.errors import LakeTakenOver
 from millpond.services.deps import Clock
 from millpond.services.events import EventHub
 
@@ -16,6 +17,8 @@ logger = getLogger(__name__)
 
 # After an error a loop rests at least this long, however often it is woken; after a long round at most.
 _REST_SECONDS = 1.0
+# Once the lake is another server's, the log says so once a minute, or more rarely.
+_FENCED_REST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,9 @@ class LoopRunner:
             began = time.monotonic()
             try:
                 loop.run_once(self._clock.now())
+            except LakeTakenOver as error:  # every loop that writes to the lake says so, again and again
+                logger.warning("loop_stopped loop=%s reason=%s", loop.name, error.message)
+                self._stopping.wait(max(_REST_SECONDS, min(loop.interval, _FENCED_REST_SECONDS)))
             except Exception:
                 logger.exception("loop_failed loop=%s", loop.name)
                 self._stopping.wait(_REST_SECONDS)

@@ -15,6 +15,7 @@ from millpond.sealing import Seal
 from millpond.services.commits.pages import PageCache
 from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.jobs.tunnels import Tunnels
+from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.people.tickets import UsedTickets
 from millpond.services.repeats import Repeats
 from millpond.services.unchanged import Unchanged
@@ -79,6 +80,8 @@ class Deps:
     settings: Settings
     # Signs session cookies and local lake URLs; placement tokens are derived from it. From the `server` row.
     secret: bytes
+    # Closed once another server owns the lake; `store` asks it before every write.
+    fence: Fence = field(default_factory=NoFence)
     # Pages of trees that were read lately.
     pages: PageCache = field(default_factory=PageCache)
     # Where the blobs of packs lie that came lately.

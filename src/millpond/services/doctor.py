@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from millpond.db import counts
-from millpond.errors import MillError
+from millpond.db import counts, datasets
+from millpond.errors import LakeTakenOver, MillError
 from millpond.model.quantity import format_bytes
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.wire.health import LEAST_FREE_BYTES
 
 _PROBE = "doctor/probe"
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Check:
 
 def examine(deps: Deps) -> Sequence[Check]:
     """All checks, also when some of them fail."""
-    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _disk, _agents, _volumes)
+    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _records, _disk, _agents, _volumes)
     return [check(deps) for check in checks]
 
 
@@ -47,7 +48,13 @@ def _database(deps: Deps) -> Check:
 
 
 def _lake(deps: Deps) -> Check:
-    """Writes, reads and deletes one small object."""
+    """Writes, reads and deletes one small object, if the lake is still ours."""
+    try:
+        deps.fence.check(now=True)
+    except LakeTakenOver as error:
+        return Check("lake", False, error.message, error.hint)
+    except MillError as error:
+        return Check("lake", False, f"The lake cannot be used: {error.message}", error.hint or "Check its address.")
     body = str(deps.clock.now()).encode()
     try:
         deps.store.put(_PROBE, body)
@@ -57,7 +64,31 @@ def _lake(deps: Deps) -> Check:
         return Check("lake", False, f"The lake cannot be used: {error.message}", error.hint or "Check its address.")
     if not same:
         return Check("lake", False, "The lake does not give back what was written.", "Check the object store.")
-    return Check("lake", True, "An object was written, read and deleted.")
+    return Check("lake", True, f"Ours (owner record {deps.fence.epoch}); an object was written, read and deleted.")
+
+
+def _records(deps: Deps) -> Check:
+    """Whether the database knows every record of the lake, as far as was seen since the start."""
+    with deps.db.read() as tx:
+        differing = datasets.in_conflict(tx)
+    if differing:
+        names = ", ".join(found.written for found in differing[:_NAMED])
+        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+        return Check(
+            "records",
+            False,
+            f"Read-only, because the lake holds more of them than this database: {names}{more}.",
+            "Bring the database up to date with the lake: mill lake reconcile",
+        )
+    if ignored := deps.fence.ignored:
+        said = "1 record is" if len(ignored) == 1 else f"{len(ignored)} records are"
+        return Check(
+            "records",
+            False,
+            f"{said} ignored, written by a server that no longer owned the lake: {', '.join(ignored[:_NAMED])}.",
+            "Stop that server. What was committed there must be committed here again.",
+        )
+    return Check("records", True, "The database knows all that the lake holds.")
 
 
 def _disk(deps: Deps) -> Check:

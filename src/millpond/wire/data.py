@@ -58,6 +58,8 @@ class Dataset(Response):
     retention: Retention | None = None
     # After how long unused its cached commits go; null: as each volume says.
     cache_idle_seconds: int | None = None
+    # Why nothing can be written to it: it differs from the lake.
+    read_only: str | None = None
 
 
 class DatasetTotals(Response):

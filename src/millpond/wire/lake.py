@@ -50,6 +50,21 @@ class Collected(Response):
     objects: int
 
 
+class Reconcile(Request):
+    """One project by name; null: all that differ from the lake."""
+
+    project: str | None = None
+
+
+class Reconciled(Response):
+    """What was read from the lake, and what is wrong with it."""
+
+    projects: int
+    datasets: int
+    commits: int
+    problems: list[str]
+
+
 class ProjectStats(Response):
     """Bytes of one project. `logical`: every commit as if it lay alone; `raw`: each blob once, not compressed."""
 

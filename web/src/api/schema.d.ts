@@ -757,6 +757,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lake/reconcile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reconcile Lake
+         * @description Bring projects that differ from the lake up to date with it, as after an older database was restored.
+         */
+        post: operations["reconcile_lake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/lake/stats": {
         parameters: {
             query?: never;
@@ -3370,6 +3390,8 @@ export interface components {
             name: string;
             /** Project */
             project: string;
+            /** Read Only */
+            read_only?: string | null;
             retention?: components["schemas"]["Retention"] | null;
         };
         /**
@@ -5473,6 +5495,28 @@ export interface components {
              * @enum {string}
              */
             state: "waiting" | "running" | "ended";
+        };
+        /**
+         * Reconcile
+         * @description One project by name; null: all that differ from the lake.
+         */
+        Reconcile: {
+            /** Project */
+            project?: string | null;
+        };
+        /**
+         * Reconciled
+         * @description What was read from the lake, and what is wrong with it.
+         */
+        Reconciled: {
+            /** Commits */
+            commits: number;
+            /** Datasets */
+            datasets: number;
+            /** Problems */
+            problems: string[];
+            /** Projects */
+            projects: number;
         };
         /** Ref */
         Ref: {
@@ -8235,6 +8279,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Collected"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reconcile_lake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reconcile"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciled"];
                 };
             };
             /** @description A problem */

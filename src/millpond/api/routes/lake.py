@@ -26,6 +26,7 @@ from millpond.lake.keys import is_page
 from millpond.services.commits import pages
 from millpond.services.datasets.file_types import BINARY
 from millpond.services.deps import Deps
+from millpond.services.lake.fence import served_by_us
 
 router = APIRouter(prefix="/lake", include_in_schema=False)
 
@@ -90,7 +91,7 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
             return 201
         store = _served(deps)
         try:
-            store.put(key, body, if_absent=True)
+            deps.store.put(key, body, if_absent=True)
         except Conflict:
             there = store.head(key)
             return 200 if there is not None and there.size == len(body) else 412
@@ -100,6 +101,7 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
 
 
 def _served(deps: Deps) -> LocalStore | MemoryStore:
-    if not isinstance(deps.store, LocalStore | MemoryStore):
+    served = served_by_us(deps.store)
+    if served is None:
         raise NotFound("This lake is not served here.", hint="Its own store serves it.")
-    return deps.store
+    return served

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from millpond.api.access import DepsOf, SiteAdmin
-from millpond.services.lake import collect, lake_stats
+from millpond.services.lake import collect, lake_stats, reconcile
 from millpond.wire import lake as wire
 
 router = APIRouter(prefix="/lake", tags=["lake"])
@@ -15,6 +15,13 @@ router = APIRouter(prefix="/lake", tags=["lake"])
 def collect_lake(body: wire.Collect, actor: SiteAdmin, deps: DepsOf) -> wire.Collected:
     """Remove what nothing needs any more, or say what would go; why the rest stays."""
     return collect.collect(deps, actor, dry_run=body.dry_run, now=body.now)
+
+
+@router.post("/reconcile")
+def reconcile_lake(body: wire.Reconcile, actor: SiteAdmin, deps: DepsOf) -> wire.Reconciled:
+    """Bring projects that differ from the lake up to date with it, as after an older database was restored."""
+    done = reconcile.reconcile(deps, actor, body.project)
+    return wire.Reconciled(projects=done.projects, datasets=done.datasets, commits=done.commits, problems=done.problems)
 
 
 @router.get("/stats")

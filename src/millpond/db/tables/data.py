@@ -37,6 +37,8 @@ dataset = Table(
     Column("retention", JSON(none_as_null=True), nullable=True),
     # After how long unused its cached commits go; null: as each volume says.
     Column("cache_idle_seconds", BigInteger, nullable=True),
+    # How it differs from the lake; nothing is written to it until that is reconciled.
+    Column("conflict", Text, nullable=True),
     Index("uq_dataset_name_living", "project_id", "name", unique=True,
           sqlite_where=text("deleted_at IS NULL"), postgresql_where=text("deleted_at IS NULL")),
 )  # fmt: skip

@@ -18,6 +18,8 @@ server = Table(
     # Who removes objects from the lake just now, and until when nobody else may.
     Column("collector", String(32), nullable=True),
     time_column("collector_until", nullable=True),
+    # The owner record of the lake since which this database was compared with it; null: it never was.
+    Column("epoch", BigInteger, nullable=True),
 )
 
 user = Table(

@@ -6,8 +6,9 @@ writes the same bytes (docs/design/001-lake-format.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
@@ -16,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import collecting, commits, datasets, promised
 from millpond.db.datasets import PendingRecord
-from millpond.errors import Conflict, Corrupt, StoreUnavailable
+from millpond.errors import Conflict, Corrupt, ReadOnly, StoreUnavailable
 from millpond.lake.commits import encode_commit
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.records import (
@@ -56,6 +57,8 @@ def write(deps: Deps, prepare: Callable[[Connection], PendingRecord]) -> None:
 
     It may run several times: whenever it meets a locked ref, that record is finished and it starts again.
     """
+    # Before anything is reserved: a record that may not be written would stay pending.
+    deps.fence.check()
     for _ in range(_TRIES):
         try:
             with deps.db.write() as tx:
@@ -73,6 +76,7 @@ def reserve(
 ) -> PendingRecord:
     """Take the next number and keep the text. From here on the record will be written, whatever happens."""
     number = datasets.lock_next_record(tx, dataset.id)
+    check_writable(tx, dataset.id)
     holder = datasets.locked_by(tx, dataset.id, lock)
     if holder is not None:
         raise _Locked(holder)
@@ -90,9 +94,26 @@ def wait_for_lock(tx: Connection, dataset_id: str, lock: str) -> None:
     The dataset's row is locked with it: nothing that is read after this changes until the transaction ends.
     """
     datasets.lock_next_record(tx, dataset_id)
+    check_writable(tx, dataset_id)
     holder = datasets.locked_by(tx, dataset_id, lock)
     if holder is not None:
         raise _Locked(holder)
+
+
+def check_writable(tx: Connection, dataset_id: str) -> None:
+    """ReadOnly for a dataset that differs from the lake."""
+    for found in datasets.in_conflict(tx, dataset_id=dataset_id):
+        raise ReadOnly(
+            f"{found.written} is read-only: {found.reason}",
+            hint=f"A site administrator brings it up to date: mill lake reconcile {found.written.partition('/')[0]}",
+        )
+
+
+def confine(deps: Deps, dataset_id: str, reason: str) -> None:
+    """Make one dataset read-only; everything else goes on."""
+    with deps.db.write() as tx:
+        datasets.change(tx, dataset_id, conflict=reason)
+    logger.error("dataset_read_only dataset=%s reason=%s", dataset_id, reason)
 
 
 def wait_for(pending: PendingRecord) -> None:
@@ -105,22 +126,19 @@ def finish(deps: Deps, pending: PendingRecord) -> None:
 
     The commit it names goes first: its row came before it, so no object of the lake is without a row.
     """
-    body = pending.body.encode()
-    record = decode_record(body)
+    # In the epoch of whoever writes it: an earlier one may have been over since it was reserved.
+    record = replace(decode_record(pending.body.encode()), epoch=deps.fence.epoch)
+    body = encode_record(record)
     if isinstance(record.operation, Move) and record.operation.commit is not None:
         _write_commit(deps, pending.project_id, record.operation.commit)
-    key = ProjectKeys(pending.project_id).record(pending.dataset_id, pending.n)
-    try:
-        deps.store.put(key, body, if_absent=True)
-    except Conflict:
-        if deps.store.get(key) != body:
-            raise Corrupt(
-                f"The lake already has another record {pending.n} of dataset {pending.dataset_id}.",
-                hint="Another server writes to this lake: `mill doctor` says which.",
-            ) from None
+    keys = ProjectKeys(pending.project_id)
+    _write_record(deps, keys.record(pending.dataset_id, pending.n, deps.fence.epoch), pending, body)
+    # Earlier owners of the lake have written under other keys, which only the lake knows.
+    is_purge = isinstance(record.operation, Purge)
+    written = [info.key for info in deps.store.list(keys.records(pending.dataset_id))] if is_purge else []
     with deps.db.write() as tx:
         if datasets.delete_record(tx, pending.dataset_id, pending.n):
-            _apply(tx, pending.project_id, record)
+            _apply(tx, pending.project_id, record, written)
 
 
 def finish_pending(deps: Deps, *, older_than: timedelta = timedelta(0)) -> int:
@@ -129,10 +147,34 @@ def finish_pending(deps: Deps, *, older_than: timedelta = timedelta(0)) -> int:
     with deps.db.read() as tx:
         # At start everything counts, also what a clock that ran ahead has written.
         left = datasets.pending(tx, before=before if older_than else None)
+        read_only = {found.dataset_id for found in datasets.in_conflict(tx)}
     for pending in left:
-        finish(deps, pending)
+        if pending.dataset_id in read_only:
+            continue
+        try:
+            finish(deps, pending)
+        except ReadOnly:  # found just now, and noted with the dataset
+            continue
         logger.info("record_finished dataset=%s n=%d", pending.dataset_id, pending.n)
     return len(left)
+
+
+def _write_record(deps: Deps, key: str, pending: PendingRecord, body: bytes) -> None:
+    """ReadOnly, from now on, if the lake holds another record of that number: one that this database does not know."""
+    try:
+        deps.store.put(key, body, if_absent=True)
+    except Conflict:
+        if deps.store.get(key) != body:
+            confine(deps, pending.dataset_id, differs(pending.n))
+            with deps.db.read() as tx:
+                check_writable(tx, pending.dataset_id)
+
+
+def differs(number: int) -> str:
+    return (
+        f"the lake holds a record {number} of it that this database does not know, "
+        "as after an older copy of the database was restored."
+    )
 
 
 def _write_commit(deps: Deps, project_id: str, commit_id: str) -> None:
@@ -144,7 +186,7 @@ def _write_commit(deps: Deps, project_id: str, commit_id: str) -> None:
         deps.store.put(ProjectKeys(project_id).commit(commit_id), encode_commit(commit), if_absent=True)
 
 
-def _apply(tx: Connection, project_id: str, record: DatasetRecord) -> None:
+def _apply(tx: Connection, project_id: str, record: DatasetRecord, written: Sequence[str]) -> None:
     match record.operation:
         case Create():
             datasets.change(tx, record.dataset_id, next_record=1)
@@ -155,7 +197,7 @@ def _apply(tx: Connection, project_id: str, record: DatasetRecord) -> None:
         case Restore():
             datasets.change(tx, record.dataset_id, deleted_at=None)
         case Purge():
-            _purge(tx, project_id, record)
+            _purge(tx, project_id, record, written)
         case Move(ref=name, commit=None):
             commits.delete_ref(tx, record.dataset_id, name)
             datasets.change(tx, record.dataset_id, active_at=record.at)
@@ -164,7 +206,7 @@ def _apply(tx: Connection, project_id: str, record: DatasetRecord) -> None:
             datasets.change(tx, record.dataset_id, active_at=record.at)
 
 
-def _purge(tx: Connection, project_id: str, record: DatasetRecord) -> None:
+def _purge(tx: Connection, project_id: str, record: DatasetRecord, written: Sequence[str]) -> None:
     """All rows go, and every object of theirs is doomed, this record last. What something still names stays."""
     keys = ProjectKeys(project_id)
     commit_ids = [row.commit.id for row in collecting.commits_of(tx, record.dataset_id)]
@@ -175,5 +217,4 @@ def _purge(tx: Connection, project_id: str, record: DatasetRecord) -> None:
         logger.warning("dataset_not_purged dataset=%s reason=something names one of its commits", record.dataset_id)
         return
     promised.doom(tx, project_id, (keys.commit(commit_id) for commit_id in commit_ids), record.at)
-    numbers = range(record.number + 1)
-    promised.doom(tx, project_id, (keys.record(record.dataset_id, number) for number in numbers), record.at)
+    promised.doom(tx, project_id, written, record.at)

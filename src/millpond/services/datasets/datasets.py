@@ -250,6 +250,7 @@ def _shape(item: Card, members: Sequence[str]) -> wire.Dataset:
         deleted_at=item.deleted_at,
         retention=wire.Retention(**item.retention) if item.retention else None,
         cache_idle_seconds=item.cache_idle_seconds,
+        read_only=item.conflict,
     )
 
 

@@ -22,7 +22,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import PackState
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
-from millpond.services.lake import doomed, purge, set_aside
+from millpond.services.lake import compare, doomed, purge, set_aside
 from millpond.services.lake.marking import Marks, Unreadable, mark_pages
 from millpond.services.lake.set_aside import Reviewed
 from millpond.services.people import audit
@@ -60,6 +60,7 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
     if dry_run:
         reports = [_report(name, look(deps, project_id, policy, dry_run=True)) for project_id, name in found]
         return wire.Collected(dry_run=True, projects=reports, objects=0)
+    deps.fence.check(now=True)
     with doomed.permission(deps) as held:
         purge.purge_datasets(deps, deps.clock.now())
         reports = [_report(name, collect_project(deps, project_id, policy)) for project_id, name in found]
@@ -75,6 +76,8 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
 
 def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
     """What goes from one project: its rows are gone, its objects doomed. A sentence where nothing could be done."""
+    if (why := compare.why_not_collect(deps, project_id)) is not None:
+        return why
     removed: list[Reviewed] = []
     for _ in range(_TRIES):
         removed += remove_commits(deps, project_id, policy)

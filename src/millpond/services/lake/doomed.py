@@ -18,6 +18,7 @@ from millpond.errors import NotReady
 from millpond.lake.keys import ProjectKeys, is_record
 from millpond.model.ids import new_id
 from millpond.services.deps import Deps
+from millpond.services.lake import compare
 
 logger = getLogger(__name__)
 
@@ -39,8 +40,9 @@ class Permission:
     until: datetime
 
     def renew(self) -> None:
-        """NotReady if another server has it."""
+        """NotReady if another server has it, LakeTakenOver if the lake is another's."""
         now = self.deps.clock.now()
+        self.deps.fence.check(now=True)
         with self.deps.db.write() as tx:
             if not server.take_collector(tx, self.who, now=now, until=now + _LASTS):
                 raise NotReady("A collection is running already.", hint="Wait until it is done.")
@@ -87,16 +89,22 @@ def finish(deps: Deps) -> int:
 
 
 def remove_all(held: Permission) -> int:
-    """Remove every doomed object and every pack that is being deleted; how many. Can be cut off at any moment."""
-    return _remove_packs(held) + _remove_objects(held)
+    """Remove every doomed object and every pack that is being deleted; how many. Can be cut off at any moment.
+
+    Not of projects that differ from the lake: what was doomed in an older copy of the database may be in use again.
+    """
+    with held.deps.db.read() as tx:
+        found = promised.doomed_projects(tx)
+    besides = {project_id for project_id in found if compare.why_not_collect(held.deps, project_id) is not None}
+    return _remove_packs(held, besides) + _remove_objects(held, besides)
 
 
-def _remove_packs(held: Permission) -> int:
+def _remove_packs(held: Permission, besides: Collection[str]) -> int:
     count = 0
     while True:
         held.renew()
         with held.deps.db.read() as tx:
-            found = collecting.deleting(tx, limit=_AT_ONCE)
+            found = collecting.deleting(tx, limit=_AT_ONCE, besides=besides)
         if not found:
             return count
         _delete(held, [ProjectKeys(project_id).pack(pack_id) for project_id, pack_id in found])
@@ -106,12 +114,12 @@ def _remove_packs(held: Permission) -> int:
         count += len(found)
 
 
-def _remove_objects(held: Permission) -> int:
+def _remove_objects(held: Permission, besides: Collection[str]) -> int:
     count, after = 0, ""
     while True:
         held.renew()
         with held.deps.db.read() as tx:
-            found = promised.doomed(tx, limit=_AT_ONCE, after=after)
+            found = promised.doomed(tx, limit=_AT_ONCE, after=after, besides=besides)
         if not found:
             return count
         after = found[-1].key

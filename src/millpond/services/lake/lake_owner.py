@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from millpond.blobs.store import BlobStore
@@ -14,37 +15,75 @@ from millpond.lake.records import OwnerRecord, decode_lake, decode_owner, encode
 from millpond.model.ids import new_id
 
 
-def claim(db: Database, store: BlobStore, now: datetime) -> str:
-    """The lake's id, once it is certain that this database owns it; a lake without an owner gets this one."""
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """The lake is ours since owner record `epoch`. `is_new` until the database was compared with the lake since."""
+
+    lake_id: str
+    epoch: int
+    is_new: bool
+
+
+def claim(db: Database, store: BlobStore, now: datetime) -> Ownership:
+    """Make sure that this database owns the lake; a lake without an owner gets this one."""
     row = _server_row(db)
     lake_id = _lake_id(store, row.lake_id)
-    number, owner = _newest_owner(store)
+    epoch, owner = _newest_owner(store)
     if owner is None:
         _put_once(store, keys.owner(0), encode_owner(OwnerRecord(row.database_id, now)))
-        number, owner = _newest_owner(store)
+        epoch, owner = _newest_owner(store)
     if owner is None or owner.database != row.database_id:
         raise SetupError(
             f"This lake belongs to another server: its database is {owner.database if owner else 'unknown'}, "
-            f"ours is {row.database_id} (owner record {number}).",
+            f"ours is {row.database_id} (owner record {epoch}).",
             hint="If that server is gone for good, run `mill lake take-over`; otherwise start with another --lake.",
         )
     if row.lake_id is None:
+        if epoch > 0:  # whoever takes over is given the lake's id at once; a reindex only at its end
+            raise SetupError("Reading the lake into this database was cut off.", hint="Run `mill lake reindex` again.")
         with db.write() as tx:
             server.set_lake(tx, lake_id)
-    return lake_id
+    return Ownership(lake_id, epoch, is_new=row.epoch != epoch)
+
+
+def settled(db: Database, ownership: Ownership) -> None:
+    """Note that the database was compared with the lake since it owns it."""
+    if ownership.is_new:
+        with db.write() as tx:
+            server.set_epoch(tx, ownership.epoch)
 
 
 def take_over(db: Database, store: BlobStore, now: datetime) -> str | None:
-    """Make this database the lake's owner; the id of the one that was, None when it was ours or nobody's."""
-    row = _server_row(db)
-    lake_id = _lake_id(store, None)
-    number, owner = _newest_owner(store)
+    """Make this database the lake's owner; the id of the one that was, None when it was ours or nobody's.
+
+    The server that was the owner stops writing within `fence.SETTLE_SECONDS`.
+    """
+    previous = become_owner(db, store, now)
     with db.write() as tx:
-        server.set_lake(tx, lake_id)
+        server.set_lake(tx, _lake_id(store, None))
+    return previous
+
+
+def become_owner(db: Database, store: BlobStore, now: datetime) -> str | None:
+    """Write the owner record alone: the database does not belong to the lake yet, and no server starts on it."""
+    row = _server_row(db)
+    _lake_id(store, None)
+    number, owner = _newest_owner(store)
     if owner is not None and owner.database == row.database_id:
         return None
-    _put_once(store, keys.owner(number + 1), encode_owner(OwnerRecord(row.database_id, now)))
+    # 0 is for a lake that begins with its owner: a database that only then comes to hold what is there is told apart.
+    _put_once(store, keys.owner(max(number + 1, 1)), encode_owner(OwnerRecord(row.database_id, now)))
     return owner.database if owner is not None else None
+
+
+def reindexed(db: Database, store: BlobStore) -> None:
+    """The database now holds what the lake does. SetupError if yet another server took the lake over meanwhile."""
+    epoch, owner = _newest_owner(store)
+    if owner is None or owner.database != _server_row(db).database_id:
+        raise SetupError("Another server took the lake over while it was read.", hint="Make sure that only one does.")
+    with db.write() as tx:
+        server.set_lake(tx, _lake_id(store, None))
+        server.set_epoch(tx, epoch)
 
 
 def _server_row(db: Database) -> server.ServerRow:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from millpond.db import collecting, datasets
 from millpond.db.datasets import PendingRecord
-from millpond.errors import NotFound
+from millpond.errors import NotFound, ReadOnly
 from millpond.lake.records import Purge
 from millpond.model.dataset import Dataset
 from millpond.model.people import SYSTEM, Actor
@@ -34,7 +34,7 @@ def purge_datasets(deps: Deps, now: datetime) -> int:
 
 
 def purge_dataset(deps: Deps, actor: Actor, dataset: Dataset, now: datetime) -> bool:
-    """Whether it is gone: not while it is cached somewhere, and not if it was brought back meanwhile.
+    """Whether it is gone: not while it is cached somewhere or differs from the lake, nor if it was brought back.
 
     From the record on it is gone for whoever reads the lake, too: a reindex does not bring it back.
     """
@@ -51,7 +51,7 @@ def purge_dataset(deps: Deps, actor: Actor, dataset: Dataset, now: datetime) -> 
 
     try:
         records.write(deps, prepare)
-    except _InUse:
+    except (_InUse, ReadOnly):
         return False
     except NotFound:  # another server was quicker
         return True

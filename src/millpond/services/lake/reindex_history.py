@@ -8,8 +8,9 @@ from datetime import datetime
 from itertools import groupby
 
 from millpond.blobs.store import BlobStore
+from millpond.decide.epochs import Numbered, in_force
 from millpond.errors import BadFormat, NotFound
-from millpond.lake.keys import ProjectKeys, is_id, is_record, record_number
+from millpond.lake.keys import ProjectKeys, is_id, is_record, record_epoch, record_number
 from millpond.lake.records import Create, DatasetRecord, Delete, Move, Purge, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind, RefType
 
@@ -52,13 +53,29 @@ class History:
 def read_histories(store: BlobStore, project_id: str, say: Say) -> Iterator[History]:
     """Every dataset of a project, also those that were purged."""
     keys = ProjectKeys(project_id)
-    for dataset_id, group in groupby(_records(store, keys, say), key=lambda key: key.split("/")[-2]):
-        found = list(group)
-        records = list(_read(store, dataset_id, found, say))
-        if records:
-            # Numbers of records that cannot be read are taken, too: nothing is ever written over them.
-            next_record = max(map(record_number, found)) + 1
-            yield replay(project_id, records, next_record, say)
+    for dataset_id, group in groupby(_records(store, keys.datasets, say), key=lambda key: key.split("/")[-2]):
+        history = _history(store, project_id, dataset_id, list(group), say)
+        if history is not None:
+            yield history
+
+
+def read_history(store: BlobStore, project_id: str, dataset_id: str, say: Say) -> History | None:
+    """One dataset; None if none of its records can be read."""
+    found = list(_records(store, ProjectKeys(project_id).records(dataset_id), say))
+    return _history(store, project_id, dataset_id, found, say)
+
+
+def numbered(key: str) -> Numbered:
+    return Numbered(record_number(key), record_epoch(key), key)
+
+
+def _history(store: BlobStore, project_id: str, dataset_id: str, keys: Sequence[str], say: Say) -> History | None:
+    found = in_force(map(numbered, keys))
+    for record in found.ignored:
+        say(f"record {record.key} is ignored: its server no longer owned the lake")
+    records = list(_read(store, dataset_id, found.kept, say))
+    # Numbers of records that cannot be read are taken, too: nothing is ever written over them.
+    return replay(project_id, records, found.kept[-1].number + 1, say) if records else None
 
 
 def replay(project_id: str, records: Sequence[DatasetRecord], next_record: int, say: Say) -> History:
@@ -80,22 +97,22 @@ def _missing(first: int, last: int) -> str:
     return f"record {first} is missing" if first == last else f"records {first} to {last} are missing"
 
 
-def _records(store: BlobStore, keys: ProjectKeys, say: Say) -> Iterator[str]:
-    for info in store.list(keys.datasets):
+def _records(store: BlobStore, prefix: str, say: Say) -> Iterator[str]:
+    for info in store.list(prefix):
         if is_record(info.key) and is_id(info.key.split("/")[-2]):
             yield info.key
         else:
             say(f"{info.key} is nothing of the lake's, and stays as it is")
 
 
-def _read(store: BlobStore, dataset_id: str, keys: Sequence[str], say: Say) -> Iterator[DatasetRecord]:
-    for key in keys:
+def _read(store: BlobStore, dataset_id: str, found: Sequence[Numbered], say: Say) -> Iterator[DatasetRecord]:
+    for item in found:
         try:
-            record = decode_record(store.get(key))
-            if record.dataset_id != dataset_id or record.number != record_number(key):
+            record = decode_record(store.get(item.key))
+            if (record.dataset_id, record.number, record.epoch) != (dataset_id, item.number, item.epoch):
                 raise BadFormat("It belongs somewhere else.")
         except (BadFormat, NotFound) as error:
-            say(f"record {key} cannot be read: {error}")
+            say(f"record {item.key} cannot be read: {error}")
             continue
         yield record
 

@@ -15,6 +15,7 @@ import { CommitsTab } from "./parts/CommitsTab";
 import { CommitView } from "./parts/CommitView";
 import { DiffTab } from "./parts/DiffTab";
 import { FilesTab } from "./parts/FilesTab";
+import { ReadOnlyNotice } from "./parts/ReadOnlyNotice";
 import { RefsTab } from "./parts/RefsTab";
 import { SettingsTab } from "./parts/SettingsTab";
 import { UnfinishedUploads } from "./upload/UnfinishedUploads";
@@ -32,6 +33,7 @@ export function DatasetDetails() {
       {(dataset) => (
         <Uploading dataset={dataset}>
           <Header dataset={dataset} />
+          <ReadOnlyNotice dataset={dataset} />
           <UnfinishedUploads {...place} />
           <DatasetTabs dataset={dataset} />
         </Uploading>
