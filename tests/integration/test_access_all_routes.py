@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
 from millpond.db import caches, connections, datasets, placements, policies, projects, secrets, sources, users
+from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
@@ -160,11 +161,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         volume = add_volume(server.deps.db)
         before = {str(call): told(call.by(stranger, EXISTING)) for call in CALLS}
         before_elsewhere = ask_elsewhere(stranger)
-        clients["job"] = server.client(make_project(server, agent.agent.id, volume.id))
+        clients["job"] = server.client(make_project(server, agent.agent, volume.id))
         yield World(server, clients, before, before_elsewhere)
 
 
-def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
+def make_project(server: RunningServer, agent: Agent, volume_id: str) -> str:
     """A project with members, a dataset, a cached commit and a placed job; the job's own token."""
     db, project = server.deps.db, server.project(PROJECT)
     with db.write() as tx:
@@ -180,12 +181,11 @@ def make_project(server: RunningServer, agent_id: str, volume_id: str) -> str:
         cached = a_cached_commit(tx, volume_id, project.id, commit_id)
         caches.insert(tx, cached)
         policies.insert(tx, CachePolicy(EXISTING["policy"], volume_id, cached.dataset_id, "main", "member", NOON))
-        placements.insert(
-            tx,
-            Placement(
-                placement_id, EXISTING["job"], agent_id, "local", PlacementState.PLACED, 600, (), NOON, NOON, None
-            ),
-        )
+        placement = Placement(
+            placement_id, EXISTING["job"], agent.compute_id, agent.id, "local", PlacementState.PLACED, 600, (),
+            NOON, NOON, None,
+        )  # fmt: skip
+        placements.insert(tx, placement)
         return tokens.add(tx, TokenKind.PLACEMENT, name="job", now=NOON, placement_id=placement_id)[1]
 
 

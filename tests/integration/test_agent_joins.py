@@ -92,7 +92,7 @@ def test_a_token_lets_one_agent_in_once_and_its_credential_stays(lab: Lab) -> No
     assert list(lab.computes()) == ["rack_7"]
     # An empty disk is a new agent, and needs a token of its own.
     used = join(lab.server.client(), lab.root / "used", "mill_new")
-    assert used.status_code == 401 and "was used already" in used.json()["detail"]
+    assert used.status_code == 401 and "was used at" in used.json()["detail"]
     listed = lab.admin.get("/join-tokens")
     assert [(one["compute"], one["used_at"] is not None) for one in listed.json()["items"]] == [("rack_7", True)]
     assert "mill_" not in listed.text
@@ -118,13 +118,16 @@ def test_a_revoked_credential_ends_the_agent_with_words(lab: Lab) -> None:
         assert lab.admin.post("/computes/gone/revoke").json()["health"] == "revoked"
         _, errors = agent.communicate(timeout=60)
     assert agent.returncode == 4
-    assert re.search("the server refuses this agent: The credential .* was revoked", errors)
+    assert re.search("the server refuses this agent: Credential of compute gone revoked", errors)
     assert errors.count("revoked") == 1, "said once, and nothing is asked again"
-    # It does not come back by itself; with a new token, as a new agent in the place of the old one.
+    # It does not come back by itself; with a token for its compute, a new agent speaks for that.
     code, words = lab.refused("--token-file", str(lab.root / "token"), "--node", "gone")
-    assert code == 4 and "was used already" in words
-    with lab.agent("--token-file", str(lab.token("new")), "--node", "gone"):
-        assert lab.wait_for("gone")["revoked_at"] is None
+    assert code == 4 and "was used at" in words
+    before = lab.computes()["gone"]
+    with lab.agent("--token-file", str(lab.token("new", site=None, compute="gone")), "--node", "gone"):
+        after = lab.wait_for("gone")
+    assert after["revoked_at"] is None
+    assert (after["id"], after["created_at"]) == (before["id"], before["created_at"])
 
 
 def test_through_tls_of_ones_own_authority_and_a_proxy(lab: Lab) -> None:
@@ -177,6 +180,25 @@ def test_an_answer_that_was_lost_is_given_again(lab: Lab) -> None:
     assert [one["name"] for one in lab.admin.get("/computes").json()["items"]] == ["quick"]
 
 
+def test_a_compute_is_re_attached_by_a_token_of_its_own(lab: Lab) -> None:
+    nobody = lab.server.client()
+    first = join(nobody, lab.token(), "mill_first").json()
+    assert lab.admin.post("/computes/quick/trust", json={"all": True}).json()["trust"]["all"]
+    # A name is no claim: another machine does not get what this one was trusted with.
+    taken = join(nobody, lab.token("other"), "mill_other", exact=True).json()
+    assert taken["code"] == "name_taken" and "mill compute token --compute quick" in taken["hint"]
+    again = lab.token("again", site=None, compute="quick")
+    second = join(nobody, again, "mill_second", name="whatever").json()
+    assert (second["name"], second["site"]) == ("quick", SITE) and second["agent_id"] != first["agent_id"]
+    (found,) = lab.computes().values()
+    assert found["trust"]["all"] and found["health"] == "new" and found["revoked_at"] is None
+    old = lab.server.client("mill_first").post("/agents/sync", json={}, headers={PROTOCOL_HEADER: "1"})
+    assert (old.status_code, old.json()["code"]) == (401, "credential_revoked")
+    assert "Re-attach this compute" in old.json()["hint"]
+    either = lab.admin.post("/join-tokens", json={"site": SITE, "compute": "quick"})
+    assert either.status_code == 422 and "either a site or a compute" in either.text
+
+
 def test_tokens_are_taken_back(lab: Lab) -> None:
     nobody = lab.server.client()
     back = lab.token("back")
@@ -184,6 +206,6 @@ def test_tokens_are_taken_back(lab: Lab) -> None:
     for one in listed:
         assert lab.admin.delete(f"/join-tokens/{one['id']}").status_code == 204
     refused = join(nobody, back, "mill_b").json()
-    assert refused["code"] == "not_signed_in" and "taken back" in refused["detail"]
+    assert refused["code"] == "not_signed_in" and "was revoked" in refused["detail"]
     assert lab.admin.post("/join-tokens", json={"site": SITE, "seconds": 10**9}).status_code == 422
     assert json.loads(lab.admin.get("/audit").text)["items"][0]["action"] == "join_token.revoke"

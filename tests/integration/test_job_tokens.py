@@ -53,8 +53,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         upload = member.post(f"{MINE}/uploads", json={}).json()["id"]
         with db.write() as tx:
             placement = Placement(
-                "placement1", "job00001", agent.id, "local", PlacementState.PLACED, 600, (), NOON, NOON, None
-            )
+                "placement1",
+                "job00001",
+                agent.compute_id,
+                agent.id,
+                "local",
+                PlacementState.PLACED,
+                600,
+                (),
+                NOON,
+                NOON,
+                None,
+            )  # fmt: skip
             placements.insert(tx, placement)
             secret = tokens.add(tx, TokenKind.PLACEMENT, name="job", now=NOON, placement_id="placement1")[1]
         yield World(server, server.client(secret), commits, upload)

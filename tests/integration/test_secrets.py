@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from millpond.db import agents, audit
+from millpond.db import audit, computes
 from millpond.db.tables import secret as secret_table
 from millpond.model.people import Role
 from millpond.services.computes.desired import desired_placements
@@ -104,7 +104,7 @@ def test_only_the_agent_that_runs_it_is_told(server: RunningServer, admin: httpx
     run_once(deps, deps.clock.now())
     with deps.db.read() as tx:
         wanted = desired_placements(tx, agent, deps.secret, deps.seal, log_bytes=0)
-        others = [one for one in agents.all_agents(tx) if one.id != agent.id]
+        others = [one.agent for one in computes.all_computes(tx) if one.agent and one.agent.id != agent.id]
         assert all(not desired_placements(tx, one, deps.secret, deps.seal, log_bytes=0) for one in others)
     assert [one.secrets for one in wanted] == [{"HUB": VALUE}]
     assert VALUE not in member.get(f"/projects/default/jobs/{job['id']}").text

@@ -43,7 +43,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def clients(server: RunningServer) -> Mapping[str, httpx.Client]:
     agent = add_agent(server.deps.db)
-    make_project(server, agent.agent.id, add_volume(server.deps.db).id)
+    make_project(server, agent.agent, add_volume(server.deps.db).id)
     return {"user": server.admin, "agent": server.client(agent.token)}
 
 

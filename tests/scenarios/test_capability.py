@@ -11,7 +11,7 @@ from millpond.decide.computes import NodeView, QueuedJob
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 MACHINE = a_node("machine", gpus=1)
-CLUSTER = a_node("n1", agent="cluster", containers=True, gpu_fractions="none", gpus=4)
+CLUSTER = a_node("n1", compute="cluster", containers=True, gpu_fractions="none", gpus=4)
 SLICED = a_node("sliced", gpus=2, gpu_fractions="enforced")
 NOTHING = a_node("nothing", cpus=2)
 
@@ -19,8 +19,8 @@ WAYS = frozenset({"exec", "ports"})
 OPEN, SHELLS = a_node("open", reached=WAYS), a_node("shells", reached=frozenset({"exec"}))
 
 
-SHORT = a_node("n1", agent="slurm", options=frozenset({"partition=main", "partition=short", "account=*"}))
-LONG = a_node("n2", agent="slurm", options=frozenset({"partition=long", "account=*"}))
+SHORT = a_node("n1", compute="slurm", options=frozenset({"partition=main", "partition=short", "account=*"}))
+LONG = a_node("n2", compute="slurm", options=frozenset({"partition=long", "account=*"}))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ SCENARIOS = [
     Scenario(
         "a partition without what it asks for besides: those that have it are named",
         a_queued_job("a", options=["partition=long"], gpus=100),
-        (a_node("n3", agent="slurm", gpus=1, options=frozenset({"partition=gpu"})), LONG),
+        (a_node("n3", compute="slurm", gpus=1, options=frozenset({"partition=gpu"})), LONG),
         "slurm has no partition 'long'.",
         "There are: gpu.",
     ),

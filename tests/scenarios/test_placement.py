@@ -31,7 +31,7 @@ def gpus(hundredths: int, *indices: int) -> Held:
 
 def near(compute: str, *cached: str) -> dict[str, NearView]:
     """One volume near this compute, with these commits."""
-    return {f"agent-{compute}": NearView(volumes=1, cached=frozenset(cached))}
+    return {f"compute-{compute}": NearView(volumes=1, cached=frozenset(cached))}
 
 
 SCENARIOS = [
@@ -135,7 +135,7 @@ SCENARIOS = [
         (a_queued_job("a", needs={"c1": GB}), a_queued_job("b")),
         {"b": "local"},
         {"a": ("No working volume is near local",)},
-        near={"agent-local": NearView()},
+        near={"compute-local": NearView()},
     ),
     Scenario(
         "no room for its data: the job waits, the next one starts",
@@ -144,7 +144,7 @@ SCENARIOS = [
         {"b": "local"},
         {"a": ("There is no room.",)},
         near=near("local"),
-        blocked={("a", "agent-local"): "There is no room."},
+        blocked={("a", "compute-local"): "There is no room."},
     ),
     Scenario(
         "an image needs containers",

@@ -14,30 +14,30 @@ _CLUSTERS = frozenset({"kubernetes", "slurm", "ray"})
 
 def compute(view: ComputeView, let_in: Sequence[str]) -> computes.Compute:
     """`let_in` are the names of projects that may use it, as far as they may be told."""
-    agent, nodes = view.agent, [node(use) for use in view.nodes]
+    found, nodes = view.compute, [node(use) for use in view.nodes]
     return computes.Compute(
-        id=agent.id,
-        name=agent.name,
-        kind="cluster" if agent.driver in _CLUSTERS else "machine",
-        site=agent.site,
-        driver=agent.driver,
-        capabilities=computes.Capabilities.model_validate(agent.capabilities) if agent.capabilities else None,
-        version=agent.version,
+        id=found.id,
+        name=found.name,
+        kind="cluster" if found.driver in _CLUSTERS else "machine",
+        site=found.site,
+        driver=found.driver,
+        capabilities=computes.Capabilities.model_validate(found.capabilities) if found.capabilities else None,
+        version=found.agent.version if found.agent else "",
         health=view.health.value,
         connected=view.connected,
-        seen_at=agent.seen_at,
-        created_at=agent.created_at,
-        cordoned=agent.cordoned_at is not None,
-        cordoned_by=agent.cordoned_by,
-        cordoned_at=agent.cordoned_at,
-        revoked_at=agent.revoked_at,
+        seen_at=found.seen_at,
+        created_at=found.created_at,
+        cordoned=found.cordoned_at is not None,
+        cordoned_by=found.cordoned_by,
+        cordoned_at=found.cordoned_at,
+        revoked_at=found.revoked_at,
         trust=Trust(shared=view.trust.shared, all=view.trust.all, projects=list(let_in)),
         declared=any(one.declared for one in nodes),
-        cpus=sum(one.cpus for one in nodes),
+        cpus=sum(one.cpus for one in nodes if one.left_at is None),
         cpu_used=sum(one.cpu_used for one in nodes),
-        memory_bytes=sum(one.memory_bytes for one in nodes),
+        memory_bytes=sum(one.memory_bytes for one in nodes if one.left_at is None),
         memory_used_bytes=sum(one.memory_used_bytes for one in nodes),
-        gpus=sum(one.gpus for one in nodes),
+        gpus=sum(one.gpus for one in nodes if one.left_at is None),
         gpu_used_hundredths=sum(one.gpu_used_hundredths for one in nodes),
         running=view.running,
         nodes=nodes,
@@ -57,6 +57,7 @@ def node(use: NodeUse) -> computes.Node:
         memory_used_bytes=use.memory_used_bytes,
         gpu_used_hundredths=use.gpu_used_hundredths,
         labels=dict(use.node.labels),
+        left_at=use.node.left_at,
     )
 
 

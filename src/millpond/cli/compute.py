@@ -126,7 +126,7 @@ def revoke(
     """
     mill.confirm(f"Revoke the credential of compute {name}?", yes=yes)
     found = computes.revoke_compute(mill.api, name)
-    mill.out.note(f"Credential of compute {name} revoked. To start its agent again: mill compute token")
+    mill.out.note(f"Credential of compute {name} revoked. Re-attach it: mill compute token --compute {name}")
     _show(mill, found)
 
 
@@ -211,6 +211,7 @@ def _node_text(node: Node) -> str:
     parts = [f"{node.cpu_used}/{node.cpus} CPUs", _memory(node)]
     parts += [f"{_gpus(node)} GPUs"] if node.gpus else []
     parts += ["declared"] if node.declared else []
+    parts += ["left; its jobs still run"] if node.left_at else []
     parts += [f"{key}={value}" for key, value in sorted(node.labels.items())]
     return f"{node.name}: {', '.join(part for part in parts if part)}"
 

@@ -36,6 +36,9 @@ def attach_ssh(
         str | None, typer.Option(help="Python 3.11 or newer on the machine.", show_default="searched for")
     ] = None,
     node: Annotated[str | None, typer.Option(help="Name of the compute.", show_default="its host name")] = None,
+    compute: Annotated[
+        str | None, typer.Option(help="Re-attach this compute: it keeps its history, settings and trust.")
+    ] = None,
     url: Annotated[
         str | None,
         typer.Option(
@@ -63,7 +66,7 @@ def attach_ssh(
     user, host = parse_address(machine)
     address = Address(host, user, port, identity, known_hosts, accept_new_host_key)
     options = ("--node", node) if node else ()
-    plan = Plan(address, site, (url or mill.api.base_url).rstrip("/"), python, options)
+    plan = Plan(address, site, (url or mill.api.base_url).rstrip("/"), python, options, compute)
     _show(mill, asyncio.run(attach(mill.api, plan, mill.out.note)))
 
 

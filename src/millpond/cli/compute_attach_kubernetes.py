@@ -45,6 +45,9 @@ def attach_kubernetes(
             metavar="URL", help="URL of the server as seen from the cluster.", show_default="the URL used here"
         ),
     ] = None,
+    compute: Annotated[
+        str | None, typer.Option(help="Re-attach this compute: it keeps its history, settings and trust.")
+    ] = None,
     token: Annotated[bool, typer.Option(help="Include a join token, valid for one hour.")] = True,
 ) -> None:
     """Print the Kubernetes manifest of an agent: pipe it into `kubectl apply -f -`.
@@ -73,7 +76,8 @@ def attach_kubernetes(
         mill.out.warn(f"Pods cannot reach {plan.server}: set the URL they use with --url.")
     needed = claims(plan)  # before a token is made
     if token:
-        plan = replace(plan, join_token=create_join_token(mill.api, site, seconds=3600).secret)
+        made = create_join_token(mill.api, None if compute else site, compute=compute, seconds=3600)
+        plan = replace(plan, join_token=made.secret, site=made.site, name=compute or plan.name)
     if mill.out.as_json:
         mill.out.json({"apiVersion": "v1", "kind": "List", "items": objects(plan)})
     else:

@@ -27,7 +27,7 @@ def list_all(mill: Session) -> None:
         list_sites(mill.api),
         [
             ("SITE", lambda s: s.name),
-            ("COMPUTES", lambda s: s.agents),
+            ("COMPUTES", lambda s: s.computes),
             ("VOLUMES", lambda s: s.volumes),
             ("CREATED", lambda s: s.created_at),
         ],

@@ -1,4 +1,4 @@
-"""Computes, the tokens with which their agents come in, and tests of them, over the API."""
+"""Computes, the tokens with which their agents join, and tests of them, over the API."""
 
 from __future__ import annotations
 
@@ -95,9 +95,12 @@ def run_compute_test(
     )
 
 
-def create_join_token(api: Api, site: str, *, seconds: int = 3600) -> NewJoinToken:
-    """Lets one agent in at the site, once. The secret is told this once."""
-    return api.send("POST", "/join-tokens", NewJoinToken, JoinTokenCreate(site=site, seconds=seconds))
+def create_join_token(
+    api: Api, site: str | None = None, *, compute: str | None = None, seconds: int = 3600
+) -> NewJoinToken:
+    """Let one agent join, once: with a new compute at `site`, or to speak for `compute`. The secret is shown once."""
+    asked = JoinTokenCreate(site=site, compute=compute, seconds=seconds)
+    return api.send("POST", "/join-tokens", NewJoinToken, asked)
 
 
 def list_join_tokens(api: Api) -> Iterator[JoinToken]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from millpond.db import projects
-from millpond.db.tables import agent, cached, job, placement, project, volume
+from millpond.db.tables import agent, cached, compute, job, placement, project, volume
 from millpond.model.people import Actor, ActorKind, Role, User
 
 
@@ -30,20 +30,27 @@ def of_user(tx: Connection, value: User) -> Actor:
 
 def of_agent(tx: Connection, agent_id: str) -> Actor | None:
     """An agent views the projects whose commits its site's volumes hold or are told to hold; services narrow that."""
-    row = tx.execute(
-        select(agent.c.name, agent.c.site_id).where(agent.c.id == agent_id, agent.c.detached_at.is_(None))
-    ).first()
+    query = select(agent.c.compute_id, compute.c.name, compute.c.site_id)
+    query = query.join(compute, compute.c.id == agent.c.compute_id)
+    row = tx.execute(query.where(agent.c.id == agent_id, compute.c.detached_at.is_(None))).first()
     if row is None:
         return None
-    query = select(cached.c.project_id).distinct().join(volume, volume.c.id == cached.c.volume_id)
-    held = tx.scalars(query.where(volume.c.site_id == row.site_id))
+    projects_of = select(cached.c.project_id).distinct().join(volume, volume.c.id == cached.c.volume_id)
+    held = tx.scalars(projects_of.where(volume.c.site_id == row.site_id))
     return Actor(
         kind=ActorKind.AGENT,
         name=f"agent {row.name}",
         agent_id=agent_id,
+        compute_id=row.compute_id,
         site_id=row.site_id,
         roles=dict.fromkeys(held, Role.VIEWER),
     )
+
+
+def compute_of_agent(tx: Connection, agent_id: str) -> str | None:
+    """The name of the attached compute that an agent spoke for."""
+    query = select(compute.c.name).join(agent, agent.c.compute_id == compute.c.id)
+    return tx.scalars(query.where(agent.c.id == agent_id, compute.c.detached_at.is_(None))).first()
 
 
 def of_placement(tx: Connection, placement_id: str) -> PlacementActor | None:

@@ -15,22 +15,22 @@ from millpond.model.compute import ComputeTest
 def insert(tx: Connection, value: ComputeTest) -> None:
     tx.execute(
         compute_test.insert().values(
-            id=value.id, agent_id=value.agent_id, created_by=value.created_by, created_at=value.created_at
+            id=value.id, compute_id=value.compute_id, created_by=value.created_by, created_at=value.created_at
         )
     )
 
 
-def get(tx: Connection, agent_id: str, test_id: str) -> ComputeTest | None:
-    """The test of this id, if it is one of this agent."""
-    key = (compute_test.c.id == test_id) & (compute_test.c.agent_id == agent_id)
+def get(tx: Connection, compute_id: str, test_id: str) -> ComputeTest | None:
+    """The test of this id, if it is one of this compute."""
+    key = (compute_test.c.id == test_id) & (compute_test.c.compute_id == compute_id)
     row = tx.execute(select(compute_test).where(key)).first()
     return _test(row) if row else None
 
 
-def open_of_agent(tx: Connection, agent_id: str, since: datetime) -> Sequence[str]:
+def open_of_compute(tx: Connection, compute_id: str, since: datetime) -> Sequence[str]:
     """Ids of the tests that were asked for since then and have not been answered, oldest first."""
     query = select(compute_test.c.id).where(
-        compute_test.c.agent_id == agent_id, compute_test.c.ended_at.is_(None), compute_test.c.created_at >= since
+        compute_test.c.compute_id == compute_id, compute_test.c.ended_at.is_(None), compute_test.c.created_at >= since
     )
     return tx.scalars(query.order_by(compute_test.c.created_at, compute_test.c.id)).all()
 
@@ -49,4 +49,4 @@ def delete(tx: Connection, test_ids: Sequence[str]) -> None:
 
 
 def _test(row: Row[Any]) -> ComputeTest:
-    return ComputeTest(row.id, row.agent_id, row.created_by, row.created_at, row.ended_at, row.checks)
+    return ComputeTest(row.id, row.compute_id, row.created_by, row.created_at, row.ended_at, row.checks)

@@ -36,5 +36,5 @@ def totals(tx: Connection, *, agents_since: datetime) -> Totals:
         )
     ).one()
     taken = volumes.cached_bytes(tx, among=None)
-    agents = tx.scalar(select(func.count()).where(agent.c.seen_at >= agents_since))
+    agents = tx.scalar(select(func.count()).where(agent.c.seen_at >= agents_since, agent.c.revoked_at.is_(None)))
     return Totals(taken, int(capacity), count, problems, agents or 0)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, func, select
 
-from millpond.db.tables import agent, join_token, site
+from millpond.db.tables import agent, compute, join_token, site
 from millpond.model.compute import JoinToken
 
 
@@ -23,6 +23,7 @@ def insert(tx: Connection, value: JoinToken, *, hash: bytes) -> None:
             expires_at=value.expires_at,
             used_at=value.used_at,
             agent_id=value.agent_id,
+            compute_id=value.compute_id,
         )
     )
 
@@ -57,9 +58,11 @@ def delete_expired(tx: Connection, before: datetime) -> int:
 
 
 def _tokens() -> Select[Any]:
-    attached = (agent.c.id == join_token.c.agent_id) & agent.c.detached_at.is_(None)
-    query = select(join_token, site.c.name.label("site"), agent.c.name.label("compute"))
-    return query.join(site, site.c.id == join_token.c.site_id).outerjoin(agent, attached)
+    wanted = func.coalesce(agent.c.compute_id, join_token.c.compute_id)
+    attached = (compute.c.id == wanted) & compute.c.detached_at.is_(None)
+    query = select(join_token, site.c.name.label("site"), compute.c.name.label("compute"))
+    query = query.join(site, site.c.id == join_token.c.site_id)
+    return query.outerjoin(agent, agent.c.id == join_token.c.agent_id).outerjoin(compute, attached)
 
 
 def _token(row: Row[Any]) -> JoinToken:
@@ -72,5 +75,6 @@ def _token(row: Row[Any]) -> JoinToken:
         expires_at=row.expires_at,
         used_at=row.used_at,
         agent_id=row.agent_id,
+        compute_id=row.compute_id,
         compute=row.compute,
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from logging import getLogger
 from pathlib import Path
+from typing import cast
 
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
@@ -17,10 +20,7 @@ from millpond.errors import SetupError
 logger = getLogger(__name__)
 
 # Oldest first; the last is what this version needs. A test compares them with the revisions in migrations/versions.
-REVISIONS = (
-    "0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013",
-    "0014",
-)  # fmt: skip
+REVISIONS = tuple(f"{number:04}" for number in range(1, 16))
 HEAD = REVISIONS[-1]
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Servers that start together on one PostgreSQL migrate one after the other. Any fixed number would do.
@@ -44,12 +44,36 @@ def prepare(db: Database, now: datetime) -> Path | None:
             known=HEAD,
         )
     copy = copy_aside(db, found, now) if found is not None else None
-    with db.write() as tx:
+    with _migrating(db) as tx:
         if not db.is_sqlite:
             tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         upgrade(tx)
     logger.info("database_migrated from=%s to=%s copy=%s", found, HEAD, copy)
     return copy
+
+
+@contextmanager
+def _migrating(db: Database) -> Iterator[Connection]:
+    """A write transaction in which SQLite tables can be rebuilt: dropping one must not delete what refers to it.
+
+    SQLite turns foreign keys off outside of transactions only; they are checked before this one ends.
+    """
+    with db.engine.connect() as tx:
+        if not db.is_sqlite:
+            with tx.begin():
+                yield tx
+            return
+        driver = cast(sqlite3.Connection, tx.connection.driver_connection)
+        driver.execute("PRAGMA foreign_keys=OFF")
+        try:
+            tx = tx.execution_options(millpond_write=True)
+            with tx.begin():
+                yield tx
+                broken = tx.execute(text("PRAGMA foreign_key_check")).all()
+                if broken:
+                    raise SetupError(f"The migrated database has {len(broken)} broken references: {broken[0]}.")
+        finally:
+            driver.execute("PRAGMA foreign_keys=ON")
 
 
 def revision_of(db: Database) -> str | None:

@@ -1,4 +1,4 @@
-"""Placements: which agent runs (or ran) which job, and how long its promise holds."""
+"""Placements: where each attempt of a job runs or ran, by which agent, and how long its promise holds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _LIVING = placement.c.ended_at.is_(None)
 _INSERT = placement.insert()
 _ALL_LIVING = select(placement).where(_LIVING).order_by(placement.c.created_at, placement.c.id)
 _OF_AGENT = _ALL_LIVING.where(placement.c.agent_id == bindparam("agent"))
+_OF_COMPUTE = _ALL_LIVING.where(placement.c.compute_id == bindparam("compute"))
 _RENEWALS = select(
     placement.c.id, placement.c.job_id, placement.c.valid_seconds, placement.c.renewed_at
 ).where(_LIVING)  # fmt: skip
 _HELD = (
     select(
-        placement.c.id, placement.c.agent_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
+        placement.c.id, placement.c.compute_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
         job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
     )
     .join(job, job.c.id == placement.c.job_id)
@@ -41,7 +42,7 @@ _END = placement.update().where(placement.c.id.in_(bindparam("ended", expanding=
 class HeldRow:
     """What a placement that has not ended holds, and where."""
 
-    agent_id: str
+    compute_id: str
     node: str
     resources: Resources
     gpu_indices: tuple[int, ...]
@@ -74,6 +75,7 @@ def insert(tx: Connection, value: Placement) -> None:
     values = {
         "id": value.id,
         "job_id": value.job_id,
+        "compute_id": value.compute_id,
         "agent_id": value.agent_id,
         "node": value.node,
         "state": value.state.value,
@@ -115,6 +117,10 @@ def living_of_agent(tx: Connection, agent_id: str) -> Sequence[Placement]:
     return [_placement(row) for row in tx.execute(_OF_AGENT, {"agent": agent_id})]
 
 
+def living_of_compute(tx: Connection, compute_id: str) -> Sequence[Placement]:
+    return [_placement(row) for row in tx.execute(_OF_COMPUTE, {"compute": compute_id})]
+
+
 def renewals(tx: Connection) -> Sequence[Renewal]:
     """When each placement that has not ended was renewed last."""
     return [Renewal(*row) for row in tx.execute(_RENEWALS)]
@@ -128,7 +134,7 @@ def held(tx: Connection) -> Sequence[HeldRow]:
     """Everything that is promised to placements that have not ended; of a distributed job, a row for each process."""
     return [
         HeldRow(
-            row.agent_id,
+            row.compute_id,
             place.node,
             Resources(row.cpu, row.memory_bytes, row.gpu_hundredths),
             place.gpu_indices,
@@ -217,6 +223,7 @@ def _placement(row: Row[Any]) -> Placement:
     return Placement(
         id=row.id,
         job_id=row.job_id,
+        compute_id=row.compute_id,
         agent_id=row.agent_id,
         node=row.node,
         state=PlacementState(row.state),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, and_, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import agent, volume_sight
+from millpond.db.tables import agent, compute, volume_sight
 from millpond.model.topology import Sight
 
 
@@ -31,7 +31,8 @@ def of_volume(tx: Connection, volume_id: str, site_id: str) -> Sequence[Sight]:
     query = (
         select(volume_sight)
         .join(agent, agent.c.id == volume_sight.c.agent_id)
-        .where(volume_sight.c.volume_id == volume_id, agent.c.site_id == site_id)
+        .join(compute, compute.c.id == agent.c.compute_id)
+        .where(volume_sight.c.volume_id == volume_id, compute.c.site_id == site_id)
         .order_by(agent.c.created_at, agent.c.id)
     )
     return [Sight(row.agent_id, row.volume_id, row.problem, row.seen_at) for row in tx.execute(query)]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from millpond.db.tables import agent, site, volume
+from millpond.db.tables import compute, site, volume
 from millpond.model.volume import Site
 
 
 @dataclass(frozen=True, slots=True)
 class SiteCounts:
     site: Site
-    agents: int
+    computes: int
     volumes: int
 
 
@@ -37,19 +36,19 @@ def by_id(tx: Connection) -> Mapping[str, str]:
 
 def delete(tx: Connection, site_id: str) -> None:
     """IntegrityError while something stands there."""
-    # Detached agents are kept for the placements that refer to them, and any site will do for that.
+    # Detached computes are kept for the placements that refer to them, and any site will do for that.
     other = select(site.c.id).where(site.c.id != site_id).order_by(site.c.created_at, site.c.id).limit(1)
-    gone = (agent.c.site_id == site_id) & agent.c.detached_at.is_not(None)
-    tx.execute(agent.update().where(gone).values(site_id=func.coalesce(other.scalar_subquery(), site_id)))
+    gone = (compute.c.site_id == site_id) & compute.c.detached_at.is_not(None)
+    tx.execute(compute.update().where(gone).values(site_id=func.coalesce(other.scalar_subquery(), site_id)))
     tx.execute(site.delete().where(site.c.id == site_id))
 
 
 def standing_at(tx: Connection, site_id: str) -> tuple[Sequence[str], Sequence[str]]:
     """Names of the volumes and of the computes of a site."""
     volumes = tx.scalars(select(volume.c.name).where(volume.c.site_id == site_id).order_by(volume.c.name)).all()
-    standing = (agent.c.site_id == site_id) & agent.c.detached_at.is_(None)
-    agents = tx.scalars(select(agent.c.name).where(standing).order_by(agent.c.name)).all()
-    return volumes, agents
+    standing = (compute.c.site_id == site_id) & compute.c.detached_at.is_(None)
+    computes = tx.scalars(select(compute.c.name).where(standing).order_by(compute.c.name)).all()
+    return volumes, computes
 
 
 def names(tx: Connection) -> Sequence[str]:
@@ -58,18 +57,12 @@ def names(tx: Connection) -> Sequence[str]:
 
 def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]:
     """At most `limit` sites by name, behind the name `after`."""
-    standing = (agent.c.site_id == site.c.id) & agent.c.detached_at.is_(None)
-    agents = select(func.count()).where(standing).scalar_subquery()
+    standing = (compute.c.site_id == site.c.id) & compute.c.detached_at.is_(None)
+    computes = select(func.count()).where(standing).scalar_subquery()
     volumes = select(func.count()).where(volume.c.site_id == site.c.id).scalar_subquery()
-    query = select(site, agents.label("agents"), volumes.label("volumes")).where(site.c.name > after)
+    query = select(site, computes.label("computes"), volumes.label("volumes")).where(site.c.name > after)
     rows = tx.execute(query.order_by(site.c.name).limit(limit))
-    return [SiteCounts(_site(row), row.agents, row.volumes) for row in rows]
-
-
-def first_agent(tx: Connection, site_id: str, *, since: datetime) -> str | None:
-    """The oldest agent of a site that was heard of since then."""
-    query = select(agent.c.id).where(agent.c.site_id == site_id, agent.c.seen_at >= since)
-    return tx.scalars(query.order_by(agent.c.created_at, agent.c.id).limit(1)).first()
+    return [SiteCounts(_site(row), row.computes, row.volumes) for row in rows]
 
 
 def _site(row: Row[Any]) -> Site:

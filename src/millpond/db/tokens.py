@@ -59,12 +59,6 @@ def delete_named(tx: Connection, *, user_id: str | None = None, agent_id: str | 
     tx.execute(token.delete().where(owner, token.c.name == name))
 
 
-def revoke_of_agent(tx: Connection, agent_id: str, at: datetime) -> None:
-    """Whoever uses one of them from now on is told that it was taken back."""
-    own = (token.c.agent_id == agent_id) & token.c.revoked_at.is_(None)
-    tx.execute(token.update().where(own).values(revoked_at=at))
-
-
 def _token(row: Row[*tuple[Any, ...]]) -> Token:
     return Token(
         id=row.id,

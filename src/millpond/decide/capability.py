@@ -26,9 +26,9 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
     if job.image and not node.containers:
         return f"{node.written} cannot run container images."
     if job.processes and not node.gangs:
-        return f"{node.agent} cannot run distributed jobs."
+        return f"{node.compute} cannot run distributed jobs."
     if not job.reached <= node.reached:
-        return f"{node.agent} cannot {_lacking(job, node)}."
+        return f"{node.compute} cannot {_lacking(job, node)}."
     if untaken := _untaken(job, node):
         return f"{node.written} has {_no_such(untaken, node)}."
     return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
@@ -36,14 +36,14 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
 
 def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     """Why no node it may run on could ever run it; None if one could, or none is known yet."""
-    allowed = [node for node in nodes if job.compute in (None, node.agent)]
+    allowed = [node for node in nodes if job.compute in (None, node.compute)]
     if not allowed:
         return None
     anywhere = nodes
     for is_able, refused in _rules(job):
         able, anywhere = ([node for node in some if is_able(node)] for some in (allowed, anywhere))
         if not able:
-            others = sorted({node.agent for node in anywhere})
+            others = sorted({node.compute for node in anywhere})
             found = refused(allowed)
             return Refusal(found.reason, f"These can: {', '.join(others)}.") if others else found
         allowed = able
@@ -106,15 +106,15 @@ def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     """A distributed job that would not fit even into an empty compute; None if it would, or is none."""
     if not job.processes:
         return None
-    by_agent = {
-        agent: gangs.most(job, [NodeRoom(replace(node, held=())) for node in nodes if node.agent == agent])
-        for agent in sorted({node.agent for node in nodes})
+    by_compute = {
+        compute: gangs.most(job, [NodeRoom(replace(node, held=())) for node in nodes if node.compute == compute])
+        for compute in sorted({node.compute for node in nodes})
     }
-    best = max(by_agent, key=lambda agent: by_agent[agent])
-    if by_agent[best] >= job.processes:
+    best = max(by_compute, key=by_compute.__getitem__)
+    if by_compute[best] >= job.processes:
         return None
     return Refusal(
-        f"No compute has room for {job.processes} processes of this size at once: {best} has for {by_agent[best]}.",
+        f"No compute has room for {job.processes} processes of this size at once: {best} has for {by_compute[best]}.",
         "Ask for fewer processes or less for each, or attach a larger compute.",
     )
 
@@ -139,7 +139,7 @@ def _no_option(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     hint = (
         f"There are: {', '.join(values)}." if values else "`mill compute show` says which options jobs may give there."
     )
-    return Refusal(f"{node.agent} has {_no_such(untaken, node)}.", hint)
+    return Refusal(f"{node.compute} has {_no_such(untaken, node)}.", hint)
 
 
 def _no_such(untaken: str, node: NodeView) -> str:
@@ -163,9 +163,9 @@ def _unable_to_share(resources: Resources, node: NodeView) -> str | None:
     if resources.gpu_hundredths % WHOLE == 0:
         return None
     if node.gpu_fractions == "none":
-        return f"{node.agent} gives whole GPUs only."
+        return f"{node.compute} gives whole GPUs only."
     if resources.gpu_enforced and node.gpu_fractions != "enforced":
-        return f"{node.agent} counts parts of a GPU, but does not enforce them."
+        return f"{node.compute} counts parts of a GPU, but does not enforce them."
     return None
 
 
@@ -184,7 +184,7 @@ def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
     asked = [f"{resources.cpu} CPUs"] if resources.cpu else []
     asked += [f"{format_bytes(resources.memory_bytes)} of memory"] if resources.memory_bytes else []
     asked += [f"{format_gpus(resources.gpu_hundredths)} GPUs"] if resources.gpu_hundredths else []
-    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.agent, node.name))
+    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.compute, node.name))
     return (
         f"No node has {', '.join(asked)}: the largest, {big.written}, has {big.cpus} CPUs, "
         f"{format_bytes(big.memory_bytes)} of memory and {big.gpus} GPUs."

@@ -21,8 +21,8 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    agent_id: str
-    agent: str
+    compute_id: str
+    compute: str
     site_id: str
     name: str
     connected: bool
@@ -40,13 +40,15 @@ class NodeView:
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
-    # Its agent will not be heard of again, however lately it was.
+    # The credential of its agent is revoked: it will not be heard of again, however lately it was.
     revoked: bool = False
     trust: Trust = APART
+    # Who runs its jobs.
+    agent_id: str | None = None
 
     @property
     def written(self) -> str:
-        return self.agent if self.agent == self.name else f"{self.agent}/{self.name}"
+        return self.compute if self.compute == self.name else f"{self.compute}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,9 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`jobs` in the order they are to be tried; `near` by the compute's agent.
+    """`jobs` in the order they are to be tried; `near` by the compute's id.
 
-    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and agent.
+    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and compute.
     """
 
     nodes: tuple[NodeView, ...]

@@ -30,13 +30,13 @@ def spread(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[tuple[NodeRoom, in
 
 def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
     """For each compute of these nodes, how far its room would go."""
-    by_agent: dict[str, list[NodeRoom]] = defaultdict(list)
+    by_compute: dict[str, list[NodeRoom]] = defaultdict(list)
     for room in rooms:
-        by_agent[room.node.agent].append(room)
-    counts = {agent: most(job, found) for agent, found in by_agent.items()}
+        by_compute[room.node.compute].append(room)
+    counts = {compute: most(job, found) for compute, found in by_compute.items()}
     return [
-        f"{agent} has room for {count} of {job.processes} processes now; all start together, or none."
-        for agent, count in counts.items()
+        f"{compute} has room for {count} of {job.processes} processes now; all start together, or none."
+        for compute, count in counts.items()
         if count < job.processes
     ]
 

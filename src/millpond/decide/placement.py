@@ -28,7 +28,7 @@ MAX_REASONS = 5
 @dataclass(frozen=True, slots=True)
 class Start:
     job_id: str
-    agent_id: str
+    compute_id: str
     node: str
     gpu_indices: tuple[int, ...]
     reasons: tuple[str, ...]
@@ -44,7 +44,7 @@ class Plan:
 
 def plan_starts(snapshot: Snapshot) -> Plan:
     """Every job either starts or waits with its reasons. Equal snapshots give equal plans, in any process."""
-    nodes = sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))
+    nodes = sorted(snapshot.nodes, key=lambda node: (node.compute, node.name))
     rooms = [NodeRoom(node) for node in nodes]
     starts: list[Start] = []
     waits: dict[str, tuple[str, ...]] = {}
@@ -59,7 +59,7 @@ def plan_starts(snapshot: Snapshot) -> Plan:
 
 def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
     """Where a job would run if nothing else did: the place to bring its data while it waits."""
-    rooms = [NodeRoom(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.agent, node.name))]
+    rooms = [NodeRoom(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.compute, node.name))]
     if job.processes:
         found = _spread(job, rooms, snapshot)
         return found[0][0].node if found else None
@@ -69,7 +69,7 @@ def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
 
 def still_fits(nodes: Iterable[NodeView], resources: Resources, start: Start) -> bool:
     """Whether what a plan promised on these nodes is still free there."""
-    rooms = {node.name: NodeRoom(node) for node in nodes if node.agent_id == start.agent_id}
+    rooms = {node.name: NodeRoom(node) for node in nodes if node.compute_id == start.compute_id}
     for place in start.places or (RankPlace(start.node, start.gpu_indices),):
         room = rooms.get(place.node)
         if room is None or room.node.cordoned_by is not None or room.node.revoked or room.lacks(resources):
@@ -85,7 +85,7 @@ def _start(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Sta
     if room is None:
         return None
     indices = room.take(job.resources)
-    return Start(job.id, room.node.agent_id, room.node.name, indices, (_why_here(job, room.node, snapshot),))
+    return Start(job.id, room.node.compute_id, room.node.name, indices, (_why_here(job, room.node, snapshot),))
 
 
 def _start_gang(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Start | None:
@@ -96,15 +96,15 @@ def _start_gang(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -
     places = tuple(RankPlace(room.node.name, room.take(job.resources)) for room, many in found for _ in range(many))
     first = found[0][0].node
     reasons = (gangs.said(_why_here(job, first, snapshot), job, found),)
-    return Start(job.id, first.agent_id, first.name, places[0].gpu_indices, reasons, places)
+    return Start(job.id, first.compute_id, first.name, places[0].gpu_indices, reasons, places)
 
 
 def _spread(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> list[tuple[NodeRoom, int]]:
     """Over the nodes of the compute that has the least data to bring; nothing where no compute has room for all."""
     fitting = [room for room in rooms if _obstacle(job, room, snapshot) is None]
     by_rank = sorted(fitting, key=lambda room: _rank(job, room, snapshot))
-    for agent_id in dict.fromkeys(room.node.agent_id for room in by_rank):
-        found = gangs.spread(job, [room for room in by_rank if room.node.agent_id == agent_id])
+    for compute_id in dict.fromkeys(room.node.compute_id for room in by_rank):
+        found = gangs.spread(job, [room for room in by_rank if room.node.compute_id == compute_id])
         if found:
             return found
     return []
@@ -118,32 +118,34 @@ def _choose(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> No
 
 def _rank(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> tuple[int, int, int, str, str]:
     missing = _missing_bytes(job, room.node, snapshot)
-    return (missing, sum(room.gpus), room.jobs, room.node.agent, room.node.name)
+    return (missing, sum(room.gpus), room.jobs, room.node.compute, room.node.name)
 
 
 def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     """The first rule that keeps a job from this node, in words; None if it may start there now."""
     node = room.node
-    if job.compute is not None and node.agent != job.compute:
+    if job.compute is not None and node.compute != job.compute:
         return f"It is to run on {job.compute} and nowhere else."
     if node.revoked:
-        return f"The credential of {node.agent} was revoked: an agent has to join anew (mill compute token)."
+        return (
+            f"The credential of {node.compute} was revoked. Re-attach it: mill compute token --compute {node.compute}"
+        )
     if not node.connected:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:
-        return f"{node.agent} takes no new jobs: it was cordoned by {node.cordoned_by}."
+        return f"{node.compute} takes no new jobs: it was cordoned by {node.cordoned_by}."
     if not node.trust.accepts(job.project_id):
         return (
-            f"{node.agent} runs all jobs under one account, and project {job.project} was not let in there; "
-            f"an administrator can do so: mill compute trust {node.agent} --project {job.project}"
+            f"{node.compute} runs all jobs under one account, and project {job.project} was not let in there; "
+            f"an administrator can do so: mill compute trust {node.compute} --project {job.project}"
         )
     unable = why_unable(job, node)
     if unable:
         return unable
-    near = snapshot.near.get(node.agent_id)
+    near = snapshot.near.get(node.compute_id)
     if job.needs and (near is None or not near.volumes):
-        return f"No working volume is near {node.agent} for the job's data; see `mill topology`."
-    return snapshot.blocked.get((job.id, node.agent_id)) or room.lacks(job.resources)
+        return f"No working volume is near {node.compute} for the job's data; see `mill topology`."
+    return snapshot.blocked.get((job.id, node.compute_id)) or room.lacks(job.resources)
 
 
 def _why_not(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> tuple[str, ...]:
@@ -164,14 +166,14 @@ def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
     missing = _missing_bytes(job, node, snapshot)
     if not missing:
         return f"Placed on {node.written}: its data is there or on its way."
-    near = snapshot.near.get(node.agent_id)
+    near = snapshot.near.get(node.compute_id)
     seconds = expected_seconds(missing, near.bytes_per_second if near else None)
     about = f", about {format_seconds(seconds)} by what was measured" if seconds is not None else ""
     return f"Placed on {node.written}: {format_bytes(missing)} of its data must be fetched{about}."
 
 
 def _missing_bytes(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> int:
-    near = snapshot.near.get(node.agent_id)
+    near = snapshot.near.get(node.compute_id)
     cached = near.cached if near else frozenset()
     return sum(need.bytes for need in job.needs if need.commit_id not in cached)
 

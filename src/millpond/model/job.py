@@ -213,6 +213,8 @@ class Placement:
 
     id: str
     job_id: str
+    compute_id: str
+    # The agent that was told to run it: one that comes after it knows nothing of it.
     agent_id: str
     node: str
     state: PlacementState

@@ -94,6 +94,7 @@ class Actor:
     name: str
     user_id: str | None = None
     agent_id: str | None = None
+    compute_id: str | None = None
     site_id: str | None = None
     placement_id: str | None = None
     job_id: str | None = None

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, datasets, jobs, usage, volume_usage, volumes
+from millpond.db import computes as compute_rows
+from millpond.db import datasets, jobs, usage, volume_usage, volumes
 from millpond.db.jobs import JobFilter
 from millpond.decide.idle_gpus import IDLE_AFTER, GpuUse, idle_jobs
 from millpond.model.job import Job, JobState
@@ -52,7 +53,7 @@ def home(deps: Deps, actor: Actor) -> Home:
     now = deps.clock.now()
     among = access.visible_projects(actor)
     with deps.db.read() as tx:
-        connected = [view for view in computes.views(tx, agents.all_agents(tx), now) if view.connected]
+        connected = [view for view in computes.views(tx, compute_rows.all_computes(tx), now) if view.connected]
         nodes = [use for view in connected for use in view.nodes]
         recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
         count, size = datasets.totals(tx, among=among)

@@ -12,11 +12,12 @@ from pathlib import Path
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import agents, projects, server, sites, tokens, users, volumes
+from millpond.db import computes, projects, server, sites, tokens, users, volumes
 from millpond.db.engine import Database
 from millpond.db.server import ServerRow
 from millpond.errors import SetupError
 from millpond.model.agent import Agent
+from millpond.model.compute import Compute
 from millpond.model.ids import new_id
 from millpond.model.names import DEFAULT_PROJECT
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
@@ -82,9 +83,10 @@ def agent_token(db: Database, kept: str | None, now: datetime) -> str:
     with db.write() as tx:
         if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
             return kept
-        agent = agents.find(tx, LOCAL) or _add_agent(tx, now)
+        compute = computes.find(tx, LOCAL) or _add_compute(tx, now)
+        # One that was revoked stays so: another takes its place, for the same compute.
+        agent = compute.agent if compute.agent and compute.revoked_at is None else _add_agent(tx, compute, now)
         tokens.delete_named(tx, agent_id=agent.id, name=_AGENT_TOKEN)
-        agents.change(tx, agent.id, revoked_at=None)
         return add_token(tx, TokenKind.AGENT, name=_AGENT_TOKEN, now=now, agent_id=agent.id)[1]
 
 
@@ -118,28 +120,23 @@ def _add_site(tx: Connection, volume_path: Path, now: datetime) -> None:
         created_at=now,
     )
     volumes.insert(tx, volume)
-    _add_agent(tx, now)
+    _add_compute(tx, now)
     audit.record(tx, now=now, actor=SYSTEM, action="volume.create", subject=volume.name)
 
 
-def _add_agent(tx: Connection, now: datetime) -> Agent:
+def _add_compute(tx: Connection, now: datetime) -> Compute:
     site = sites.find(tx, LOCAL)
     if site is None:
         raise SetupError(f"There is no site {LOCAL!r} any more.", hint="Start with --no-agent.")
-    agent = Agent(
-        id=new_id(),
-        name=LOCAL,
-        site_id=site.id,
-        site=site.name,
-        driver="process",
-        version="",
-        created_at=now,
-        seen_at=None,
-        instance=None,
-        # The machine of whoever runs `mill up`: without root it has one account, and is of use all the same.
-        trusts_all=True,
-    )
-    agents.insert(tx, agent)
+    # The machine of whoever runs `mill up`: without root it has one account, and is of use all the same.
+    compute = Compute(new_id(), LOCAL, site.id, site.name, "process", now, trusts_all=True)
+    computes.insert(tx, compute)
+    return compute
+
+
+def _add_agent(tx: Connection, compute: Compute, now: datetime) -> Agent:
+    agent = Agent(new_id(), compute.id, compute.name, compute.site_id, compute.site, "", now)
+    computes.give_to(tx, agent)
     return agent
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, commits, datasets, jobs, projects, runs, sites, volumes
+from millpond.db import commits, computes, datasets, jobs, nodes, projects, runs, sites, volumes
 from millpond.db import lineage as lineage_rows
 from millpond.db.engine import Database
 from millpond.db.tables import page
 from millpond.decide.placement import Held, Need, NodeView, QueuedJob
-from millpond.model.agent import Agent, Node
+from millpond.model.agent import Agent
+from millpond.model.compute import Compute, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import new_id
 from millpond.model.job import Job, JobKind, JobState, Resources
@@ -63,10 +64,10 @@ def a_run(**changes: Any) -> Run:
 
 
 def a_node(name: str = "local", *, held: tuple[Held, ...] = (), **changes: Any) -> NodeView:
-    """A connected node of 8 CPUs and 32 GB without GPUs, alone at its agent's site."""
+    """A connected node of 8 CPUs and 32 GB without GPUs, alone at its compute's site."""
     node = NodeView(
-        agent_id=f"agent-{name}", agent=name, site_id=f"site-{name}", name=name, connected=True, cpus=8,
-        memory_bytes=32 * GB, held=held,
+        compute_id=f"compute-{name}", compute=name, agent_id=f"agent-{name}", site_id=f"site-{name}",
+        name=name, connected=True, cpus=8, memory_bytes=32 * GB, held=held,
     )  # fmt: skip
     return replace(node, **changes)
 
@@ -101,21 +102,26 @@ class AddedAgent:
 
     @property
     def actor(self) -> Actor:
-        name, site_id = f"agent {self.agent.name}", self.agent.site_id
-        return Actor(kind=ActorKind.AGENT, name=name, agent_id=self.agent.id, site_id=site_id)
+        one = self.agent
+        return Actor(
+            kind=ActorKind.AGENT, name=f"agent {one.compute}", agent_id=one.id, compute_id=one.compute_id,
+            site_id=one.site_id,
+        )  # fmt: skip
 
 
 def add_agent(
     db: Database, name: str = "local", *, site: str = "local", now: datetime = NOON, cpus: int = 4,
     memory_bytes: int = 16 * GB, gpus: int = 0, labels: Mapping[str, str] | None = None, seen: bool = True,
 ) -> AddedAgent:  # fmt: skip
-    """An agent (and its site) with one node of the same name, seen just now."""
+    """A compute (and its site) with an agent and one node of the same name, seen just now."""
     with db.write() as tx:
         place = add_site(tx, site, now)
-        agent = Agent(new_id(), name, place.id, site, "process", "0.1.0", now, now if seen else None, None)
-        agents.insert(tx, agent)
-        node = Node(agent.id, name, cpus, memory_bytes, gpus, "", True, labels or {})
-        agents.set_nodes(tx, agent.id, [node] if seen else [])
+        compute = Compute(new_id(), name, place.id, site, "process", now)
+        computes.insert(tx, compute)
+        agent = Agent(new_id(), compute.id, name, place.id, site, "0.1.0", now, now if seen else None)
+        computes.give_to(tx, agent)
+        node = Node(compute.id, name, cpus, memory_bytes, gpus, declared=True, labels=labels or {})
+        nodes.report(tx, agent.id, compute.id, [node] if seen else [], now)
         return AddedAgent(agent, tokens.add(tx, TokenKind.AGENT, name="agent", now=now, agent_id=agent.id)[1])
 
 

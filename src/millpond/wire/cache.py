@@ -18,7 +18,7 @@ class Site(Response):
     id: str
     name: str
     created_at: Time
-    agents: int
+    computes: int
     volumes: int
 
 

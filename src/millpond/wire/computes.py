@@ -23,6 +23,8 @@ class Node(Response):
     memory_used_bytes: int
     gpu_used_hundredths: int
     labels: dict[str, str] = {}
+    # When it left its compute. It is listed while jobs still run there; nothing new starts on it.
+    left_at: Time | None = None
 
 
 class Capabilities(Response):
@@ -43,15 +45,16 @@ class Capabilities(Response):
 
 
 class Compute(Response):
-    """An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured."""
+    """A compute with sums over its nodes; `declared` if the numbers of any were told, not measured."""
 
     id: str
     name: str
     kind: Literal["machine", "cluster"]
     site: str
     driver: str
-    # None until its agent has told.
+    # None until its agent has reported.
     capabilities: Capabilities | None
+    # `version`, `seen_at` and `revoked_at` are those of the agent that speaks for it, or did last.
     version: str
     health: Literal["ok", "draining", "cordoned", "away", "new", "revoked"]
     connected: bool
@@ -75,7 +78,10 @@ class Compute(Response):
 
 
 class JoinTokenCreate(Request):
-    site: str
+    """For a new compute at a site, or for an agent that is to speak for a compute that is known."""
+
+    site: str | None = None
+    compute: str | None = None
     seconds: int = 3600
 
 
@@ -88,7 +94,7 @@ class JoinToken(Response):
     created_at: Time
     expires_at: Time
     used_at: Time | None
-    # The compute that came in with it, while it is attached.
+    # The compute it is for, or that joined with it, while that is attached.
     compute: str | None = None
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Inspector, MetaData, Table, inspect, text
+from sqlalchemy.exc import IntegrityError
 
-from millpond.db import migrate
+from millpond.db import computes, migrate, nodes, placements
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.errors import SetupError
@@ -163,6 +164,40 @@ def test_lineage_is_filled_from_the_commits_and_jobs_that_are_there(database_url
         (data, None, "input", "job", "j1"),
         (code, None, "code", "job", "j1"),
     }
+
+
+def test_what_was_an_agent_is_a_compute_and_its_agent(database_url: str) -> None:
+    with opened(database_url) as db:
+        make_first_database(db)
+        with db.write() as tx:
+            migrate.upgrade(tx, "0013")
+            insert_row(tx, "site", id="s", name="lab")
+            insert_row(tx, "agent", id="a", name="gpu1", site_id="s", driver="process", version="0.1.0", instance="i",
+                       cordoned_by="maria", cordoned_at=NOON, trusts_all=True)  # fmt: skip
+            insert_row(tx, "agent", id="old", name="detached:old", site_id="s", revoked_at=NOON, detached_at=NOON)
+            insert_row(tx, "node", agent_id="a", name="n1", gpus=8)
+            insert_row(tx, "trust", agent_id="a", project_id="p")
+            insert_row(tx, "compute_test", id="t", agent_id="a")
+            insert_row(tx, "run", id="r1", project_id="p")
+            insert_row(tx, "job", id="j1", project_id="p", run_id="r1")
+            insert_row(tx, "placement", id="p1", job_id="j1", agent_id="a", node="n1")
+            insert_row(tx, "log_chunk", placement_id="p1", begin=0)
+            insert_row(tx, "token", id="k1", agent_id="a", hash=b"1" * 32)
+            insert_row(tx, "token", id="k2", placement_id="p1", hash=b"2" * 32)
+        migrate.prepare(db, NOON)
+        with db.read() as tx:
+            found = computes.find(tx, "gpu1")
+            assert found is not None and found.agent is not None
+            assert (found.id, found.site, found.cordoned_by, found.trusts_all) == ("a", "lab", "maria", True)
+            assert (found.agent.id, found.agent.version, found.agent.instance) == ("a", "0.1.0", "i")
+            assert [(node.name, node.gpus, node.agent_id) for node in nodes.present(tx)] == [("n1", 8, "a")]
+            assert [one.name for one in computes.all_computes(tx)] == ["gpu1"]
+            placement = placements.get(tx, "p1")
+            assert placement is not None and (placement.compute_id, placement.agent_id) == ("a", "a")
+            for table, count in {"trust": 1, "compute_test": 1, "log_chunk": 1, "token": 2, "agent": 2}.items():
+                assert tx.scalar(text(f"SELECT count(*) FROM {table}")) == count, table
+        with pytest.raises(IntegrityError), db.write() as tx:
+            tx.execute(text("DELETE FROM compute WHERE id = 'a'"))  # references are checked again
 
 
 def insert_row(tx: Connection, name: str, **values: Any) -> None:

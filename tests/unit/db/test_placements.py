@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from millpond.db import agents, caches, leases, placements, projects
+from millpond.db import agents, caches, computes, leases, nodes, placements, projects
 from millpond.db.engine import Database
-from millpond.model.agent import Node
 from millpond.model.cached_state import CachedState
+from millpond.model.compute import Node
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import Job, JobState, Placement, PlacementState, Resources
 from millpond.model.people import Project
@@ -32,7 +33,8 @@ def job(db: Database, agent: AddedAgent) -> Job:
 
 def placed(db: Database, agent: AddedAgent, job: Job, placement_id: str = "p1", **changes: object) -> Placement:
     values: dict[str, object] = {
-        "id": placement_id, "job_id": job.id, "agent_id": agent.agent.id, "node": "local",
+        "id": placement_id, "job_id": job.id, "compute_id": agent.agent.compute_id,
+        "agent_id": agent.agent.id, "node": "local",
         "state": PlacementState.PLACED, "valid_seconds": 600, "gpu_indices": (0, 1), "created_at": NOON,
         "renewed_at": NOON, "ended_at": None,
     }  # fmt: skip
@@ -58,6 +60,7 @@ def test_what_has_ended_holds_nothing(db: Database, agent: AddedAgent, job: Job)
     with db.read() as tx:
         assert placements.held(tx) == []
         assert placements.living(tx) == placements.living_of_agent(tx, agent.agent.id) == []
+        assert placements.living_of_compute(tx, agent.agent.compute_id) == []
         assert placements.renewals(tx) == []
 
 
@@ -99,21 +102,48 @@ def test_which_dataset_a_commit_is_of(db: Database, agent: AddedAgent) -> None:
         assert not placements.commit_is_in(tx, code, project_id="project2", dataset_name=".code")
 
 
-def test_an_agent_tells_its_nodes_anew_each_time(db: Database, agent: AddedAgent) -> None:
-    two = [Node(agent.agent.id, name, 2, 10**9, 1, "T4", False, {"zone": "a"}) for name in ("a", "b")]
+def test_nodes_come_and_leave_with_what_their_agent_tells(db: Database, agent: AddedAgent) -> None:
+    one = agent.agent
+    two = [Node(one.compute_id, name, 2, 10**9, 1, "T4", labels={"zone": "a"}) for name in ("a", "b")]
+    known = [replace(node, agent_id=one.id, seen_at=NOON) for node in two]
     with db.write() as tx:
-        assert agents.set_nodes(tx, agent.agent.id, two)
-        assert not agents.set_nodes(tx, agent.agent.id, two)
-        assert agents.nodes(tx, [agent.agent.id]) == two
-        assert agents.nodes(tx, []) == []
+        assert nodes.report(tx, one.id, one.compute_id, two, NOON)
+        assert not nodes.report(tx, one.id, one.compute_id, two, LATER)
+        assert nodes.present(tx, [one.compute_id]) == known
+        assert nodes.present(tx, []) == []
+        assert nodes.report(tx, one.id, one.compute_id, [replace(two[0], gpus=2)], LATER)
+        assert nodes.present(tx) == [replace(known[0], gpus=2)]
+        left = {node.name: node.left_at for node in nodes.all_of(tx, [one.compute_id])}
+        assert left == {"a": None, "b": LATER, "local": NOON}
+        assert nodes.report(tx, one.id, one.compute_id, two, LATER)
+        assert nodes.present(tx) == known
+
+
+def test_a_new_agent_speaks_for_the_compute_and_its_nodes(db: Database, agent: AddedAgent, job: Job) -> None:
+    placed(db, agent, job)
+    before = agent.agent
+    after = replace(before, id="second", created_at=LATER, seen_at=LATER)
+    with db.write() as tx:
+        computes.give_to(tx, after)
+        assert nodes.present(tx) == []
+        nodes.report(tx, after.id, after.compute_id, [Node(after.compute_id, "local", 4, 10**9)], LATER)
+    with db.read() as tx:
+        compute, old = computes.find(tx, "local"), agents.get(tx, before.id)
+        assert compute is not None and compute.agent == after
+        assert old is not None and old.revoked_at == LATER
+        assert [node.agent_id for node in nodes.present(tx)] == [after.id]
+        # What the first was told to run is not the second's, and its room stays taken until it is over.
+        assert placements.living_of_agent(tx, after.id) == []
+        assert [row.node for row in placements.held(tx)] == ["local"]
 
 
 def test_only_the_process_that_spoke_last_is_still_there(db: Database, agent: AddedAgent) -> None:
     with db.write() as tx:
-        agents.seen(tx, agent.agent.id, driver="process", version="2", instance="new", capabilities=None, now=LATER)
+        agents.seen(tx, agent.agent.id, version="2", instance="new", now=LATER)
         assert agents.still_there(tx, agent.agent.id, instance="new", now=LATER)
         assert not agents.still_there(tx, agent.agent.id, instance="old", now=LATER)
     with db.read() as tx:
-        found = agents.find(tx, "local")
-    assert found is not None
+        compute = computes.find(tx, "local")
+    assert compute is not None and compute.agent is not None
+    found = compute.agent
     assert (found.version, found.seen_at, found.site) == ("2", LATER, "local")

@@ -15,7 +15,7 @@ from millpond.testing.builders_work import GB, a_node, a_queued_job
 def cluster(*cpus: int, gpus: int = 0, name: str = "slurm") -> tuple[NodeView, ...]:
     """Nodes n0, n1 … of one compute."""
     return tuple(
-        replace(a_node(f"n{number}", cpus=many, gpus=gpus), agent_id=f"agent-{name}", agent=name, gangs=True)
+        replace(a_node(f"n{number}", cpus=many, gpus=gpus), compute_id=f"compute-{name}", compute=name, gangs=True)
         for number, many in enumerate(cpus)
     )
 

@@ -86,7 +86,7 @@ def test_equal_snapshots_give_equal_plans(
 
 
 def test_the_start_says_how_much_must_be_fetched() -> None:
-    near = {"agent-local": NearView(1, frozenset({"here"}))}
+    near = {"compute-local": NearView(1, frozenset({"here"}))}
     jobs = (a_queued_job("a", needs={"here": GB, "away": 2 * GB}), a_queued_job("b", needs={"here": GB}))
     first, second = plan_starts(Snapshot((a_node(),), jobs, near)).starts
     assert first.reasons == ("Placed on local: 2.0 GB of its data must be fetched.",)
@@ -94,7 +94,7 @@ def test_the_start_says_how_much_must_be_fetched() -> None:
 
 
 def test_the_start_says_how_long_fetching_takes_once_that_is_measured() -> None:
-    near = {"agent-local": NearView(1, bytes_per_second=100e6)}
+    near = {"compute-local": NearView(1, bytes_per_second=100e6)}
     (start,) = plan_starts(Snapshot((a_node(),), (a_queued_job("a", needs={"away": 2 * GB}),), near)).starts
     assert start.reasons == ("Placed on local: 2.0 GB of its data must be fetched, about 20.0 s by what was measured.",)
 
@@ -110,7 +110,7 @@ def test_room_is_looked_at_again_before_it_is_taken() -> None:
     node = a_node(gpus=2, held=(Held(Resources(gpu_hundredths=50), (0,)),))
 
     def fits(resources: Resources, *indices: int) -> bool:
-        return still_fits([node], resources, Start("a", node.agent_id, node.name, indices, ()))
+        return still_fits([node], resources, Start("a", node.compute_id, node.name, indices, ()))
 
     assert fits(Resources(gpu_hundredths=100), 1)
     assert fits(Resources(gpu_hundredths=50), 0)

@@ -23,9 +23,9 @@ def test_computes_show_what_is_promised(world: World) -> None:
     world.schedule()
     lab, local = computes.list_computes(world.deps, limit=10, cursor=None).items
     (node,) = lab.nodes
-    assert (lab.agent.name, lab.agent.site, lab.connected) == ("lab", "lab", True)
+    assert (lab.compute.name, lab.compute.site, lab.connected) == ("lab", "lab", True)
     assert (node.running, node.cpu_used, node.memory_used_bytes, node.gpu_used_hundredths) == (1, 2, GB, 150)
-    assert (local.agent.name, local.nodes[0].running) == ("local", 0)
+    assert (local.compute.name, local.nodes[0].running) == ("local", 0)
 
 
 def test_a_compute_that_is_silent_is_not_connected(world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.db import actors, agents, caches, jobs, leases, runs
+from millpond.db import actors, caches, jobs, leases, nodes, runs
 from millpond.model.cached_state import CachedState
 from millpond.model.job import Job
 from millpond.model.people import Actor, Project, Role
@@ -101,4 +101,4 @@ class World:
     def forget_agents(self) -> None:
         """As if no agent had ever told of a node."""
         with self.deps.db.write() as tx:
-            agents.set_nodes(tx, self.agent.agent.id, [])
+            nodes.report(tx, self.agent.agent.id, self.agent.agent.compute_id, [], self.clock.now())

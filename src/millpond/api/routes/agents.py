@@ -33,7 +33,7 @@ async def _check_protocol(request: Request) -> None:
 def join_agent(body: Join, deps: DepsOf) -> Joined:
     """Exchange a join token: from now on the agent speaks with the credential whose hash it tells."""
     agent = joining.join(deps, body)
-    return Joined(agent_id=agent.id, name=agent.name, site=agent.site)
+    return Joined(agent_id=agent.id, name=agent.compute, site=agent.site)
 
 
 @router.post("/tests/{test}/urls")

@@ -1,4 +1,4 @@
-"""Join tokens, with which agents come in."""
+"""Join tokens, with which agents join."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from millpond.api import compute_shapes as shapes
 from millpond.api.access import DepsOf, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.errors import Invalid
 from millpond.services.computes import joining
 from millpond.wire.base import Page
 from millpond.wire.computes import JoinToken, JoinTokenCreate, NewJoinToken
@@ -25,7 +26,11 @@ def list_join_tokens(
 @router.post("", status_code=201)
 def create_join_token(body: JoinTokenCreate, actor: SiteAdmin, deps: DepsOf) -> NewJoinToken:
     """The secret is shown this once."""
-    return shapes.new_join_token(*joining.create(deps, actor, site=body.site, seconds=body.seconds))
+    if body.compute is not None and body.site is None:
+        return shapes.new_join_token(*joining.create_for(deps, actor, compute=body.compute, seconds=body.seconds))
+    if body.site is not None and body.compute is None:
+        return shapes.new_join_token(*joining.create(deps, actor, site=body.site, seconds=body.seconds))
+    raise Invalid("Name either a site or a compute.", fields=["site", "compute"])
 
 
 @router.delete("/{token}", status_code=204)

@@ -60,4 +60,6 @@ def get_topology(actor: SignedIn, deps: DepsOf) -> Topology:
 
 def _site(item: SiteCounts) -> wire.Site:
     site = item.site
-    return wire.Site(id=site.id, name=site.name, created_at=site.created_at, agents=item.agents, volumes=item.volumes)
+    return wire.Site(
+        id=site.id, name=site.name, created_at=site.created_at, computes=item.computes, volumes=item.volumes
+    )

@@ -32,6 +32,8 @@ class Plan:
     server: str
     python: str | None = None
     options: tuple[str, ...] = ()
+    # A compute that is known, and to be re-attached.
+    compute: str | None = None
 
 
 async def attach(api: Api, plan: Plan, say: Callable[[str], None]) -> Compute:
@@ -89,9 +91,10 @@ async def _start(
     api: Api, plan: Plan, far: FarSide, places: tuple[str, str], trusted: str, say: Callable[[str], None]
 ) -> Compute:
     name, state = places
-    token = create_join_token(api, plan.site, seconds=TOKEN_SECONDS)
+    site = None if plan.compute else plan.site
+    token = create_join_token(api, site, compute=plan.compute, seconds=TOKEN_SECONDS)
     file = await far.call("write", f"{state}/join-token", data=token.secret.encode())
-    arguments = ["--server", plan.server, "--token-file", file, "--site", plan.site, *plan.options]
+    arguments = ["--server", plan.server, "--token-file", file, "--site", token.site, *plan.options]
     arguments += ["--ca-file", trusted] if trusted else []
     pid = await far.call("start", name, state, *arguments)
     say(f"agent started: process {pid}, log ~/.millpond/{state}/agent.log")

@@ -13,7 +13,7 @@ from millpond.db.tables.cache import (
     volume_limit,
     volume_share,
 )
-from millpond.db.tables.computes import account, compute_test, join_token, trust, tunnel
+from millpond.db.tables.computes import account, agent, compute, compute_test, join_token, node, trust, tunnel
 from millpond.db.tables.data import (
     blob,
     commit,
@@ -33,7 +33,7 @@ from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
-from millpond.db.tables.work import agent, artifact, job, metric, metric_point, node, placement, run, run_writer, usage
+from millpond.db.tables.work import artifact, job, metric, metric_point, placement, run, run_writer, usage
 
 __all__ = [
     "account",
@@ -46,6 +46,7 @@ __all__ = [
     "cache_use",
     "cached",
     "commit",
+    "compute",
     "compute_test",
     "connection",
     "dataset",

@@ -1,10 +1,83 @@
-"""Join tokens, with which agents come in; tests of computes; which projects are let onto a shared account."""
+"""Computes, the agents that speak for them, their nodes, join tokens, tests, and trust in shared accounts."""
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, ForeignKey, LargeBinary, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    text,
+)
 
 from millpond.db.tables.base import BigId, id_column, metadata, ref_column, time_column
+
+_PRESENT = text("left_at IS NULL")
+
+compute = Table(
+    "compute",
+    metadata,
+    id_column(),
+    # Unique among attached computes: a detached one gives its name back.
+    Column("name", String(63), nullable=False),
+    ref_column("site_id", "site.id"),
+    Column("driver", String(20), nullable=False),
+    # The agent that speaks for it, or did last. No foreign key: each row of `agent` refers to its compute.
+    Column("agent_id", String(32), nullable=True),
+    # What its driver can do; null until an agent has reported it.
+    Column("capabilities", JSON, nullable=True),
+    # Where jobs share one account: every project is trusted, not only those in `trust`.
+    Column("trusts_all", Boolean, nullable=False, server_default=text("false")),
+    time_column("created_at"),
+    # No new jobs, and who said so.
+    time_column("cordoned_at", nullable=True),
+    Column("cordoned_by", String(63), nullable=True),
+    # Gone for everybody; the row stays because placements, and through them the logs of jobs, refer to it.
+    time_column("detached_at", nullable=True),
+    Index("uq_compute_name_attached", "name", unique=True,
+          sqlite_where=text("detached_at IS NULL"), postgresql_where=text("detached_at IS NULL")),
+)  # fmt: skip
+
+# A process with a credential of its own (`token`) that speaks for one compute. A compute outlives its agents.
+agent = Table(
+    "agent",
+    metadata,
+    id_column(),
+    ref_column("compute_id", "compute.id", cascade=True),
+    Column("version", String(40), nullable=False),
+    time_column("created_at"),
+    time_column("seen_at", nullable=True),
+    # Tells the processes of one agent apart.
+    Column("instance", String(64), nullable=True),
+    # Its credential is refused.
+    time_column("revoked_at", nullable=True),
+)
+
+# A node that has left keeps its row: placements name it.
+node = Table(
+    "node",
+    metadata,
+    Column("compute_id", String(32), ForeignKey("compute.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    # The agent that reports it and runs its jobs; null while none does.
+    ref_column("agent_id", "agent.id", nullable=True, index=False),
+    Column("cpus", Integer, nullable=False),
+    Column("memory_bytes", BigInteger, nullable=False),
+    Column("gpus", Integer, nullable=False),
+    Column("gpu_model", String(200), nullable=False),
+    Column("declared", Boolean, nullable=False),
+    Column("labels", JSON, nullable=False),
+    time_column("added_at"),
+    time_column("left_at", nullable=True),
+    Index("ix_node_present", "compute_id", sqlite_where=_PRESENT, postgresql_where=_PRESENT),
+)
 
 # Opens one thing, once: an agent at this site.
 join_token = Table(
@@ -19,13 +92,15 @@ join_token = Table(
     time_column("used_at", nullable=True),
     # The agent that came in with it. No foreign key: it outlives that agent.
     Column("agent_id", String(32), nullable=True),
+    # Lets an agent in for this compute; null: for a new one.
+    Column("compute_id", String(32), nullable=True),
 )
 
 compute_test = Table(
     "compute_test",
     metadata,
     id_column(),
-    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), nullable=False, index=True),
+    ref_column("compute_id", "compute.id", cascade=True),
     Column("created_by", String(63), nullable=False),
     time_column("created_at"),
     time_column("ended_at", nullable=True),
@@ -57,6 +132,6 @@ account = Table(
 trust = Table(
     "trust",
     metadata,
-    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("compute_id", String(32), ForeignKey("compute.id", ondelete="CASCADE"), primary_key=True),
     Column("project_id", String(32), ForeignKey("project.id", ondelete="CASCADE"), primary_key=True, index=True),
 )

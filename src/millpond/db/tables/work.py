@@ -1,4 +1,4 @@
-"""Agents, jobs, placements and runs."""
+"""Jobs, placements and runs."""
 
 from __future__ import annotations
 
@@ -19,43 +19,6 @@ from sqlalchemy import (
 )
 
 from millpond.db.tables.base import BigId, UtcTime, id_column, metadata, ref_column, time_column
-
-agent = Table(
-    "agent",
-    metadata,
-    id_column(),
-    Column("name", String(63), nullable=False, unique=True),
-    ref_column("site_id", "site.id"),
-    Column("driver", String(20), nullable=False),
-    Column("version", String(40), nullable=False),
-    time_column("created_at"),
-    time_column("seen_at", nullable=True),
-    Column("instance", String(64), nullable=True),
-    # Nothing new is placed there; by whom it was said.
-    time_column("cordoned_at", nullable=True),
-    Column("cordoned_by", String(63), nullable=True),
-    # Its credential opens nothing any more.
-    time_column("revoked_at", nullable=True),
-    # Gone for everybody; the row stays because placements, and through them the logs of jobs, refer to it.
-    time_column("detached_at", nullable=True),
-    # What its driver says it can do; null until it has said so.
-    Column("capabilities", JSON, nullable=True),
-    # Where its jobs share one account, every project is let in, and not only those named in `trust`.
-    Column("trusts_all", Boolean, nullable=False, server_default=text("false")),
-)
-
-node = Table(
-    "node",
-    metadata,
-    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String(200), primary_key=True),
-    Column("cpus", Integer, nullable=False),
-    Column("memory_bytes", BigInteger, nullable=False),
-    Column("gpus", Integer, nullable=False),
-    Column("gpu_model", String(200), nullable=False),
-    Column("declared", Boolean, nullable=False),
-    Column("labels", JSON, nullable=False),
-)
 
 job = Table(
     "job",
@@ -146,6 +109,7 @@ placement = Table(
     metadata,
     id_column(),
     ref_column("job_id", "job.id", cascade=True),
+    # Who was told to run it: an agent that comes after it has nothing to do with it.
     ref_column("agent_id", "agent.id"),
     Column("node", String(200), nullable=False),
     Column("state", String(20), nullable=False),
@@ -165,8 +129,12 @@ placement = Table(
     # Of a distributed job, by rank: the node and GPUs each process was given, and what was last heard of it.
     Column("places", JSON, nullable=False, server_default=text("'[]'")),
     Column("ranks", JSON, nullable=False, server_default=text("'[]'")),
-    # Asked for with every exchange: they are few, those that have ended are ever more.
+    # Where it runs: a node of this compute. No plain index: see below.
+    ref_column("compute_id", "compute.id", index=False),
+    # Asked for with every exchange and every plan: they are few, those that have ended are ever more.
     Index("ix_placement_living", "agent_id",
+          sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
+    Index("ix_placement_living_compute", "compute_id",
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
 )  # fmt: skip
 

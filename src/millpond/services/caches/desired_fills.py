@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import branch_pointers, caches, projects, server, sites, volumes
+from millpond.db import agents, branch_pointers, caches, projects, server, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import reserved_inodes
 from millpond.model.agent import Agent
@@ -98,7 +98,7 @@ def _may_adopt(tx: Connection, volume: Volume, agent: Agent, now: datetime) -> b
     """
     if volume.disk_free_bytes is not None:
         return False
-    first = volume.filler_id or sites.first_agent(tx, agent.site_id, since=connected_since(now))
+    first = volume.filler_id or agents.first_at(tx, agent.site_id, since=connected_since(now))
     return first in (None, agent.id)
 
 

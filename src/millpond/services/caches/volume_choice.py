@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, links, sites, volumes
+from millpond.db import caches, computes, links, sites, volumes
 from millpond.db.caches import CommitSize
 from millpond.db.leases import Sees
 from millpond.decide.admission import Refuse, usable_room
@@ -16,8 +16,8 @@ from millpond.decide.near import Rule, Serves
 from millpond.decide.stock import used_room
 from millpond.decide.volume_choice import Candidate, Choice, choose_volume, obstacle
 from millpond.errors import DoesNotFit, MillError, VolumeProblem
-from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
+from millpond.model.compute import Compute
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.caches.admission import Answer, check_usable, would_admit
@@ -90,14 +90,14 @@ def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, no
 
 def _near(tx: Connection, name: str, places: Geography) -> Near:
     """Whether a volume serves this compute, or one of the computes of this site."""
-    known = agents.all_agents(tx)
-    meant = [agent for agent in known if agent.name == name]
+    known = computes.all_computes(tx)
+    meant = [compute for compute in known if compute.name == name]
     site = sites.find(tx, name)
     if not meant and site is None:
-        candidates = [*(agent.name for agent in known), *sites.names(tx)]
+        candidates = [*(compute.name for compute in known), *sites.names(tx)]
         raise access.not_found("compute or site", name, candidates)
     if not meant and site is not None:
-        meant = [agent for agent in known if agent.site_id == site.id]
+        meant = [compute for compute in known if compute.site_id == site.id]
     if meant:
         return lambda volume: _best_of(meant, volume, places)
     assert site is not None  # a site without computes: whether they would see the volume shows once there are some
@@ -110,9 +110,9 @@ def _near(tx: Connection, name: str, places: Geography) -> Near:
     return beside
 
 
-def _best_of(computes: Sequence[Agent], volume: Volume, places: Geography) -> Serves:
-    found = [places.serves(agent, volume) for agent in computes]
-    return next((one for one in found if one.serves), found[0])
+def _best_of(found: Sequence[Compute], volume: Volume, places: Geography) -> Serves:
+    served = [places.serves(compute, volume) for compute in found]
+    return next((one for one in served if one.serves), served[0])
 
 
 def _speed(volume: Volume, measured: float | None, places: Geography) -> Speed:

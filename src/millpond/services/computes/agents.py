@@ -6,20 +6,21 @@ Level-triggered (docs/design/003-agent-protocol.md): an exchange that is lost, l
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from logging import getLogger
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, null
 
-from millpond.db import agents, jobs, placements
+from millpond.db import agents, computes, jobs, nodes, placements
 from millpond.db.batches import batches
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.errors import Conflict, CredentialRevoked, NotSignedIn
-from millpond.model.agent import Agent, Node
+from millpond.model.agent import Agent
+from millpond.model.compute import Node
 from millpond.model.job import Job, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
@@ -31,7 +32,7 @@ from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, tunnel_calls
 from millpond.services.jobs.placements import leave_alone
-from millpond.services.people.tokens import NEW_CREDENTIAL
+from millpond.services.people.tokens import reattach
 from millpond.services.runs import logs
 from millpond.wire.desired import Desired
 from millpond.wire.observed import NodeFacts, Observed, PlacementSeen
@@ -71,7 +72,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         wanted = desired_placements(
             tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes, told=_told(observed)
         )
-        trials = compute_tests.wanted(tx, agent.id, deps.clock.now())
+        trials = compute_tests.wanted(tx, agent.compute_id, deps.clock.now())
         tunnels = tunnel_calls.waiting_for(deps, tx, agent)
     answer = Desired(
         revision="",
@@ -101,8 +102,10 @@ def _attached(tx: Connection, agent: Agent) -> Agent:
     """The agent as it is now. CredentialRevoked for one that was let go while it waited for an answer."""
     known = agents.get(tx, agent.id)
     if known is None or known.revoked_at is not None:
-        what = "was revoked" if known is not None else "was revoked: the compute is detached"
-        raise CredentialRevoked(f"The credential of compute {agent.name!r} {what}.", hint=NEW_CREDENTIAL)
+        why = "revoked" if known is not None else "revoked: the compute is detached"
+        raise CredentialRevoked(
+            f"Credential of compute {agent.compute} {why}.", hint=reattach(agent.compute if known else None)
+        )
     return known
 
 
@@ -119,7 +122,7 @@ def _was_replaced(known: Agent, observed: Observed, now: datetime) -> bool:
 
 def _replaced(agent: Agent) -> Conflict:
     return Conflict(
-        f"Another process has taken the place of agent {agent.name}.",
+        f"Another process has taken the place of the agent of {agent.compute}.",
         hint="Run one agent per credential; give a second one a name of its own.",
     )
 
@@ -133,7 +136,7 @@ def _note_lost(deps: Deps, agent: Agent, observed: Observed, now: datetime) -> N
 
     def why(within: str) -> str:
         return (
-            f"{agent.name} does not know of it any more: its disk was emptied, or another agent has its "
+            f"{agent.compute} does not know of it any more: its disk was emptied, or another agent has its "
             f"credential. It may still run there; within {within} that is over, and it is placed anew."
         )
 
@@ -152,28 +155,37 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         if _was_replaced(known, observed, now):
             raise _replaced(known)
         agents.seen(
-            tx, known.id, driver=observed.driver[:20], version=observed.version[:40],
-            instance=observed.instance[:_INSTANCE], capabilities=_capabilities(observed), now=now,
+            tx, known.id, version=observed.version[:40], instance=observed.instance[:_INSTANCE], now=now
         )  # fmt: skip
-        changed = agents.set_nodes(tx, known.id, _nodes(known.id, observed.nodes))
+        changed = _describe(tx, known, observed)
+        changed |= nodes.report(tx, known.id, known.compute_id, _nodes(known.compute_id, observed.nodes), now)
         placements.renew(tx, known.id, _told(observed), now)
     if changed or known.instance != observed.instance or not is_connected(known.seen_at, now):
         gpus = sum(node.gpus for node in observed.nodes)
-        logger.info("agent_connected agent=%s version=%s gpus=%s", known.name, observed.version, gpus or "none")
-        deps.events.publish("computes", project_id=None, data={"id": known.id, "what": "changed"})
+        logger.info("agent_connected compute=%s version=%s gpus=%s", known.compute, observed.version, gpus or "none")
+        deps.events.publish("computes", project_id=None, data={"id": known.compute_id, "what": "changed"})
         deps.events.wake("schedule")
     return known
 
 
-def _capabilities(observed: Observed) -> Mapping[str, Any] | None:
+def _describe(tx: Connection, agent: Agent, observed: Observed) -> bool:
+    """Keep what the agent tells of its compute's driver; True if that is news."""
+    compute, driver, able = computes.get(tx, agent.compute_id), observed.driver[:20], _capabilities(observed)
+    if compute is not None and (compute.driver, compute.capabilities) == (driver, able):
+        return False
+    computes.change(tx, agent.compute_id, driver=driver, capabilities=null() if able is None else able)
+    return True
+
+
+def _capabilities(observed: Observed) -> dict[str, Any] | None:
     return None if observed.capabilities is None else observed.capabilities.model_dump()
 
 
-def _nodes(agent_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
+def _nodes(compute_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
     by_name = {fact.name[:200]: fact for fact in facts}
     return [
         Node(
-            agent_id=agent_id,
+            compute_id=compute_id,
             name=name,
             cpus=fact.cpus,
             memory_bytes=fact.memory_bytes,

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, jobs, placements, tokens
+from millpond.db import agents, jobs, placements
+from millpond.db import computes as rows
 from millpond.errors import InUse
-from millpond.model.agent import Agent
+from millpond.model.compute import Compute
 from millpond.model.job import Job
 from millpond.model.people import Actor
 from millpond.services.computes import computes
@@ -33,9 +34,9 @@ def cordon(deps: Deps, actor: Actor, name: str) -> ComputeView:
 def uncordon(deps: Deps, actor: Actor, name: str) -> ComputeView:
     now = deps.clock.now()
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
-        if agent.cordoned_at is not None:
-            agents.change(tx, agent.id, cordoned_at=None, cordoned_by=None)
+        compute = computes.lock(tx, name)
+        if compute.cordoned_at is not None:
+            rows.change(tx, compute.id, cordoned_at=None, cordoned_by=None)
             audit.record(tx, now=now, actor=actor, action="compute.uncordon", subject=name)
     return _announced(deps, name)
 
@@ -45,10 +46,10 @@ def drain(deps: Deps, actor: Actor, name: str, *, stop: bool) -> ComputeView:
     now = deps.clock.now()
     changed: list[Job] = []
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
-        _cordon(tx, actor, agent, now)
+        compute = computes.lock(tx, name)
+        _cordon(tx, actor, compute, now)
         if stop:
-            changed = _stop_jobs(tx, actor, agent, now)
+            changed = _stop_jobs(tx, actor, compute, now)
     job_changes.announce(deps, changed)
     return _announced(deps, name)
 
@@ -61,12 +62,11 @@ def revoke(deps: Deps, actor: Actor, name: str) -> ComputeView:
     now = deps.clock.now()
     changed: list[Job] = []
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
-        if agent.revoked_at is None:
-            tokens.revoke_of_agent(tx, agent.id, now)
-            agents.change(tx, agent.id, revoked_at=now)
+        compute = computes.lock(tx, name)
+        if compute.revoked_at is None:
+            agents.revoke_all(tx, compute.id, now)
             audit.record(tx, now=now, actor=actor, action="compute.revoke", subject=name)
-            changed = _leave_jobs(tx, actor, agent, now)
+            changed = _leave_jobs(tx, actor, compute, now)
     job_changes.announce(deps, changed)
     return _announced(deps, name)
 
@@ -78,29 +78,28 @@ def detach(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
     """
     now = deps.clock.now()
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
-        living = placements.living_of_agent(tx, agent.id)
+        compute = computes.lock(tx, name)
+        living = placements.living_of_compute(tx, compute.id)
         if living and not force:
             raise _in_use(tx, name, [placement.job_id for placement in living])
-        tokens.revoke_of_agent(tx, agent.id, now)
-        agents.detach(tx, agent.id, now)
+        rows.detach(tx, compute.id, now)
         audit.record(
             tx, now=now, actor=actor, action="compute.detach", subject=name, details={"jobs_left": len(living)}
         )
-        changed = _leave_jobs(tx, actor, agent, now) if agent.revoked_at is None else []
+        changed = _leave_jobs(tx, actor, compute, now) if compute.revoked_at is None else []
     job_changes.announce(deps, changed)
-    _tell(deps, agent.id)
+    _tell(deps, compute.id)
 
 
-def _cordon(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> None:
-    if agent.cordoned_at is None:
-        agents.change(tx, agent.id, cordoned_at=now, cordoned_by=actor.name[:63])
-        audit.record(tx, now=now, actor=actor, action="compute.cordon", subject=agent.name)
+def _cordon(tx: Connection, actor: Actor, compute: Compute, now: datetime) -> None:
+    if compute.cordoned_at is None:
+        rows.change(tx, compute.id, cordoned_at=now, cordoned_by=actor.name[:63])
+        audit.record(tx, now=now, actor=actor, action="compute.cordon", subject=compute.name)
 
 
-def _stop_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> list[Job]:
+def _stop_jobs(tx: Connection, actor: Actor, compute: Compute, now: datetime) -> list[Job]:
     changed: list[Job] = []
-    for job_id in sorted({placement.job_id for placement in placements.living_of_agent(tx, agent.id)}):
+    for job_id in sorted({placement.job_id for placement in placements.living_of_compute(tx, compute.id)}):
         job = jobs.lock(tx, job_id)
         if job is None:
             continue
@@ -109,21 +108,21 @@ def _stop_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> lis
             changed.append(after)
             audit.record(
                 tx, now=now, actor=actor, action="job.stop", subject=f"{job.project}/{job.name}",
-                project_id=job.project_id, details={"job": job.id, "drained": agent.name},
+                project_id=job.project_id, details={"job": job.id, "drained": compute.name},
             )  # fmt: skip
     return changed
 
 
-def _leave_jobs(tx: Connection, actor: Actor, agent: Agent, now: datetime) -> list[Job]:
+def _leave_jobs(tx: Connection, actor: Actor, compute: Compute, now: datetime) -> list[Job]:
     """Tell the jobs there what it means for them that the credential is gone."""
 
     def why(within: str) -> str:
         return (
-            f"The credential of {agent.name} was revoked by {actor.name}: nothing more is heard of the job. It ends "
+            f"The credential of {compute.name} was revoked by {actor.name}: nothing more is heard of the job. It ends "
             f"there when its time is up; within {within} that is certain, and it is placed anew."
         )
 
-    return leave_alone(tx, placements.living_of_agent(tx, agent.id), why, now)
+    return leave_alone(tx, placements.living_of_compute(tx, compute.id), why, now)
 
 
 def _in_use(tx: Connection, name: str, job_ids: list[str]) -> InUse:
@@ -139,11 +138,11 @@ def _in_use(tx: Connection, name: str, job_ids: list[str]) -> InUse:
 
 def _announced(deps: Deps, name: str) -> ComputeView:
     view = computes.get(deps, name)
-    _tell(deps, view.agent.id)
+    _tell(deps, view.compute.id)
     return view
 
 
-def _tell(deps: Deps, agent_id: str) -> None:
-    deps.events.publish("computes", project_id=None, data={"id": agent_id, "what": "changed"})
+def _tell(deps: Deps, compute_id: str) -> None:
+    deps.events.publish("computes", project_id=None, data={"id": compute_id, "what": "changed"})
     deps.events.wake("schedule")
     deps.events.wake("agents")

@@ -29,31 +29,31 @@ def start(deps: Deps, actor: Actor, name: str) -> tuple[str, ComputeTest]:
     """The compute's name and the test. NotReady when its agent is away: nobody could do it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
-        if agent.revoked_at is not None or not is_connected(agent.seen_at, now):
-            seen = f"was last seen at {agent.seen_at:%Y-%m-%d %H:%M:%S} UTC" if agent.seen_at else "was never seen"
+        compute = computes.lock(tx, name)
+        if compute.revoked_at is not None or not is_connected(compute.seen_at, now):
+            seen = f"was last seen at {compute.seen_at:%Y-%m-%d %H:%M:%S} UTC" if compute.seen_at else "was never seen"
             raise NotReady(
                 f"The agent of compute {name!r} is not connected: it {seen}.",
                 hint="Look at its log on its machine, or start it again with `mill agent`.",
             )
-        test = ComputeTest(new_id(), agent.id, actor.name, now)
+        test = ComputeTest(new_id(), compute.id, actor.name, now)
         compute_tests.insert(tx, test)
     deps.events.wake("agents")
-    return agent.name, test
+    return compute.name, test
 
 
 def get(deps: Deps, name: str, test_id: str) -> tuple[str, ComputeTest]:
     with deps.db.read() as tx:
-        agent = computes.find(tx, name)
-        test = compute_tests.get(tx, agent.id, test_id)
+        compute = computes.find(tx, name)
+        test = compute_tests.get(tx, compute.id, test_id)
     if test is None:
         raise access.not_found("test", test_id)
-    return agent.name, test
+    return compute.name, test
 
 
-def wanted(tx: Connection, agent_id: str, now: datetime) -> list[str]:
-    """Ids of the tests this agent is to make now."""
-    return list(compute_tests.open_of_agent(tx, agent_id, now - timedelta(seconds=OPEN_SECONDS)))
+def wanted(tx: Connection, compute_id: str, now: datetime) -> list[str]:
+    """Ids of the tests that the agent of this compute is to make now."""
+    return list(compute_tests.open_of_compute(tx, compute_id, now - timedelta(seconds=OPEN_SECONDS)))
 
 
 def urls(deps: Deps, actor: Actor, test_id: str) -> TrialUrls:
@@ -73,7 +73,7 @@ def finish(deps: Deps, actor: Actor, test_id: str, checks: Sequence[Check]) -> N
         if test.ended_at is None:
             compute_tests.end(tx, test_id, [check.model_dump() for check in checks], deps.clock.now())
     deps.store.delete(_key(test_id))
-    deps.events.publish("computes", project_id=None, data={"id": test.agent_id, "what": "tested"})
+    deps.events.publish("computes", project_id=None, data={"id": test.compute_id, "what": "tested"})
 
 
 def forget_old(deps: Deps, now: datetime) -> int:
@@ -89,7 +89,7 @@ def forget_old(deps: Deps, now: datetime) -> int:
 
 
 def _own(tx: Connection, actor: Actor, test_id: str) -> ComputeTest:
-    test = compute_tests.get(tx, actor.agent_id or "", test_id)
+    test = compute_tests.get(tx, actor.compute_id or "", test_id)
     if test is None:
         raise access.not_found("test", test_id)
     return test

@@ -1,21 +1,25 @@
-"""How agents come in: join tokens made and taken back, and exchanged once for a credential of the agent's own."""
+"""How agents join: join tokens are made, revoked, and exchanged once for a credential of the agent's own."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import agents, join_tokens, placements, tokens
+from millpond.db import agents, computes, join_tokens, tokens
 from millpond.errors import BadRequest, Conflict, Invalid, MillError, NameTaken, NotSignedIn, TokenExpired
 from millpond.model.agent import Agent
-from millpond.model.compute import JOIN_PREFIX, JoinToken
+from millpond.model.compute import JOIN_PREFIX, Compute, JoinToken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor, ActorKind, Token, TokenKind
+from millpond.model.volume import Site
+from millpond.services.computes import computes as compute_service
+from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
@@ -33,16 +37,36 @@ _NEW = "Make a new one: `mill compute token --site SITE`."
 
 
 def create(deps: Deps, actor: Actor, *, site: str, seconds: int) -> tuple[JoinToken, str]:
-    """A token that lets one agent in, and its secret, which is not stored."""
+    """A token with which one agent joins with a new compute, and its secret, which is not stored."""
+    return _create(deps, actor, seconds, lambda tx: (sites.find(tx, site), None))
+
+
+def create_for(deps: Deps, actor: Actor, *, compute: str, seconds: int) -> tuple[JoinToken, str]:
+    """A token with which one agent joins to speak for this compute: what it was stays, the agent before it goes."""
+
+    def find(tx: Connection) -> tuple[Site, Compute]:
+        found = compute_service.find(tx, compute)
+        return sites.find(tx, found.site), found
+
+    return _create(deps, actor, seconds, find)
+
+
+def _create(
+    deps: Deps, actor: Actor, seconds: int, find: Callable[[Connection], tuple[Site, Compute | None]]
+) -> tuple[JoinToken, str]:
     if not 1 <= seconds <= MAX_SECONDS:
-        raise Invalid("A join token lives between one second and seven days.", fields=["seconds"])
+        raise Invalid("A join token must be valid for at least 1s and at most 7d.", fields=["seconds"])
     now = deps.clock.now()
     secret = JOIN_PREFIX + secrets.token_urlsafe(32)
     with deps.db.write() as tx:
-        place = sites.find(tx, site)
-        token = JoinToken(new_id(), place.id, place.name, actor.name, now, now + timedelta(seconds=seconds))
+        site, compute = find(tx)
+        token = JoinToken(
+            new_id(), site.id, site.name, actor.name, now, now + timedelta(seconds=seconds),
+            compute_id=compute.id if compute else None, compute=compute.name if compute else None,
+        )  # fmt: skip
         join_tokens.insert(tx, token, hash=hash_secret(secret))
-        audit.record(tx, now=now, actor=actor, action="join_token.create", subject=place.name)
+        details = {"compute": compute.name} if compute else {}
+        audit.record(tx, now=now, actor=actor, action="join_token.create", subject=site.name, details=details)
     return token, secret
 
 
@@ -53,7 +77,7 @@ def list_all(deps: Deps, *, limit: int, cursor: str | None) -> Listing[JoinToken
 
 
 def revoke(deps: Deps, actor: Actor, token_id: str) -> None:
-    """Nobody comes in with it any more; an agent that has is not touched."""
+    """Nobody joins with it any more; an agent that has is not touched."""
     with deps.db.write() as tx:
         if not join_tokens.delete(tx, token_id):
             raise access.not_found("join token", token_id)
@@ -66,7 +90,7 @@ def forget_expired(deps: Deps, now: datetime) -> int:
 
 
 def join(deps: Deps, asked: Join) -> Agent:
-    """The agent that came in with this token. Asked again with the same credential, the same agent.
+    """The agent that joined with this token. Asked again with the same credential, the same agent.
 
     The agent made its credential itself and sends the hash: the secret never travels, and an answer that is lost
     loses nothing.
@@ -82,11 +106,11 @@ def join(deps: Deps, asked: Join) -> Agent:
             known = _joined_before(tx, token, hash)
             if known is not None:
                 return known
-            agent = _come_in(tx, _usable(token, asked, now), asked, hash, now)
+            agent = _admit(tx, _usable(token, asked, now), asked, hash, now)
     except IntegrityError as error:  # another agent was quicker to take the name
-        raise Conflict("Another agent has just come in under this name.", hint="Start this one again.") from error
-    logger.info("agent_joined agent=%s site=%s", agent.name, agent.site)
-    deps.events.publish("computes", project_id=None, data={"id": agent.id, "what": "joined"})
+        raise Conflict("Another agent has just joined under this name.", hint="Start this one again.") from error
+    logger.info("agent_joined compute=%s site=%s", agent.compute, agent.site)
+    deps.events.publish("computes", project_id=None, data={"id": agent.compute_id, "what": "joined"})
     return agent
 
 
@@ -113,7 +137,7 @@ def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
         raise _unknown()
     if token.used_at is not None:
         raise NotSignedIn(
-            f"This join token was used already, at {token.used_at:%Y-%m-%d %H:%M:%S} UTC: it lets one agent in, once.",
+            f"This join token was used at {token.used_at:%Y-%m-%d %H:%M:%S} UTC: it lets one agent in, once.",
             hint=_NEW,
         )
     if token.expires_at <= now:
@@ -127,30 +151,52 @@ def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
 
 
 def _unknown() -> MillError:
-    return NotSignedIn("This join token is not known, or was taken back.", hint=_NEW)
+    return NotSignedIn("This join token is not known, or was revoked.", hint=_NEW)
 
 
-def _come_in(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: datetime) -> Agent:
-    name = _free_name(tx, check_name(asked.name, "compute"), now, exact=asked.exact)
-    agent = Agent(new_id(), name, token.site_id, token.site, asked.driver[:20], asked.version[:40], now, None, None)
-    agents.insert(tx, agent)
-    credential = Token(new_id(), TokenKind.AGENT, f"compute {name}", None, agent.id, None, now, None, None)
+def _admit(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: datetime) -> Agent:
+    again = token.compute_id is not None
+    compute = _existing(tx, token, now) if again else _new_compute(tx, token, asked, now)
+    agent = Agent(new_id(), compute.id, compute.name, compute.site_id, compute.site, asked.version[:40], now)
+    computes.give_to(tx, agent)
+    credential = Token(new_id(), TokenKind.AGENT, f"compute {compute.name}", None, agent.id, None, now, None, None)
     tokens.insert(tx, credential, hash=hash)
     join_tokens.use(tx, token.id, agent_id=agent.id, now=now)
-    actor = Actor(kind=ActorKind.AGENT, name=f"agent {name}", agent_id=agent.id, site_id=agent.site_id)
-    audit.record(tx, now=now, actor=actor, action="compute.join", subject=name, details={"let_in_by": token.created_by})
+    actor = Actor(
+        kind=ActorKind.AGENT, name=f"agent {compute.name}", agent_id=agent.id, compute_id=compute.id,
+        site_id=compute.site_id,
+    )  # fmt: skip
+    action = "compute.rejoin" if again else "compute.join"
+    details = {"let_in_by": token.created_by}
+    audit.record(tx, now=now, actor=actor, action=action, subject=compute.name, details=details)
     return agent
 
 
-def _free_name(tx: Connection, name: str, now: datetime, *, exact: bool) -> str:
-    """The name itself if it is free, or was of a compute whose credential is revoked and that runs nothing."""
+def _existing(tx: Connection, token: JoinToken, now: datetime) -> Compute:
+    """The compute that the token is for. Conflict while its agent is connected: both would run its jobs."""
+    computes.lock(tx, token.compute_id or "")
+    found = computes.get(tx, token.compute_id or "")
+    if found is None:
+        raise BadRequest("The compute that this join token is for is detached.", hint=_NEW)
+    if found.revoked_at is None and is_connected(found.seen_at, now):
+        raise Conflict(
+            f"Another agent is connected for compute {found.name!r}.",
+            hint=f"Stop that agent, or revoke its credential first: mill compute revoke {found.name}",
+        )
+    return found
+
+
+def _new_compute(tx: Connection, token: JoinToken, asked: Join, now: datetime) -> Compute:
+    name = _free_name(tx, check_name(asked.name, "compute"), exact=asked.exact)
+    compute = Compute(new_id(), name, token.site_id, token.site, asked.driver[:20], now)
+    computes.insert(tx, compute)
+    return compute
+
+
+def _free_name(tx: Connection, name: str, *, exact: bool) -> str:
     for number in range(1, 1000):
         tried = name if number == 1 else f"{name[:58]}-{number}"
-        holder = agents.lock_named(tx, tried)
-        if holder is None:
-            return tried
-        if holder.revoked_at is not None and not placements.living_of_agent(tx, holder.id):
-            agents.detach(tx, holder.id, now)
+        if computes.find(tx, tried) is None:
             return tried
         if exact:
             raise _taken(tried)
@@ -160,5 +206,6 @@ def _free_name(tx: Connection, name: str, now: datetime, *, exact: bool) -> str:
 def _taken(name: str) -> MillError:
     return NameTaken(
         f"There is a compute {name!r} already.",
-        hint=f"Give this one another name with --node, or let the other go: mill compute detach {name}",
+        hint=f"If this is that compute, re-attach it with the token of: mill compute token --compute {name}. "
+        "Otherwise give it another name with --node.",
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, projects, trust
+from millpond.db import computes as rows
+from millpond.db import projects, trust
 from millpond.errors import BadRequest, NotTrusted
 from millpond.model.compute import Trust
 from millpond.model.people import Actor
@@ -29,7 +30,7 @@ def keep_out(deps: Deps, actor: Actor, name: str, project_names: Sequence[str], 
 
 def of_volume(tx: Connection, volume: Volume) -> Trust:
     """What is cached there can be read by all jobs of the site's shared computes: it takes whom all of them take."""
-    shared = [one for one in trust.of_agents(tx, site_id=volume.site_id).values() if one.shared]
+    shared = [one for one in trust.of_computes(tx, site_id=volume.site_id).values() if one.shared]
     named = [one.projects for one in shared if not one.all]
     everyone = bool(shared) and not named
     return Trust(bool(shared), everyone, frozenset.intersection(*named) if named else frozenset())
@@ -60,20 +61,20 @@ def _change(
         raise BadRequest("Name at least one project, or all.", hint="Like: --project team-a, or --all.")
     now = deps.clock.now()
     with deps.db.write() as tx:
-        agent = computes.lock(tx, name)
+        compute = computes.lock(tx, name)
         found = [access.find_project(tx, actor, project) for project in project_names]
         ids = {project.id for project in found}
         if may_enter:
-            trust.add(tx, agent.id, ids)
+            trust.add(tx, compute.id, ids)
         else:
-            trust.remove(tx, agent.id, None if everyone else ids)
+            trust.remove(tx, compute.id, None if everyone else ids)
         if everyone:
-            agents.change(tx, agent.id, trusts_all=may_enter)
+            rows.change(tx, compute.id, trusts_all=may_enter)
         audit.record(
             tx, now=now, actor=actor, action="compute.trust" if may_enter else "compute.distrust", subject=name,
             details={"projects": sorted(project_names), "all": everyone},
         )  # fmt: skip
     view = computes.get(deps, name)
-    deps.events.publish("computes", project_id=None, data={"id": agent.id, "what": "changed"})
+    deps.events.publish("computes", project_id=None, data={"id": compute.id, "what": "changed"})
     deps.events.wake("schedule")
     return view

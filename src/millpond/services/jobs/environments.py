@@ -32,7 +32,7 @@ _TAIL_BYTES = 300
 
 @dataclass(frozen=True, slots=True)
 class Environments:
-    """By the ids of job and agent: the build a job takes its packages from there, or why it cannot begin there.
+    """By the ids of job and compute: the build a job takes its packages from there, or why it cannot begin there.
 
     `failed`: jobs whose environment cannot be built, with the reason.
     """
@@ -53,12 +53,12 @@ def look(deps: Deps, world: World) -> Environments:
     for job in world.jobs.values():
         if job.environment_source is None:
             continue
-        nodes = [node for node in world.snapshot.nodes if job.wanted_compute in (None, node.agent)]
+        nodes = [node for node in world.snapshot.nodes if job.wanted_compute in (None, node.compute)]
         known = _known_builds(deps, job, nodes)
         ready = {site for site, build in known.items() if _is_ready(build)}
-        builds |= {(job.id, node.agent_id): known[node.site_id] for node in nodes if node.site_id in ready}
+        builds |= {(job.id, node.compute_id): known[node.site_id] for node in nodes if node.site_id in ready}
         waits = {node: known.get(node.site_id) for node in nodes if node.site_id not in ready}
-        blocked |= {(job.id, node.agent_id): _why_not(build) for node, build in waits.items()}
+        blocked |= {(job.id, node.compute_id): _why_not(build) for node, build in waits.items()}
         if not ready:
             problem = _wait_for_build(deps, world, job, list(known.values()))
             failed |= {job.id: problem} if problem else {}
@@ -122,7 +122,7 @@ def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
         command=COMMAND,
         code_commit=source.id,
         image=job.image,
-        compute=node.agent,
+        compute=node.compute,
         options=dict(job.options),
         priority=job.priority,
         timeout_seconds=int(_TIMEOUT.total_seconds()),

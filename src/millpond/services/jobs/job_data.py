@@ -8,8 +8,8 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, jobs, placements, volumes
 from millpond.db import caches as rows
+from millpond.db import computes, jobs, placements, volumes
 from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
@@ -78,7 +78,7 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
             waiting = jobs.lock(tx, job.id)
             if waiting is None or waiting.state is not JobState.QUEUED:
                 return  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
-            found = bring(tx, waiting, world.volumes.get(node.agent_id, ()), now)
+            found = bring(tx, waiting, world.volumes.get(node.compute_id, ()), now)
             caches.release_for_job(tx, job.id, now=now)
     except (*WAITS, NotFound) as error:
         # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
@@ -132,8 +132,8 @@ def _look_after(
 
 def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Volume]:
     """The volumes near the compute that the job was given, for one that holds nothing anywhere."""
-    agent = agents.find(tx, job.compute or "")
-    return snapshot.serving_volumes(tx, [agent], rule, now)[agent.id] if agent else ()
+    compute = computes.find(tx, job.compute or "")
+    return snapshot.serving_volumes(tx, [compute], rule, now)[compute.id] if compute else ()
 
 
 def _why_failed(view: CachedView) -> str:

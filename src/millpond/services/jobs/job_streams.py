@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millpond.db import agents, placements
+from millpond.db import computes, placements
 from millpond.errors import BadRequest, NotReady
-from millpond.model.agent import Agent
+from millpond.model.compute import Compute
 from millpond.model.job import Job, Placement, PlacementState
 from millpond.model.people import Actor, Role
 from millpond.services.deps import Deps
@@ -42,24 +42,24 @@ def exec_target(
     """A command beside a running job, for members of its project."""
     if not command or any("\0" in part for part in command):
         raise BadRequest("There is no command to run.", hint="mill exec JOB -- COMMAND")
-    found, placement, agent = _running(deps, actor, place)
-    _check_can(agent, "exec", "run commands beside a job")
+    found, placement, compute = _running(deps, actor, place)
+    _check_can(compute, "exec", "run commands beside a job")
     idle.note_use(deps, found)
     _note(deps, actor, found, "job.exec", command=list(command)[:20])
     size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
-    return Target(agent.id, exec_wanted(placement.id, place.rank, command, tty=tty, **size))
+    return Target(placement.agent_id, exec_wanted(placement.id, place.rank, command, tty=tty, **size))
 
 
 def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: bool = True) -> Target:
     """A connection to a port that a running job listens at, for members of its project."""
     if not 1 <= port <= _LAST_PORT:
         raise BadRequest(f"There is no port {port}.")
-    found, placement, agent = _running(deps, actor, place)
-    _check_can(agent, "ports", "lead to the ports of jobs")
+    found, placement, compute = _running(deps, actor, place)
+    _check_can(compute, "ports", "forward ports of jobs")
     idle.note_use(deps, found)
     if note:
         _note(deps, actor, found, "job.port", port=port)
-    return Target(agent.id, port_wanted(placement.id, port, rank=place.rank))
+    return Target(placement.agent_id, port_wanted(placement.id, port, rank=place.rank))
 
 
 def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
@@ -69,15 +69,15 @@ def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
     idle.note_use(deps, found)
 
 
-def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement, Agent]:
+def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement, Compute]:
     with deps.db.read() as tx:
         job = jobs.find(tx, access.find_project(tx, actor, place.project, Role.MEMBER), place.job)
         placement = placements.get(tx, job.placement_id) if job.placement_id else None
-        agent = agents.get(tx, placement.agent_id) if placement else None
-    if placement is None or agent is None or placement.state is not PlacementState.RUNNING:
+        compute = computes.get(tx, placement.compute_id) if placement else None
+    if placement is None or compute is None or placement.state is not PlacementState.RUNNING:
         raise NotReady(f"Job {job.name!r} is {job.state.value}: nothing of it runs now.", hint=f"mill get {job.name}")
     _check_rank(job, place.rank)
-    return job, placement, agent
+    return job, placement, compute
 
 
 def _check_rank(job: Job, rank: int) -> None:
@@ -88,9 +88,9 @@ def _check_rank(job: Job, rank: int) -> None:
         raise BadRequest(f"Job {job.name!r} {has}: there is no rank {rank}.")
 
 
-def _check_can(agent: Agent, capability: str, what: str) -> None:
-    if not (agent.capabilities or {}).get(capability, False):
-        raise BadRequest(f"Compute {agent.name!r} (driver {agent.driver}) cannot {what}.", hint="mill compute show")
+def _check_can(compute: Compute, capability: str, what: str) -> None:
+    if not compute.can(capability):
+        raise BadRequest(f"Compute {compute.name!r} (driver {compute.driver}) cannot {what}.", hint="mill compute show")
 
 
 def _note(deps: Deps, actor: Actor, job: Job, action: str, **details: object) -> None:

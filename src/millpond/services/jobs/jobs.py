@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, jobs, placements, runs
+from millpond.db import computes, jobs, placements, runs
 from millpond.db.jobs import JobFilter
 from millpond.decide import job_life
 from millpond.decide.job_names import JobWritten
@@ -81,8 +81,8 @@ def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
     """Every attempt to run it, the first one first."""
     with deps.db.read() as tx:
         found = placements.of_job(tx, find(tx, project, text).id)
-        names = agents.names(tx, {placement.agent_id for placement in found})
-    return [AttemptView(placement, names.get(placement.agent_id, "")) for placement in found]
+        names = computes.names(tx, {placement.compute_id for placement in found})
+    return [AttemptView(placement, names.get(placement.compute_id, "")) for placement in found]
 
 
 def list_jobs(

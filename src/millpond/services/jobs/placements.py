@@ -12,13 +12,13 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, jobs, placements, tokens
+from millpond.db import computes, jobs, placements, tokens
 from millpond.db.caches import CachedView
 from millpond.db.placements import Renewal
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
 from millpond.decide.placement import Held, Start, still_fits
-from millpond.model.agent import Agent
+from millpond.model.compute import Compute
 from millpond.model.ids import new_id
 from millpond.model.job import Ending, Job, JobState, Placement, PlacementState, RankPlace
 from millpond.model.people import Token, TokenKind
@@ -46,32 +46,36 @@ def secret_of(server_secret: bytes, placement_id: str) -> str:
 
 
 class FreeRoom:
-    """What is free on the nodes of these agents, as one transaction sees it, without what it has promised itself.
+    """What is free on the nodes of these computes, as one transaction sees it, without what it has promised itself.
 
-    Two servers may plan at once: an agent's row stands for the room on its nodes, so they take turns, and whoever
+    Two servers may plan at once: a compute's row stands for the room on its nodes, so they take turns, and whoever
     comes second looks again.
     """
 
-    def __init__(self, tx: Connection, agent_ids: Collection[str], now: datetime) -> None:
-        for agent_id in sorted(agent_ids):
-            agents.lock(tx, agent_id)
-        self._nodes = {(node.agent_id, node.name): node for node in snapshot.node_views(tx, now)}
+    def __init__(self, tx: Connection, compute_ids: Collection[str], now: datetime) -> None:
+        for compute_id in sorted(compute_ids):
+            computes.lock(tx, compute_id)
+        self._nodes = {(node.compute_id, node.name): node for node in snapshot.node_views(tx, now)}
 
     def has(self, chosen: Start, job: Job) -> bool:
         return still_fits(self._nodes.values(), job.resources, chosen)
 
+    def agent_of(self, chosen: Start) -> str | None:
+        """The agent that runs jobs on the node that was chosen."""
+        return self._nodes[chosen.compute_id, chosen.node].agent_id
+
     def take(self, chosen: Start, job: Job) -> None:
         for place in chosen.places or (RankPlace(chosen.node, chosen.gpu_indices),):
-            node = self._nodes[chosen.agent_id, place.node]
+            node = self._nodes[chosen.compute_id, place.node]
             held = (*node.held, Held(job.resources, place.gpu_indices))
-            self._nodes[chosen.agent_id, place.node] = replace(node, held=held)
+            self._nodes[chosen.compute_id, place.node] = replace(node, held=held)
 
 
 def start(
     deps: Deps,
     tx: Connection,
     chosen: Start,
-    agent: Agent,
+    compute: Compute,
     volumes: Sequence[Volume],
     build: Job | None,
     free: FreeRoom,
@@ -85,15 +89,18 @@ def start(
     job = jobs.lock(tx, chosen.job_id)
     if job is None or job.state is not JobState.QUEUED or not free.has(chosen, job):
         return None, ()
+    agent_id = free.agent_of(chosen)
+    if agent_id is None:
+        return None, ()
     before, job = job, job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
-    placement = _new_placement(chosen, job, deps.settings.placement_seconds, now)
+    placement = _new_placement(chosen, job, agent_id, deps.settings.placement_seconds, now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(
-        job, placement.id, compute=agent.name, node=chosen.node, reasons=chosen.reasons, now=now,
-        gpu_share=snapshot.gpu_fractions(agent) if job.resources.gpu_hundredths % WHOLE else None,
+        job, placement.id, compute=compute.name, node=chosen.node, reasons=chosen.reasons, now=now,
+        gpu_share=snapshot.gpu_fractions(compute) if job.resources.gpu_hundredths % WHOLE else None,
     )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
     job_changes.save(tx, before, after, now)
@@ -142,11 +149,12 @@ def forget_tokens(deps: Deps, now: datetime) -> int:
         return placements.forget_tokens(tx, now - _TOKENS_KEPT)
 
 
-def _new_placement(chosen: Start, job: Job, valid_seconds: int, now: datetime) -> Placement:
+def _new_placement(chosen: Start, job: Job, agent_id: str, valid_seconds: int, now: datetime) -> Placement:
     return Placement(
         id=new_id(16),
         job_id=chosen.job_id,
-        agent_id=chosen.agent_id,
+        compute_id=chosen.compute_id,
+        agent_id=agent_id,
         node=chosen.node,
         state=PlacementState.PLACED,
         valid_seconds=valid_seconds,

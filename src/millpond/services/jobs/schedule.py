@@ -59,7 +59,7 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
 def _apply(
     deps: Deps, world: World, plan: Plan, now: datetime, packages: Environments = NO_ENVIRONMENTS
 ) -> Mapping[tuple[str, str], str]:
-    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and agent."""
+    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and compute."""
     refused: dict[tuple[str, str], str] = {}
     changed = [_fail(deps, job_id, problem, now) for job_id, problem in packages.failed.items()]
     for batch in batches(plan.starts, _AT_ONCE):
@@ -68,13 +68,13 @@ def _apply(
         gone: dict[str, str] = {}
         # Together: a transaction for each would be most of what five hundred short jobs cost.
         with deps.db.write() as tx:
-            free = FreeRoom(tx, {chosen.agent_id for chosen in batch}, now)
+            free = FreeRoom(tx, {chosen.compute_id for chosen in batch}, now)
             started = [_start(deps, tx, world, chosen, packages, free, now) for chosen in batch]
         for chosen, outcome in started:
             if isinstance(outcome, NotFound):
                 gone[chosen.job_id] = f"Its data is gone: {outcome.message}"
             elif isinstance(outcome, MillError):
-                refused[chosen.job_id, chosen.agent_id] = job_data.why_waiting(outcome)
+                refused[chosen.job_id, chosen.compute_id] = job_data.why_waiting(outcome)
             else:
                 job, found = outcome
                 caches.announce(deps, found)
@@ -95,12 +95,12 @@ def _start(
     now: datetime,
 ) -> tuple[Start, tuple[Job | None, Sequence[CachedView]] | MillError]:
     """What came of one start among others: the error that keeps this one back, and nothing of it is left."""
-    agent = world.agents[chosen.agent_id]
-    build = packages.builds.get((chosen.job_id, agent.id))
-    near = world.volumes.get(agent.id, ())
+    compute = world.computes[chosen.compute_id]
+    build = packages.builds.get((chosen.job_id, compute.id))
+    near = world.volumes.get(compute.id, ())
     try:
         with tx.begin_nested():
-            return chosen, placements.start(deps, tx, chosen, agent, near, build, free, now)
+            return chosen, placements.start(deps, tx, chosen, compute, near, build, free, now)
     except (*job_data.WAITS, NotFound) as error:
         return chosen, error
 

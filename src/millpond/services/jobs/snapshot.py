@@ -12,11 +12,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, jobs, links, placements, trust, volumes
+from millpond.db import caches, computes, jobs, links, nodes, placements, trust, volumes
 from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
-from millpond.model.agent import Agent, Node
 from millpond.model.cached_state import CachedState
+from millpond.model.compute import Compute, Node, Trust
 from millpond.model.job import GpuFractions, Job, JobKind
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
@@ -32,8 +32,8 @@ class World:
     """A snapshot, and what applying a plan needs besides."""
 
     snapshot: Snapshot
-    agents: Mapping[str, Agent]
-    volumes: Mapping[str, Sequence[Volume]]  # those that work and serve a compute, by its agent's id
+    computes: Mapping[str, Compute]
+    volumes: Mapping[str, Sequence[Volume]]  # those that work and serve a compute, by its id
     jobs: Mapping[str, Job]
 
 
@@ -41,7 +41,7 @@ def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> W
     """One moment: call it in one transaction. `rule` says which volumes of other sites are near."""
     needed = {commit for job in waiting for commit in commits_of(job)}
     sizes = jobs.commit_sizes(tx, needed)
-    known = {agent.id: agent for agent in agents.all_agents(tx)}
+    known = {compute.id: compute for compute in computes.all_computes(tx)}
     serving = serving_volumes(tx, known.values(), rule, now)
     return World(
         snapshot=Snapshot(
@@ -49,7 +49,7 @@ def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> W
             jobs=tuple(_queued(job, sizes) for job in waiting),
             near=_near(tx, serving, needed),
         ),
-        agents=known,
+        computes=known,
         volumes=serving,
         jobs={job.id: job for job in waiting},
     )
@@ -65,36 +65,42 @@ def node_views(tx: Connection, now: datetime, *, empty: bool = False) -> tuple[N
     """With `empty` as if nothing were held there: for whoever asks what could ever run, not what can now."""
     held: dict[tuple[str, str], list[Held]] = defaultdict(list)
     for row in () if empty else placements.held(tx):
-        held[row.agent_id, row.node].append(Held(row.resources, row.gpu_indices))
-    known = {agent.id: agent for agent in agents.all_agents(tx)}
-    trusts = trust.of_agents(tx)
+        held[row.compute_id, row.node].append(Held(row.resources, row.gpu_indices))
+    known = {compute.id: compute for compute in computes.all_computes(tx)}
+    trusts = trust.of_computes(tx)
     return tuple(
-        NodeView(
-            agent_id=node.agent_id,
-            agent=known[node.agent_id].name,
-            site_id=known[node.agent_id].site_id,
-            name=node.name,
-            connected=is_connected(known[node.agent_id].seen_at, now),
-            cpus=node.cpus,
-            memory_bytes=node.memory_bytes,
-            gpus=node.gpus,
-            containers=bool((known[node.agent_id].capabilities or {}).get("containers")),
-            gpu_fractions=gpu_fractions(known[node.agent_id]),
-            gangs=bool((known[node.agent_id].capabilities or {}).get("gangs")),
-            reached=frozenset(way for way in WAYS if (known[node.agent_id].capabilities or {}).get(way)),
-            options=_options(known[node.agent_id], node),
-            held=tuple(held[node.agent_id, node.name]),
-            cordoned_by=_cordoned_by(known[node.agent_id]),
-            revoked=known[node.agent_id].revoked_at is not None,
-            trust=trusts[node.agent_id],
-        )
-        for node in agents.nodes(tx)
+        _node_view(known[node.compute_id], node, tuple(held[node.compute_id, node.name]), trusts[node.compute_id], now)
+        for node in nodes.present(tx)
+        if node.compute_id in known
     )
 
 
-def _options(agent: Agent, node: Node) -> frozenset[str]:
+def _node_view(compute: Compute, node: Node, held: tuple[Held, ...], trusted: Trust, now: datetime) -> NodeView:
+    return NodeView(
+        compute_id=compute.id,
+        compute=compute.name,
+        site_id=compute.site_id,
+        name=node.name,
+        connected=is_connected(node.seen_at, now),
+        cpus=node.cpus,
+        memory_bytes=node.memory_bytes,
+        gpus=node.gpus,
+        containers=compute.can("containers"),
+        gpu_fractions=gpu_fractions(compute),
+        gangs=compute.can("gangs"),
+        reached=frozenset(way for way in WAYS if compute.can(way)),
+        options=_options(compute, node),
+        held=held,
+        cordoned_by=_cordoned_by(compute),
+        revoked=compute.revoked_at is not None,
+        trust=trusted,
+        agent_id=node.agent_id,
+    )
+
+
+def _options(compute: Compute, node: Node) -> frozenset[str]:
     """What jobs may ask of its driver. A driver may name the label by which nodes say what they offer of an option."""
-    told: Mapping[str, str] = (agent.capabilities or {}).get("job_options", {})
+    told: Mapping[str, str] = (compute.capabilities or {}).get("job_options", {})
     offered = {key: node.labels.get(label, "").split(",") if label else ["*"] for key, label in told.items()}
     return frozenset(f"{key}={value}" for key, values in offered.items() for value in values)
 
@@ -103,27 +109,27 @@ def written_options(options: Mapping[str, str]) -> frozenset[str]:
     return frozenset(f"{key}={value}" for key, value in options.items())
 
 
-def gpu_fractions(agent: Agent) -> GpuFractions:
-    told: GpuFractions = (agent.capabilities or {}).get("gpu_fractions", "accounted")
+def gpu_fractions(compute: Compute) -> GpuFractions:
+    told: GpuFractions = (compute.capabilities or {}).get("gpu_fractions", "accounted")
     return told
 
 
-def _cordoned_by(agent: Agent) -> str | None:
-    return None if agent.cordoned_at is None else agent.cordoned_by or "an administrator"
+def _cordoned_by(compute: Compute) -> str | None:
+    return None if compute.cordoned_at is None else compute.cordoned_by or "an administrator"
 
 
 def serving_volumes(
-    tx: Connection, found: Iterable[Agent], rule: Rule, now: datetime
+    tx: Connection, found: Iterable[Compute], rule: Rule, now: datetime
 ) -> Mapping[str, Sequence[Volume]]:
-    """For each agent the volumes that work, are near and are seen by it; those of its own site first, then by name."""
+    """The volumes that work, are near each compute and seen by its agent; those of its own site first, then by name."""
     places = geography.load(tx, rule, now)
     working = [v for v in volumes.all_of(tx) if v.problem is None and v.seen_at is not None and v.capacity_bytes]
     return {
-        agent.id: sorted(
-            (volume for volume in working if places.serves(agent, volume).serves),
-            key=lambda volume: (volume.site_id != agent.site_id, volume.name),
+        compute.id: sorted(
+            (volume for volume in working if places.serves(compute, volume).serves),
+            key=lambda volume: (volume.site_id != compute.site_id, volume.name),
         )
-        for agent in found
+        for compute in found
     }
 
 
@@ -134,12 +140,12 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
             cached[view.cached.volume_id].add(view.cached.commit_id)
     lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
     return {
-        agent_id: NearView(
+        compute_id: NearView(
             volumes=len(found),
             cached=frozenset().union(*(cached[volume.id] for volume in found)),
             bytes_per_second=max((lake[volume.id] for volume in found if volume.id in lake), default=None),
         )
-        for agent_id, found in serving.items()
+        for compute_id, found in serving.items()
     }
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import agents, jobs, placements, runs
+from millpond.db import computes, jobs, placements, runs
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
 from millpond.decide.job_names import made_name
@@ -143,8 +143,8 @@ def _after(tx: Connection, project: Project, written: Sequence[str]) -> tuple[De
 
 
 def _check_compute(tx: Connection, name: str | None) -> None:
-    if name is not None and agents.find(tx, name) is None:
-        raise access.not_found("compute", name, [agent.name for agent in agents.all_agents(tx)])
+    if name is not None and computes.find(tx, name) is None:
+        raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
 
 
 def _check_fits(tx: Connection, request: JobCreate, kind: JobKind, now: datetime) -> None:

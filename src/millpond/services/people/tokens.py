@@ -22,7 +22,6 @@ logger = getLogger(__name__)
 
 PREFIX = "mill_"
 MAX_SECONDS = 10 * 365 * 86_400
-NEW_CREDENTIAL = "An agent needs a new join token: `mill compute token --site SITE`."
 # Last use is noted at most this often, so that reading does not become writing.
 _NOTE_EVERY = timedelta(minutes=1)
 
@@ -51,13 +50,22 @@ def actor_of(deps: Deps, secret: str) -> Actor:
             )
         if token.revoked_at is not None:
             raise CredentialRevoked(
-                f"The credential {token.name!r} was revoked at {token.revoked_at:%Y-%m-%d %H:%M:%S} UTC.",
-                hint=NEW_CREDENTIAL,
+                f"Credential of {token.name} revoked at {token.revoked_at:%Y-%m-%d %H:%M:%S} UTC.",
+                hint=reattach(actors.compute_of_agent(tx, token.agent_id or "")),
             )
         actor = _actor(tx, token)
     if token.last_used_at is None or now - token.last_used_at >= _NOTE_EVERY:
         _note_use(deps, token, now)
     return actor
+
+
+def reattach(compute: str | None) -> str:
+    """What to do once the credential of a compute's agent was revoked; None for a compute that is detached."""
+    if compute is None:
+        return "Attach it as a new compute: mill compute attach …, or mill compute token --site SITE"
+    return (
+        f"Re-attach this compute: mill compute attach … --compute {compute}, or mill compute token --compute {compute}"
+    )
 
 
 def _note_use(deps: Deps, token: Token, now: datetime) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from millpond.db import links, sights, sites
 from millpond.decide.near import Look, Nearness, Rule, Serves, nearness, serves
-from millpond.model.agent import Agent
+from millpond.model.compute import Compute
 from millpond.model.topology import Link, Sight, ordered
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected
@@ -43,10 +43,10 @@ class Geography:
         sight = self.sights.get((agent_id, volume_id))
         return Look(sight.problem) if sight and is_connected(sight.seen_at, self.now) else None
 
-    def serves(self, agent: Agent, volume: Volume) -> Serves:
-        near = self.near(agent.site_id, volume.site_id)
-        same_site = agent.site_id == volume.site_id
-        return serves(volume.name, agent.name, near, self.look(agent.id, volume.id), same_site=same_site)
+    def serves(self, compute: Compute, volume: Volume) -> Serves:
+        near = self.near(compute.site_id, volume.site_id)
+        look = self.look(compute.agent.id, volume.id) if compute.agent else None
+        return serves(volume.name, compute.name, near, look, same_site=compute.site_id == volume.site_id)
 
 
 def load(tx: Connection, rule: Rule, now: datetime) -> Geography:

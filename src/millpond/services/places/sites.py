@@ -30,7 +30,7 @@ def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
             audit.record(tx, now=now, actor=actor, action="site.create", subject=name)
     except IntegrityError as error:
         raise NameTaken(f"There is a site {name!r} already.", hint="Choose another name.") from error
-    return SiteCounts(site, agents=0, volumes=0)
+    return SiteCounts(site, computes=0, volumes=0)
 
 
 def remove(deps: Deps, actor: Actor, name: str) -> None:
@@ -38,8 +38,8 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
     now = deps.clock.now()
     with deps.db.write() as tx:
         site = find(tx, name)
-        volumes, agents = sites.standing_at(tx, site.id)
-        standing = [*(f"volume {one}" for one in volumes), *(f"compute {one}" for one in agents)]
+        volumes, computes = sites.standing_at(tx, site.id)
+        standing = [*(f"volume {one}" for one in volumes), *(f"compute {one}" for one in computes)]
         if standing:
             raise InUse(
                 f"Site {name!r} has {', '.join(standing)}.",
@@ -58,8 +58,8 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
 
 def get(tx: Connection, name: str) -> SiteCounts:
     site = find(tx, name)
-    volumes, agents = sites.standing_at(tx, site.id)
-    return SiteCounts(site, agents=len(agents), volumes=len(volumes))
+    volumes, computes = sites.standing_at(tx, site.id)
+    return SiteCounts(site, computes=len(computes), volumes=len(volumes))
 
 
 def list_all(deps: Deps, *, limit: int, cursor: str | None) -> Listing[SiteCounts]:

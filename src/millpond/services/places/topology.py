@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, sites, volumes
+from millpond.db import computes as compute_rows
+from millpond.db import sites, volumes
 from millpond.model.people import Actor
 from millpond.model.volume import Volume
 from millpond.services.caches.fill_speed import FillSpeed
@@ -37,7 +38,7 @@ def topology(deps: Deps, actor: Actor) -> wire.Topology:
             sites=[_site(item) for item in sites.page(tx, limit=_ALL)],
             links=link_service.shapes(tx, places),
             volumes=[_volume(tx, volume, fills.get(volume.id, ())) for volume in shown],
-            computes=[_compute(view, found, places) for view in computes.views(tx, agents.all_agents(tx), now)],
+            computes=[_compute(view, found, places) for view in computes.views(tx, compute_rows.all_computes(tx), now)],
         )
 
 
@@ -57,7 +58,7 @@ def site(deps: Deps, name: str) -> wire.SiteDetail:
 def _site(item: sites.SiteCounts) -> cache_wire.Site:
     found = item.site
     return cache_wire.Site(
-        id=found.id, name=found.name, created_at=found.created_at, agents=item.agents, volumes=item.volumes
+        id=found.id, name=found.name, created_at=found.created_at, computes=item.computes, volumes=item.volumes
     )
 
 
@@ -72,21 +73,21 @@ def _volume(tx: Connection, volume: cache_wire.Volume, fills: Sequence[FillSpeed
 
 def _compute(view: ComputeView, found: Sequence[Volume], places: Geography) -> wire.TopologyCompute:
     return wire.TopologyCompute(
-        name=view.agent.name,
-        site=view.agent.site,
-        driver=view.agent.driver,
+        name=view.compute.name,
+        site=view.compute.site,
+        driver=view.compute.driver,
         connected=view.connected,
         cpus=sum(use.node.cpus for use in view.nodes),
         memory_bytes=sum(use.node.memory_bytes for use in view.nodes),
         gpus=sum(use.node.gpus for use in view.nodes),
         gpu_used_hundredths=sum(use.gpu_used_hundredths for use in view.nodes),
-        jobs=sum(use.running for use in view.nodes),
+        jobs=view.running,
         volumes=[_near(view, volume, places) for volume in found],
     )
 
 
 def _near(view: ComputeView, volume: Volume, places: Geography) -> wire.NearVolume:
-    served = places.serves(view.agent, volume)
+    served = places.serves(view.compute, volume)
     return wire.NearVolume(
         volume=volume.name, near=served.near, seen=served.seen, serves=served.serves, reason=served.reason
     )

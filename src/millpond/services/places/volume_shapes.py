@@ -57,7 +57,7 @@ def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) ->
         tier_throughput=volume.tier_throughput,
         tier_price=volume.tier_price,
         lake_bytes_per_second=lake.bytes_per_second if lake else None,
-        filler=filler.name if filler else None,
+        filler=filler.compute if filler else None,
         features=dict(volume.features) if volume.features is not None else None,
         limits=limits_shown(tx, volume, stock, actor),
         trust=_trust(tx, volume, actor),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.db import agents, counts
+from millpond.db import computes, counts
 from millpond.db import shares as share_rows
 from millpond.errors import BadRequest, DoesNotFit, Forbidden, InUse, NotFound, NotReady
 from millpond.model.cached_state import CachedState
@@ -77,14 +77,14 @@ def volume(deps: Deps) -> None:
 def settle(deps: Deps) -> None:
     """The agent does all it is told."""
     with deps.db.read() as tx:
-        (agent,) = agents.all_agents(tx)
+        (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     carry_out(deps, agent)
 
 
 def observe_room(deps: Deps, free: int) -> None:
     """The agent tells how much room the disk has."""
     with deps.db.read() as tx:
-        (agent,) = agents.all_agents(tx)
+        (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     cache_reports.observe_volumes(deps, agent, [sees(the_volume(deps), free=free)])
 
 
@@ -376,7 +376,7 @@ def test_nothing_goes_because_a_fill_of_small_files_is_half_way(deps: Deps) -> N
     small = a_sized_commit(deps, a_dataset(deps), size=10**6, allocated=45 * GB // 10, files=10**6)
     cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"xray@{small.id}", volume="nfs"))
     with deps.db.read() as tx:
-        (agent,) = agents.all_agents(tx)
+        (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     (fill,) = desired_fills.desired_for(deps, agent)[1]
     cache_reports.observe_fills(deps, agent, [told(fill, "filling", done_bytes=10**6, done_files=10**6)])
     observe_room(deps, 10 * GB - 4 * GB - 45 * GB // 10)
@@ -393,7 +393,7 @@ def test_what_is_filled_beside_a_base_that_goes_counts_as_a_whole(deps: Deps) ->
     assert (added.base, added.fetch_files) == (first.commit_id, 1)
     cache_requests.clear(deps, admin, first.id)
     with deps.db.read() as tx:
-        (agent,) = agents.all_agents(tx)
+        (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     (leaving,) = (one for one in desired_fills.desired_for(deps, agent)[1] if one.want == "absent")
     cache_reports.observe_fills(deps, agent, [told(leaving, "evicted")])
     shown = cache_requests.get(deps, admin, added.id)
@@ -551,7 +551,7 @@ def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None
 
 def test_what_one_volume_would_answer_is_not_told_as_a_choice(deps: Deps) -> None:
     with deps.db.read() as tx:
-        (agent,) = agents.all_agents(tx)
+        (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     a_volume(deps, agent, "other", capacity=20 * GB)
     name = f"default/xray@{a_sized_commit(deps, a_dataset(deps), size=GB).id}"
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.db import agents as rows
-from millpond.db import placements
+from millpond.db import computes, nodes, placements
 from millpond.errors import BadRequest, Conflict, StalePlacement
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
@@ -145,9 +144,9 @@ def test_an_agent_tells_its_nodes(world: World) -> None:
     facts = NodeFacts(name="n1", cpus=64, memory_bytes=10**12, gpus=8, gpu_model="H100", labels={"zone": "a"})
     world.sync(nodes=[facts], driver="podman", version="9.9")
     with world.deps.db.read() as tx:
-        agent, (node,) = rows.find(tx, "local"), rows.nodes(tx)
-    assert agent is not None
-    assert (agent.driver, agent.version) == ("podman", "9.9")
+        compute, (node,) = computes.find(tx, "local"), nodes.present(tx)
+    assert compute is not None and compute.agent is not None
+    assert (compute.driver, compute.agent.version) == ("podman", "9.9")
     assert (node.name, node.gpus, node.gpu_model, node.labels) == ("n1", 8, "H100", {"zone": "a"})
 
 
@@ -155,7 +154,7 @@ def test_a_second_process_takes_the_place_of_the_first(world: World) -> None:
     world.sync(instance="one")
     agents.still_there(world.deps, world.agent.agent, "one")
     world.sync(instance="two")
-    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+    with pytest.raises(Conflict, match="Another process has taken the place of the agent of local"):
         agents.still_there(world.deps, world.agent.agent, "one")
 
 
@@ -164,9 +163,9 @@ def test_of_two_processes_with_one_credential_one_is_told_what_to_run(world: Wor
     agent = agents.observe(world.deps, world.agent.actor, first)
     revision = agents.desired(world.deps, agent, first).revision
     world.placed()  # told to another process of the agent, which has come since then
-    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+    with pytest.raises(Conflict, match="Another process has taken the place of the agent of local"):
         agents.desired(world.deps, agent, first)  # it still waits for its answer
-    with pytest.raises(Conflict, match="Another process has taken the place of agent local"):
+    with pytest.raises(Conflict, match="Another process has taken the place of the agent of local"):
         world.sync(instance="first", seen_revision=revision)
 
 

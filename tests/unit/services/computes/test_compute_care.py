@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
-from millpond.errors import CredentialRevoked, InUse, NotFound, NotReady
+from millpond.errors import Conflict, CredentialRevoked, InUse, NotFound, NotReady
+from millpond.model.agent import Agent
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM
-from millpond.services.computes import compute_care, compute_tests, computes
+from millpond.services.computes import agents, compute_care, compute_tests, computes, joining, trust
 from millpond.services.computes.computes import Health
 from millpond.services.jobs import placements
 from millpond.services.people import tokens
 from millpond.services.places import sites
-from millpond.testing.builders_work import add_agent
-from millpond.wire.computes import Check
+from millpond.testing.builders_work import add_agent, observed
+from millpond.wire.computes import Check, Join
+from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
 
@@ -39,6 +43,53 @@ def test_draining_lets_jobs_finish_or_stops_them(world: World) -> None:
     assert world.sync().placements[0].want == "stop"
 
 
+def test_a_job_on_a_node_that_has_left_still_runs_there(world: World) -> None:
+    """A cluster takes a node out of its list before the jobs there have ended."""
+    running, placement = world.placed("running")
+    world.sync(PlacementSeen(id=placement.id, state="running", started_at=world.clock.now()), nodes=[])
+    view = compute_care.drain(world.deps, SYSTEM, "local", stop=False)
+    assert (view.running, view.health) == (1, Health.DRAINING)
+    assert [(use.node.name, use.running, use.node.left_at) for use in view.nodes] == [("local", 1, world.clock.now())]
+    assert world.submit("another").state is JobState.QUEUED
+    now = world.clock.now()
+    world.sync(PlacementSeen(id=placement.id, state="finished", started_at=now, exited_at=now, exit_code=0), nodes=[])
+    view = computes.get(world.deps, "local")
+    assert (view.running, view.health, view.nodes) == (0, Health.CORDONED, [])
+    assert world.job(running.id).node == "local", "what ran there still says so"
+
+
+def test_a_new_agent_takes_over_the_compute_and_not_what_its_predecessor_runs(world: World) -> None:
+    running, _ = world.placed("running", cpu=4)
+    before = computes.get(world.deps, "local").compute
+    trust.let_in(world.deps, SYSTEM, "local", ["default"], everyone=False)
+    with pytest.raises(Conflict, match="Another agent is connected for compute 'local'"):
+        rejoin(world, "too soon")
+    compute_care.revoke(world.deps, SYSTEM, "local")
+    agent = rejoin(world, "second")
+    view = computes.get(world.deps, "local")
+    assert (view.compute.id, view.compute.created_at, view.health) == (before.id, before.created_at, Health.NEW)
+    assert view.trust.projects == {world.project.id}
+    actor = tokens.actor_of(world.deps, "second")
+    agents.observe(world.deps, actor, observed(instance="second"))
+    assert agents.desired(world.deps, agent, observed(instance="second")).placements == []
+    # Its room stays taken until the first attempt has certainly ended; then the new agent gets it.
+    waiting = world.submit("waiting", cpu=1)
+    world.schedule()
+    assert world.job(waiting.id).state is JobState.QUEUED
+    world.clock.advance(placements.runs_out_after(600) + 1)
+    agents.observe(world.deps, actor, observed(instance="second"))
+    world.schedule()
+    assert world.job(running.id).state is JobState.PLACED
+    told = agents.desired(world.deps, agent, observed(instance="second")).placements
+    assert [one.job_id for one in told] == [running.id]
+
+
+def rejoin(world: World, secret: str) -> Agent:
+    _, token = joining.create_for(world.deps, SYSTEM, compute="local", seconds=60)
+    hash = hashlib.sha256(secret.encode()).hexdigest()
+    return joining.join(world.deps, Join(token=token, credential_sha256=hash, version="1", name="any"))
+
+
 def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: World) -> None:
     running, _ = world.placed("running")
     with pytest.raises(InUse, match="Compute 'local' runs 1 job: default/running"):
@@ -46,7 +97,7 @@ def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: Worl
     compute_care.detach(world.deps, SYSTEM, "local", force=True)
     with pytest.raises(NotFound):
         computes.get(world.deps, "local")
-    with pytest.raises(CredentialRevoked, match="was revoked at"):
+    with pytest.raises(CredentialRevoked, match="Credential of agent revoked at"):
         tokens.actor_of(world.deps, world.agent.token)
     # The job is placed anew only once its keeper has certainly ended it; its name may be given again.
     assert world.job(running.id).state is JobState.PLACED
@@ -65,7 +116,7 @@ def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_t
     waiting = world.submit("waiting")
     world.schedule()
     assert world.job(waiting.id).reasons[-1] == (
-        "Waiting: The credential of local was revoked: an agent has to join anew (mill compute token)."
+        "Waiting: The credential of local was revoked. Re-attach it: mill compute token --compute local"
     )
     assert world.job(running.id).reasons[-1] == (
         "The credential of local was revoked by millpond: nothing more is heard of the job. It ends there when its "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.db import agents, caches, projects, volumes
+from millpond.db import caches, projects, volumes
+from millpond.db import computes as rows
 from millpond.errors import BadRequest, NotFound, NotTrusted
 from millpond.model.compute import Trust
 from millpond.model.job import JobState
@@ -80,7 +81,7 @@ def test_a_volume_takes_whom_all_shared_computes_beside_it_take(world: World) ->
     world.sync(capabilities=SHARED)
     other = add_agent(world.deps.db, "other").agent
     with world.deps.db.write() as tx:
-        agents.change(tx, other.id, capabilities=SHARED.model_dump())
+        rows.change(tx, other.compute_id, capabilities=SHARED.model_dump())
     trust.let_in(world.deps, SYSTEM, "local", ["default"], everyone=False)
     commit = add_commit(world.deps.db, "xray")
     with pytest.raises(NotTrusted, match="project default was not let in"):

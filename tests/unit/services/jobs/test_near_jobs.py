@@ -20,8 +20,8 @@ TEN_GBIT = 10 * 10**9
 
 
 def sync(world: World, agent: AddedAgent, **told: object) -> Desired:
-    node = NodeFacts(name=agent.agent.name, cpus=4, memory_bytes=16 * GB, gpus=2)
-    seen = observed(node, instance=agent.agent.name, **told)
+    node = NodeFacts(name=agent.agent.compute, cpus=4, memory_bytes=16 * GB, gpus=2)
+    seen = observed(node, instance=agent.agent.compute, **told)
     return agent_service.desired(world.deps, agent_service.observe(world.deps, agent.actor, seen), seen)
 
 

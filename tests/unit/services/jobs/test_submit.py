@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from millpond.db import agents
+from millpond.db import computes
 from millpond.db.jobs import JobFilter
 from millpond.errors import BadName, BadRequest, DoesNotFit, Invalid, MillError, NameTaken, NotFound
 from millpond.model.cached_state import CachedState
@@ -145,7 +145,7 @@ def test_an_image_needs_a_driver_with_containers(world: World) -> None:
     with pytest.raises(DoesNotFit, match="No compute can run container images"):
         world.submit(image="python:3.11")
     with world.deps.db.write() as tx:
-        agents.change(tx, world.agent.agent.id, capabilities={"containers": True})
+        computes.change(tx, world.agent.agent.compute_id, capabilities={"containers": True})
     assert world.submit(image="python:3.11").image == "python:3.11"
 
 

@@ -45,7 +45,7 @@ def look(deps: Deps, agent: Agent, name: str, problem: str | None = None) -> Non
 
 
 def serving(deps: Deps, agent: Agent) -> dict[str, bool]:
-    compute = next(one for one in topology.topology(deps, the_admin(deps)).computes if one.name == agent.name)
+    compute = next(one for one in topology.topology(deps, the_admin(deps)).computes if one.name == agent.compute)
     return {volume.volume: volume.serves for volume in compute.volumes}
 
 
@@ -59,7 +59,7 @@ def test_a_site_shows_what_stands_there_and_its_links(deps: Deps) -> None:
     link(deps, "paris", "berlin", 25, latency_ms=0.8)
     link(deps, "lake", "berlin", 1, price_per_gb=0.09)
     found = topology.site(deps, "berlin")
-    assert (found.volumes, found.computes) == (["fast"], [agent.name])
+    assert (found.volumes, found.computes) == (["fast"], [agent.compute])
     assert [(one.a, one.b, one.near) for one in found.links] == [("lake", "berlin", False), ("berlin", "paris", True)]
     with pytest.raises(NotFound, match="'berlim'"):
         topology.site(deps, "berlim")
@@ -150,7 +150,7 @@ def test_near_a_compute_or_a_site(deps: Deps) -> None:
     a_volume(deps, berlin, "b", capacity=1000 * GB)
     a_volume(deps, paris, "p", capacity=10 * GB)
     a_sized_commit(deps, a_dataset(deps), size=GB, branch="main")
-    added = ask(deps, near=paris.name)
+    added = ask(deps, near=paris.compute)
     assert added.cached.volume == "p"
     assert "near: both are at site paris" in added.reasons
     assert ask(deps, near="berlin").cached.volume == "b"

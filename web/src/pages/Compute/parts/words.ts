@@ -31,9 +31,9 @@ export function healthWords(compute: Compute): string | null {
     case "away":
       return "Its agent has not been heard of for a while. Its jobs go on under their keepers; look at its machine and its log.";
     case "new":
-      return "Its agent came in and has not told anything yet.";
+      return "Its agent has not reported yet.";
     case "revoked":
-      return "Its credential opens nothing any more: attach it anew, or detach it.";
+      return `Credential revoked. Re-attach this compute: mill compute token --compute ${compute.name}`;
     default:
       return null;
   }
