@@ -180,7 +180,7 @@ def test_what_was_an_agent_is_a_compute_and_its_agent(database_url: str) -> None
             insert_row(tx, "compute_test", id="t", agent_id="a")
             insert_row(tx, "run", id="r1", project_id="p")
             insert_row(tx, "job", id="j1", project_id="p", run_id="r1")
-            insert_row(tx, "placement", id="p1", job_id="j1", agent_id="a", node="n1")
+            insert_row(tx, "placement", id="p1", job_id="j1", agent_id="a", node="n1", state="running")
             insert_row(tx, "log_chunk", placement_id="p1", begin=0)
             insert_row(tx, "token", id="k1", agent_id="a", hash=b"1" * 32)
             insert_row(tx, "token", id="k2", placement_id="p1", hash=b"2" * 32)
@@ -200,7 +200,7 @@ def test_what_was_an_agent_is_a_compute_and_its_agent(database_url: str) -> None
             tx.execute(text("DELETE FROM compute WHERE id = 'a'"))  # references are checked again
 
 
-def insert_row(tx: Connection, name: str, **values: Any) -> None:
+def insert_row(tx: Connection, name: str, /, **values: Any) -> None:
     """A row of a table as it is now; what is not given and must not be null is nothing, of its type."""
     found = Table(name, MetaData(), autoload_with=tx)
     empty = {str: "", int: 0, float: 0.0, bool: False, datetime: NOON, dict: {}, list: []}

@@ -3180,7 +3180,7 @@ export interface components {
         };
         /**
          * Compute
-         * @description An agent's compute as people see it, with sums over its nodes; `declared` if any was told, not measured.
+         * @description A compute with sums over its nodes; `declared` if the numbers of any were told, not measured.
          */
         Compute: {
             capabilities: components["schemas"]["Capabilities-Output"] | null;
@@ -4553,15 +4553,20 @@ export interface components {
             /** Used At */
             used_at: string | null;
         };
-        /** JoinTokenCreate */
+        /**
+         * JoinTokenCreate
+         * @description For a new compute at a site, or for an agent that is to speak for a compute that is known.
+         */
         JoinTokenCreate: {
+            /** Compute */
+            compute?: string | null;
             /**
              * Seconds
              * @default 3600
              */
             seconds: number;
             /** Site */
-            site: string;
+            site?: string | null;
         };
         /** LakeStats */
         LakeStats: {
@@ -4939,6 +4944,8 @@ export interface components {
             labels: {
                 [key: string]: string;
             };
+            /** Left At */
+            left_at?: string | null;
             /** Memory Bytes */
             memory_bytes: number;
             /** Memory Used Bytes */
@@ -5811,8 +5818,8 @@ export interface components {
         };
         /** Site */
         Site: {
-            /** Agents */
-            agents: number;
+            /** Computes */
+            computes: number;
             /** Created At */
             created_at: string;
             /** Id */

@@ -55,7 +55,7 @@ export function aTopology(names: string[], part: Partial<Topology> = {}): Topolo
   return {
     near_bits_per_second: 10_000_000_000,
     near_latency_ms: 5,
-    sites: names.map((name) => ({ id: name, name, created_at: TIME, agents: 0, volumes: 0 })),
+    sites: names.map((name) => ({ id: name, name, created_at: TIME, computes: 0, volumes: 0 })),
     links: [],
     volumes: [],
     computes: [],

@@ -35,7 +35,7 @@ it("shows the lines to paste, and says when the agent has come in", async () => 
   signInAs({ is_admin: true });
   const server = answering({
     "GET /sites": {
-      items: [{ id: "s", name: "berlin", created_at: TIME, agents: 0, volumes: 0 }],
+      items: [{ id: "s", name: "berlin", created_at: TIME, computes: 0, volumes: 0 }],
       next: null,
     },
     "POST /join-tokens": { ...token, used_at: null, secret: "mill_join_x" },

@@ -21,7 +21,7 @@ const COLUMNS = [
   column.display({ id: "actions", header: "Actions", cell: ({ row }) => <Revoke token={row.original} /> }),
 ];
 
-/** Tokens with which agents come in, for site administrators; nothing is shown while there are none. */
+/** Tokens with which agents join, for site administrators; nothing is shown while there are none. */
 export function JoinTokens() {
   const isAdmin = useSession()?.user.is_admin ?? false;
   const result = useInfiniteQuery({ ...joinTokensQuery, enabled: isAdmin });
