@@ -47,8 +47,8 @@ def _answer(directory: Path, path: str, asked: Headers) -> Response:
     wants_html = "text/html" in asked.get("accept", "")
     if path.startswith(_NOT_THE_PAGE):
         raise HTTPException(404)
-    file = (directory / path).resolve()
-    if path and file.is_relative_to(directory) and _is_asset(file):
+    file = _asset(directory, path)
+    if file is not None:
         # Vite puts a digest into the name of everything in assets/.
         return _file(file, asked, cache=_IMMUTABLE if path.startswith("assets/") else "no-cache")
     if path and not wants_html:
@@ -59,10 +59,15 @@ def _answer(directory: Path, path: str, asked: Headers) -> Response:
     return HTMLResponse(_NOT_BUILT, headers={"Cache-Control": "no-cache"})
 
 
-def _is_asset(file: Path) -> bool:
-    """Compressed copies and the builder's own notes are no part of the page."""
+def _asset(directory: Path, path: str) -> Path | None:
+    """The file of the page at this path. Compressed copies and the builder's own notes are no part of the page."""
+    try:
+        file = (directory / path).resolve()
+        is_there = file.is_relative_to(directory) and file.is_file()
+    except (OSError, ValueError):  # no file can have such a name: it is too long, or has a NUL in it
+        return None
     hidden = file.name.startswith(".") or file.name == "index.html" or file.suffix == COMPRESSED
-    return file.is_file() and not hidden
+    return file if is_there and not hidden else None
 
 
 def _file(file: Path, asked: Headers, *, cache: str) -> Response:

@@ -95,6 +95,12 @@ def test_no_way_out_of_the_directory(built: RunningServer, path: str) -> None:
     assert response.status_code == 404
 
 
+@pytest.mark.parametrize("path", ["/" + "a" * 300, "/" + "a/" * 3000, "/%00", "/assets/%00.js"])
+def test_names_that_no_file_can_have_are_not_found(built: RunningServer, path: str) -> None:
+    assert get(built, path).status_code == 404
+    assert get(built, path, HTML).status_code in (200, 404), "the page says so itself"
+
+
 def test_security_headers(built: RunningServer) -> None:
     headers = get(built, "/", HTML).headers
     assert "default-src 'self'" in headers["Content-Security-Policy"]
