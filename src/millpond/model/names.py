@@ -9,6 +9,8 @@ from millpond.errors import BadName
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,126}")
+# Behind a ref: so many commits back. `~` alone is one, and so is each `^`.
+_BACK = re.compile(r"((?:\^|~[0-9]{0,9})*)$")
 
 # Hidden datasets of every project: the code of jobs and what jobs wrote. A leading dot cannot be chosen by people.
 CODE_DATASET = ".code"
@@ -39,9 +41,16 @@ def check_ref_name(name: str) -> str:
     return name
 
 
+def split_ref(text: str) -> tuple[str, int]:
+    """The ref in `main~2` or `main^^`, and how many commits before it is meant (by first parents)."""
+    back = _BACK.search(text)
+    steps = re.findall(r"\^|~([0-9]*)", back[1]) if back else []
+    return text[: back.start()] if back else text, sum(int(count) if count else 1 for count in steps)
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetRef:
-    """`project/dataset@ref:path`; everything but the dataset may be left out."""
+    """`project/dataset@ref:path`; everything but the dataset may be left out. `ref` may end in `~N` or `^`."""
 
     dataset: str
     project: str | None = None
@@ -63,7 +72,7 @@ class DatasetRef:
         if project:
             check_name(project, "project")
         if ref:
-            check_ref_name(ref)
+            check_ref_name(split_ref(ref)[0])
         return cls(dataset=dataset, project=project or None, ref=ref or None, path=path if colon else None)
 
     @classmethod

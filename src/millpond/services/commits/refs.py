@@ -13,7 +13,7 @@ from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import is_digest
-from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, check_ref_name
+from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, check_ref_name, split_ref
 from millpond.model.people import Actor
 from millpond.services.commits import records
 from millpond.services.deps import Deps
@@ -22,15 +22,40 @@ from millpond.services.people import access, audit
 
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _NAMED_CANDIDATES = 5
+# Commits that `~N` may lead back: each is one look into the database.
+_BACK_MOST = 10_000
 
 
 def resolve(tx: Connection, dataset: Dataset, text: str | None) -> Commit:
     """The commit that `text` names: a branch or tag of that name, else the one commit whose id begins so.
 
     Of code and outputs it may also be a job, by its id or name. A whole id is always that commit, whatever refs are
-    called. NotFound with the nearest refs; BadRequest naming the candidates when several commits begin so.
+    called. Behind each of them `~N` means N commits before it, `^` one. NotFound with the nearest refs; BadRequest
+    naming the candidates when several commits begin so.
     """
-    name = text or DEFAULT_BRANCH
+    name, steps = split_ref(text or DEFAULT_BRANCH)
+    return _before(tx, dataset, name, _resolve(tx, dataset, name), steps)
+
+
+def _before(tx: Connection, dataset: Dataset, name: str, commit: Commit, steps: int) -> Commit:
+    """The commit so many steps before, each time by the first parent."""
+    if steps > _BACK_MOST:
+        raise BadRequest(f"{name}~{steps} is too far back: at most {_BACK_MOST:,} commits.", hint="Give its id.")
+    for step in range(steps):
+        parent = commits.get(tx, commit.parents[0]) if commit.parents else None
+        if parent is None:
+            why = "is no longer in the lake" if commit.parents else "does not exist"
+            raise NotFound(
+                f"{dataset.written}@{name}~{steps} {why}: the history of {name} goes back to {name}~{step}.",
+                hint=f"List it: mill data commits {dataset.name}@{name}",
+                noun="commit",
+                name=f"{name}~{steps}",
+            )
+        commit = parent
+    return commit
+
+
+def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
     ref = None if is_digest(name) else commits.find_ref(tx, dataset.id, name)
     if ref is not None:
         return _get(tx, ref.commit_id)

@@ -156,3 +156,21 @@ def test_the_parent_is_one_of_the_same_dataset_and_only_of_a_new_branch(deps: De
             commit_on(deps, "side", parent=unknown)
     with pytest.raises(BadRequest):
         commit_on(deps, "main", expected=main.id, parent=main.id)
+
+
+def test_commits_before_a_ref(deps: Deps) -> None:
+    first, second, third = (a_commit(deps, {"a": b"%d" % number}) for number in range(3))
+    dataset = a_dataset(deps)
+    with deps.db.read() as tx:
+        for text, commit in {
+            "main~0": third, "main~": second, "main~1": second, "main^": second, "main~2": first, "main^^": first,
+            "main^~1": first, f"{third.id[:12]}~1": second, f"{second.id}^": first,
+        }.items():  # fmt: skip
+            assert refs.resolve(tx, dataset, text) == commit, text
+        with pytest.raises(NotFound, match=r"main~3 does not exist: the history of main goes back to main~2"):
+            refs.resolve(tx, dataset, "main~3")
+        with pytest.raises(BadRequest, match="too far back"):
+            refs.resolve(tx, dataset, "main~999999999")
+        for text in ("main~x", "~1", "main~1a", "main~1~9999999999"):
+            with pytest.raises(NotFound):
+                refs.resolve(tx, dataset, text)
