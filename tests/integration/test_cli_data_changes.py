@@ -163,3 +163,44 @@ def test_what_a_commit_cannot_hold_is_named_and_a_folder_of_nothing_else_is_refu
     refused = mill("data", "sync", cwd=empty)
     assert refused.code != 0
     assert "skipped pipe (socket, device or FIFO)" in refused.err
+
+
+def test_merge_and_revert_bring_the_folder_along(mill: Mill, folder: Path) -> None:
+    mill.ok("data", "branch", "side", cwd=folder)
+    new = folder.parent / "new.txt"
+    new.write_text("from the side")
+    mill.ok("data", "put", str(new), f"{folder.name}@side:new.txt")
+    (folder / "mine.txt").write_text("not committed")
+    merged = mill.ok("data", "merge", "side", cwd=folder)
+    assert "Updated this folder: 1 path changed" in merged.err
+    assert (folder / "new.txt").read_text() == "from the side"
+    assert (folder / "mine.txt").read_text() == "not committed"
+    status = mill.ok("data", "status", "--json", cwd=folder).json
+    assert [change["path"] for change in status["items"]] == ["mine.txt"], "changes that nobody made are not shown"
+    (folder / "mine.txt").unlink()
+    mill.ok("data", "revert", "side", cwd=folder)
+    assert not (folder / "new.txt").exists()
+    assert mill.ok("data", "status", "--json", cwd=folder).json["items"] == []
+
+
+def test_a_folder_with_other_changes_stays_and_says_what_to_type(mill: Mill, folder: Path) -> None:
+    mill.ok("data", "branch", "side", cwd=folder)
+    new = folder.parent / "a.txt"
+    new.write_text("from the side")
+    mill.ok("data", "put", str(new), f"{folder.name}@side:a.txt")
+    (folder / "a.txt").write_text("mine")
+    said = mill.ok("data", "merge", f"{folder.name}@side", cwd=folder).err
+    assert "This folder was not updated" in said
+    assert "mill data checkout main --force" in said
+    assert (folder / "a.txt").read_text() == "mine"
+
+
+def test_commits_before_a_ref_are_named_as_in_git(mill: Mill, folder: Path) -> None:
+    (folder / "a.txt").write_text("second")
+    mill.ok("data", "sync", cwd=folder)
+    assert mill.ok("data", "cat", f"{folder.name}@main~1:a.txt").out == "a"
+    assert mill.ok("data", "cat", "@main^:a.txt", cwd=folder).out == "a"
+    assert mill.ok("data", "diff", "main~1", "main", "--json", cwd=folder).json["changed"] == 1
+    refused = mill("data", "ls", f"{folder.name}@main~7")
+    assert refused.code == 3
+    assert "goes back to main~1" in refused.err

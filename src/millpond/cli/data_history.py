@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,13 +10,17 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.naming import Named, named
 from millpond.cli.output import CommitId
+from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.branches import create_ref, delete_ref, merge, revert
+from millpond.client.checkout import checkout
+from millpond.client.commits import find_dataset
 from millpond.client.datasets import list_refs
-from millpond.errors import BadRequest, MergeConflict
+from millpond.client.working_copy import find_working_copy
+from millpond.errors import BadRequest, Conflict, MergeConflict
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
-from millpond.model.quantity import format_tree
+from millpond.model.quantity import format_count, format_tree
 from millpond.wire.data import Commit
 
 At = Annotated[str | None, typer.Option("--at", metavar="REF", help="Commit to start at (default: the newest).")]
@@ -71,6 +76,7 @@ def merge_branches(
     """Merge a branch, tag or commit into a branch.
 
     If both sides changed a path differently, the conflicts are listed and nothing changes.
+    In a folder on the target branch, the folder is updated, too; changes you have not committed stay.
 
     Example: mill data merge x-ray@cleanup --into main
     """
@@ -82,6 +88,7 @@ def merge_branches(
         _tell_conflicts(mill, error)
         raise
     _tell(mill, ref.dataset, target, commit)
+    _update_folder(mill, ref, target)
 
 
 def revert_commit(
@@ -94,6 +101,8 @@ def revert_commit(
 ) -> None:
     """Undo the changes of a commit in a new commit. Later changes stay.
 
+    In a folder on the target branch, the folder is updated, too; changes you have not committed stay.
+
     Example: mill data revert x-ray@3fa2c1d0
     """
     ref, own = _ref_of(mill, commit)
@@ -104,6 +113,7 @@ def revert_commit(
         _tell_conflicts(mill, error)
         raise
     _tell(mill, ref.dataset, target, made)
+    _update_folder(mill, ref, target)
 
 
 def _make(mill: Session, name: str | None, type: RefType, at: str | None, delete: bool) -> None:
@@ -150,6 +160,26 @@ def _tell(mill: Session, dataset: str, branch: str, commit: Commit) -> None:
     mill.out.note(f"{dataset}@{branch} is at {commit.id[:12]} now: {size}.")
     if mill.out.as_json:
         mill.out.shape(commit, [])
+
+
+def _update_folder(mill: Session, ref: Named, branch: str) -> None:
+    """Bring the working copy around us along, if it is on the branch that has just moved."""
+    copy = find_working_copy(Path.cwd())
+    if copy is None or (copy.project, copy.dataset, copy.branch) != (ref.project, ref.dataset, branch):
+        return
+    if find_dataset(mill.api, ref.project, ref.dataset).id != copy.dataset_id:
+        return  # of that name on another server
+    try:
+        with Meter(mill.out, "Updating this folder") as meter, going_on():
+            changes = checkout(mill.api, copy, branch, progress=tell(meter)).changes
+    except Conflict as error:
+        mill.out.warn(
+            f"This folder was not updated, because it has changes of its own: {error.message} "
+            f"Commit them on top with `mill data sync --rebase`, or discard them with "
+            f"`mill data checkout {branch} --force`."
+        )
+        return
+    mill.out.note(f"Updated this folder: {format_count(len(changes), 'path')} changed.")
 
 
 def _tell_conflicts(mill: Session, error: MergeConflict) -> None:
