@@ -129,11 +129,13 @@ class TestPodmanDriver(DriverContract):
         if os.geteuid() != 0:
             pytest.skip("only root can give jobs accounts of their own")
         driver = opened(Isolation(accounts=Accounts(70000, 79999), views=True))
-        placement = place("sh", "-c", "id -u; id -G; touch mine; echo $HOME")
+        placement = place("sh", "-c", "id -u; id -G; touch mine; echo $HOME; id -un; echo $USER; echo ~mill-p")
         ask_for(placement, account=3, accounts=(3, 5))
         with looking(driver):
             assert self.run(driver, placement).exit_code == 0
-        assert (placement / "log").read_text() == f"70003\n70003 70005\n{placement}/home\n"
+        assert (placement / "log").read_text() == (
+            f"70003\n70003 70005\n{placement}/home\nmill-p\nmill-p\n{placement}/home\n"
+        )
         assert (placement / "work" / "mine").stat().st_uid == 70003
 
     def test_memory_beyond_what_was_given(self, driver: Driver, place: Place) -> None:

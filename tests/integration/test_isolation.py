@@ -138,6 +138,22 @@ def test_a_job_is_who_it_should_be_and_reads_its_input(site: Site) -> None:
     assert (site.placements / "p1" / "work" / "d").stat().st_uid == ACCOUNTS.of(MINE)
 
 
+def test_a_job_has_a_name_by_which_ssh_and_git_know_it(site: Site) -> None:
+    if not site.isolation.views:
+        pytest.skip("without a view of its own a job sees the machine's /etc/passwd")
+    before = Path("/etc/passwd").read_bytes()
+    ended = site.run(
+        "p1",
+        "id -un; id -gn; whoami; echo ~mill-default; ssh -G -T -F none host > /dev/null && echo ssh;"
+        "head -n 1 /etc/passwd; (echo x >> /etc/passwd) 2> /dev/null || echo closed",
+    )
+    assert ended.exit_code == 0
+    name, home = "mill-default", str(site.placements / "p1" / "home")
+    first = before.splitlines()[0].decode()
+    assert site.log("p1").splitlines() == [name, name, name, home, "ssh", first, "closed"]
+    assert Path("/etc/passwd").read_bytes() == before
+
+
 def test_the_cache_of_another_project_is_closed(site: Site) -> None:
     theirs = site.commit(THEIRS)
     ended = site.run(

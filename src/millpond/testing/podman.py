@@ -59,6 +59,7 @@ def _import(podman: TestPodman, root: Path, name: str, *, python: bool) -> None:
         links["python3"] = copy_python(root)
     for directory in ("bin", "tmp", "proc", "sys", "dev", "etc", "data"):
         (root / directory).mkdir(exist_ok=True)
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     for program, path in links.items():
         if not (root / "bin" / program).exists():
             (root / "bin" / program).symlink_to(path)

@@ -90,6 +90,7 @@ class Isolation:
             "data_bytes": spec.memory_bytes if self.limits_processes else 0,
             "memory_problem": f"The job used more than the {asked} of memory it asked for, and was ended.",
             "env": _names(spec, directory) if uid is not None else {},
+            "names": _entries(spec, directory, uid) if uid is not None else {},
         }
         write_private(directory / CONFINEMENT, json.dumps(how))
 
@@ -186,9 +187,22 @@ def _has_data() -> bool:
     return False
 
 
+def account_name(spec: Spec) -> str:
+    return f"mill-{spec.project}"
+
+
+def passwd_entry(spec: Spec, directory: Path, uid: int) -> str:
+    """What /etc/passwd says of the account, for programs that ask there."""
+    return f"{account_name(spec)}:x:{uid}:{uid}:Millpond job:{directory / HOME}:/bin/sh"
+
+
+def _entries(spec: Spec, directory: Path, uid: int) -> dict[str, str]:
+    return {"passwd": passwd_entry(spec, directory, uid), "group": f"{account_name(spec)}:x:{uid}:"}
+
+
 def _names(spec: Spec, directory: Path) -> dict[str, str]:
     """Who the job is to programs that ask, unless whoever submitted it said something else."""
-    name = f"mill-{spec.project}"
+    name = account_name(spec)
     told = {"HOME": str(directory / HOME), "USER": name, "LOGNAME": name}
     return {key: value for key, value in told.items() if spec.env.get(key) in (None, os.environ.get(key))}
 

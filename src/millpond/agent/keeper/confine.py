@@ -4,7 +4,7 @@ Done for placements that have a `confinement.json` (docs/design/010-isolation.md
 `python -I -S confine.py UID` says what this machine allows.
 """
 
-# ruff: noqa: PTH103, PTH110, PTH120
+# ruff: noqa: PTH103, PTH108, PTH110, PTH120
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def confine(how: dict[str, Any]) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (how["data_bytes"], how["data_bytes"]))
     os.umask(0o022)
     if how["view"] is not None:
-        enter_view(how["view"]["hide"], how["view"]["show"])
+        enter_view(how["view"]["hide"], how["view"]["show"], how.get("names", {}))
     if how["uid"] is not None:
         give_output(how["uid"], how["gid"])
         become(how["uid"], how["gid"], how["groups"])
 
 
-def enter_view(hide: list[str], show: list[dict[str, Any]]) -> None:
+def enter_view(hide: list[str], show: list[dict[str, Any]], names: dict[str, str]) -> None:
     """See the machine's files but for what is below `hide`; of that only `show`, each at its target.
 
-    What is shown is opened before anything is hidden. Nobody without privileges can take these mounts away again,
-    not even in namespaces of his own: those inherit them locked.
+    `names` are lines for /etc/passwd and /etc/group. What is shown is opened before anything is hidden. Nobody without
+    privileges can take these mounts away again, not even in namespaces of his own: those inherit them locked.
     """
     _check(_unshare(CLONE_NEWNS), "unshare")
     mount(None, "/", None, MS_REC | MS_PRIVATE)
@@ -62,9 +62,31 @@ def enter_view(hide: list[str], show: list[dict[str, Any]]) -> None:
         only_read = 0 if is_writable else MS_RDONLY
         mount(None, target, None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | only_read)
         os.close(descriptor)
+    for file, line in names.items():
+        try:
+            add_name(hide[0], file, line)
+        except OSError:
+            continue  # the job runs without a name
     for path in hide:
         mount(None, path, None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY)
     hide_processes()
+
+
+def add_name(room: str, file: str, line: str) -> None:
+    """Show /etc/passwd or /etc/group with one more line: ssh and others refuse to run for a user without a name.
+
+    The new file is made in `room`, which only this view has. A number that has a name there already keeps it.
+    """
+    with open(f"/etc/{file}", "rb") as original:
+        known = original.read()
+    if any(entry.split(b":")[2:3] == [line.split(":")[2].encode()] for entry in known.splitlines()):
+        return
+    made = f"{room}/.{file}"
+    with open(made, "wb") as copy:
+        copy.write(known + (b"" if known.endswith(b"\n") else b"\n") + line.encode() + b"\n")
+    mount(made, f"/etc/{file}", None, MS_BIND)
+    mount(None, f"/etc/{file}", None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY)
+    os.unlink(made)
 
 
 def hide_processes() -> None:
@@ -143,7 +165,7 @@ def main(uid: int) -> None:
     """Tell, as JSON, why not: run something under another account, and give it a view of its own."""
     answer = {
         "account": allows(lambda: become(uid, uid, [])),
-        "view": allows(lambda: enter_view(["/tmp"], [{"source": "/usr", "target": "/tmp/usr", "writable": False}])),
+        "view": allows(lambda: enter_view(["/tmp"], [{"source": "/usr", "target": "/tmp/usr", "writable": False}], {})),
     }
     sys.stdout.write(json.dumps(answer))
 

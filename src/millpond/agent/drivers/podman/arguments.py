@@ -24,10 +24,12 @@ _CAP_SYS_RESOURCE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who the job is: `uid` None for the agent's own account; `groups` may read its inputs."""
+    """Who the job is: `uid` None for the agent's own account; `groups` may read its inputs; `entry` is its line in the
+    container's /etc/passwd, where Podman takes one."""
 
     uid: int | None = None
     groups: tuple[int, ...] = ()
+    entry: str | None = None
 
 
 def container_name(placement: str) -> str:
@@ -78,9 +80,9 @@ def run_arguments(
     ]
 
 
-def environment_file(spec: Spec, home: Path) -> str:
-    """Variables of one line each. GPUs have new numbers in a container that sees only its own."""
-    told = {"HOME": str(home), **spec.env}
+def environment_file(spec: Spec, home: Path, name: str | None = None) -> str:
+    """Variables of one line each; `name`: of the account. GPUs have new numbers in a container that sees its own."""
+    told = {"HOME": str(home), **({"USER": name, "LOGNAME": name} if name else {}), **spec.env}
     if spec.gpu_indices:
         told["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in range(len(spec.gpu_indices)))
     apart = lines_apart(spec)
@@ -108,7 +110,8 @@ def _search_path() -> str:
 def _user(account: Account) -> list[str]:
     if account.uid is not None:
         groups = [f"--group-add={group}" for group in account.groups if group != account.uid]
-        return [f"--user={account.uid}:{account.uid}", *groups]
+        entry = [f"--passwd-entry={account.entry}"] if account.entry else []
+        return [f"--user={account.uid}:{account.uid}", *entry, *groups]
     return ["--user=0:0"] if os.geteuid() == 0 else ["--userns=keep-id"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from functools import cached_property
 from pathlib import Path
 
 from millpond.agent.drivers import EngineAway
@@ -32,6 +33,11 @@ class Podman:
     def makes_cgroups(self) -> bool:
         """It makes control groups by itself, below whatever it is told to."""
         return "--cgroup-manager=cgroupfs" in self.command
+
+    @cached_property
+    def takes_names(self) -> bool:
+        """It lets an account have a name in the container; before version 4.1 it made up one."""
+        return "--passwd-entry" in self._run("run", "--help")
 
     def check(self) -> None:
         if shutil.which("podman") is None:

@@ -31,6 +31,7 @@ from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.drivers.podman.ending import explained
 from millpond.agent.drivers.podman.options import PodmanOptions
 from millpond.agent.drivers.process import ProcessDriver
+from millpond.agent.isolation.isolation import account_name, passwd_entry
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.model.quantity import format_bytes
@@ -153,12 +154,14 @@ class PodmanDriver:
             (directory / name).mkdir(exist_ok=True)
         uid, own = isolation.hand_over(directory, spec)
         groups = tuple(isolation.accounts.of(one) for one in spec.accounts) if isolation.accounts else ()
-        write_private(directory / ENVIRONMENT, environment_file(spec, own[-1]))
+        entry = passwd_entry(spec, directory, uid) if uid is not None and self._podman.takes_names else None
+        user = account_name(spec) if entry else None
+        write_private(directory / ENVIRONMENT, environment_file(spec, own[-1], user))
         parent = memory.make_group(spec.placement, spec.memory_bytes) if self._podman.makes_cgroups else None
         arguments = run_arguments(
             spec,
             own,
-            Account(uid, groups),
+            Account(uid, groups, entry),
             agent=self._agent,
             options=self._options,
             parent=parent,
