@@ -242,7 +242,7 @@ def _listening_for_content(settings: Settings, port: int) -> AbstractContextMana
 
 def _sign_in_command_line(deps: Deps, url: str) -> Credentials | None:
     """Keep a token for the user who started the server. It becomes their current server only if they have none."""
-    file = deps.settings.data_dir / "cli-token"
+    file = deps.settings.data_dir / data_dir.CLI_TOKEN_FILE
     machine = f"{socket.gethostname()} in {deps.settings.data_dir}"
     token = setup.cli_token(deps.db, data_dir.read_private(file), machine=machine, now=deps.clock.now())
     write_atomically(file, token.encode() + b"\n", mode=0o600)

@@ -14,6 +14,8 @@ from pathlib import Path
 from millpond.errors import SetupError
 
 _LOCK = "server.lock"
+# The token of the command line on the server's own machine.
+CLI_TOKEN_FILE = "cli-token"
 
 
 @contextmanager

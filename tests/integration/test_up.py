@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from millpond.testing.postgres import Postgres
 from millpond.testing.up import environment, mill_up, mill_up_command
 from millpond.testing.waiting import wait_until
 
-PASSWORD = re.compile(r"with the password (\S+)")
+PASSWORD = re.compile(r"with the password in (\S+)")
 
 
 def sign_in(url: str, password: str) -> int:
@@ -44,11 +45,14 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         # In seconds of its own processor time, and with room for a busy machine: it needs one and a half.
         used = psutil.Process(mill.process.pid).cpu_times()
         assert used.user + used.system < 5, "ready soon"
-        password = PASSWORD.search(mill.output)
-        assert password, "the administrator's password is printed"
+        file = PASSWORD.search(mill.output)
+        assert file, "where the administrator's password lies is printed"
+        assert stat.S_IMODE(Path(file[1]).stat().st_mode) == 0o600
+        password = Path(file[1]).read_text().strip()
+        assert password not in mill.output, "output that is no terminal may be a log that others read"
         assert client.get("/session").json()["user"]["name"] == "admin", "the local command line is signed in"
         assert [p["name"] for p in client.get("/projects").json()["items"]] == ["default"]
-        assert sign_in(mill.url, password[1]) == 201
+        assert sign_in(mill.url, password) == 201
         assert all(one["seen_at"] for one in client.get("/volumes").json()["items"]), "ready to cache and to run, too"
         wait_until(lambda: client.get("/computes").json()["items"][0]["connected"], what="the agent's first word")
         server = psutil.Process(mill.process.pid)
@@ -66,7 +70,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
     save_token(tmp_path / "other", "http://lab.example.org", "mill_lab")
     with mill_up(data_dir, "--no-agent", home=tmp_path / "other") as again:
         assert "password" not in again.output
-        assert sign_in(again.url, password[1]) == 201
+        assert sign_in(again.url, password) == 201
         known = load_credentials(tmp_path / "other")
         assert known.current == "http://lab.example.org", "the user's current server stays"
         assert "Your current server stays lab" in again.output

@@ -15,6 +15,7 @@ import typer
 from millpond import app as server
 from millpond.api.origins import origin_of
 from millpond.cli.asking import read_secret
+from millpond.client.files import write_atomically
 from millpond.client.servers import Credentials
 from millpond.decide.reach import Reach
 from millpond.errors import SetupError
@@ -257,7 +258,7 @@ def _tell(ready: server.Ready) -> None:
     if ready.database_copy is not None:
         lines.append(f"The database was upgraded; the previous version was copied to {ready.database_copy}")
     if ready.password is not None:
-        lines.append(f"Sign in as admin with the password {ready.password} (shown this once; change it on the page)")
+        lines.append(f"Sign in as admin with {_password(ready.password, ready.data_dir)}")
     lines += current_server_lines(ready.known_servers, ready.local_url)
     lines.append(f"Data in {ready.data_dir}. Stop with Ctrl-C.")
     sys.stdout.write("\n".join(lines) + "\n")
@@ -275,6 +276,15 @@ def current_server_lines(known: Credentials | None, url: str) -> list[str]:
         f"Your current server stays {known.name_of(current) or 'the one at'} ({current})",
         f"Use this one: mill server use {known.name_of(url)}   (once: mill --server {known.name_of(url)} COMMAND)",
     ]
+
+
+def _password(password: str, folder: Path) -> str:
+    """The first password, for a terminal. What is not one may be a log that others read: then it goes into a file."""
+    if sys.stdout.isatty():
+        return f"the password {password} (shown this once; change it on the page)"
+    file = folder / "admin-password"
+    write_atomically(file, password.encode() + b"\n", mode=0o600)
+    return f"the password in {file} (change it on the page, then delete the file)"
 
 
 def _data_dir(chosen: Path | None) -> Path:

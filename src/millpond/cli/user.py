@@ -122,16 +122,20 @@ def password(
     old_password_file: Annotated[
         Path | None, typer.Option(help="File with the current password; - reads stdin.")
     ] = None,
+    keep_tokens: Annotated[
+        bool, typer.Option("--keep-tokens", help="Keep your API tokens and signed-in command lines.")
+    ] = False,
 ) -> None:
-    """Change your password.
+    """Change your password. Signs you out everywhere else and revokes your other API tokens.
 
     Example: mill user password
     """
     name = whoami(mill.api).user.name
     old = read_secret(old_password_file, "password") if old_password_file else ask_secret(mill, "Current password")
     new = read_secret(password_file, "password") if password_file else ask_secret(mill, "New password", twice=True)
-    change_user(mill.api, name, UserChange(password=new, old_password=old))
-    mill.out.note("Password changed.")
+    change_user(mill.api, name, UserChange(password=new, old_password=old, revoke_tokens=not keep_tokens))
+    kept = "Your API tokens still work." if keep_tokens else "Your other API tokens are revoked."
+    mill.out.note(f"Password changed. You are signed out everywhere else. {kept}")
 
 
 @command(app, "reset-password")
@@ -142,7 +146,9 @@ def reset(
     data_dir: Annotated[Path | None, typer.Option(help="Data directory of the server (MILL_DATA_DIR).")] = None,
     database: Annotated[str | None, typer.Option("--db", metavar="URL", help="Database of the server.")] = None,
 ) -> None:
-    """Reset a password, on the server's own machine. The server may be running.
+    """Reset a password, on the server's own machine, and revoke the user's sessions and API tokens.
+
+    The server may be running.
 
     Example: mill user reset-password admin
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -51,6 +51,12 @@ def delete_of_user(tx: Connection, user_id: str, token_id: str) -> bool:
     """Whether this user had such a token."""
     key = (token.c.id == token_id) & (token.c.user_id == user_id)
     return tx.execute(token.delete().where(key)).rowcount > 0
+
+
+def delete_all_of_user(tx: Connection, user_id: str, *, but: Collection[bytes] = ()) -> None:
+    """Remove the API tokens of one user, without those whose secrets have these hashes. Tokens of jobs stay."""
+    own = (token.c.user_id == user_id) & (token.c.kind == TokenKind.USER.value)
+    tx.execute(token.delete().where(own, token.c.hash.not_in(but)))
 
 
 def delete_named(tx: Connection, *, user_id: str | None = None, agent_id: str | None = None, name: str) -> None:

@@ -49,6 +49,8 @@ class UserChange(Request):
     old_password: str | None = None
     is_admin: bool | None = None
     disabled: bool | None = None
+    # With a new password, revoke the user's API tokens, too; the one that asks stays.
+    revoke_tokens: bool = True
 
 
 class Token(Response):

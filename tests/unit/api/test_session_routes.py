@@ -93,6 +93,37 @@ def test_new_password_ends_other_sessions(browser: httpx.Client, server: Running
     assert sign_in(other, "another password").status_code == 201
 
 
+def test_new_password_revokes_other_tokens(browser: httpx.Client, server: RunningServer) -> None:
+    asking, other = (server.client(server.token_of("maria")) for _ in range(2))
+    change = {"password": "another password", "old_password": PASSWORD}
+    assert asking.patch("/users/maria", json={**change, "revoke_tokens": False}).status_code == 200
+    assert other.get("/session").status_code == 200, "they were to stay"
+    again = {"password": PASSWORD, "old_password": "another password"}
+    assert asking.patch("/users/maria", json=again).status_code == 200
+    assert asking.get("/session").status_code == 200
+    assert other.get("/session").status_code == 401
+
+
+def test_password_set_by_an_administrator_revokes_all_tokens(browser: httpx.Client, server: RunningServer) -> None:
+    program, admin = server.client(server.token_of("maria")), server.admin
+    assert admin.patch("/users/maria", json={"password": "another password"}).status_code == 200
+    assert program.get("/session").status_code == 401
+    assert admin.get("/session").status_code == 200
+
+
+def test_guessing_the_old_password_is_limited_like_signing_in(
+    browser: httpx.Client, server: RunningServer, clock: FakeClock
+) -> None:
+    thief = server.client(server.token_of("maria"))
+    change = {"password": "another password", "old_password": "a guess"}
+    for _ in range(10):
+        assert thief.patch("/users/maria", json=change).status_code == 401
+    refused = thief.patch("/users/maria", json={**change, "old_password": PASSWORD})
+    assert refused.status_code == 429
+    clock.advance(int(refused.headers["Retry-After"]))
+    assert thief.patch("/users/maria", json={**change, "old_password": PASSWORD}).status_code == 200
+
+
 def test_disabled_user_is_out_at_once(browser: httpx.Client, server: RunningServer) -> None:
     sign_in(browser)
     program = server.client(server.token_of("maria"))

@@ -2294,7 +2294,9 @@ export interface paths {
         head?: never;
         /**
          * Change User
-         * @description One's own full name and password; everything for a site administrator. A new password ends other sessions.
+         * @description One's own full name and password; everything for a site administrator.
+         *
+         *     A new password revokes the user's sessions and API tokens, except those of this request.
          */
         patch: operations["change_user"];
         trace?: never;
@@ -6338,6 +6340,11 @@ export interface components {
             old_password?: string | null;
             /** Password */
             password?: string | null;
+            /**
+             * Revoke Tokens
+             * @default true
+             */
+            revoke_tokens: boolean;
         };
         /** UserCreate */
         UserCreate: {

@@ -28,12 +28,15 @@ export interface UserChange {
   disabled?: boolean;
   password?: string;
   old_password?: string;
+  revoke_tokens?: boolean;
 }
 
 export function useChangeUser() {
   return useMutation({
-    mutationFn: ({ user, ...body }: UserChange) =>
-      take(api.PATCH("/api/v1/users/{user}", { params: { path: { user } }, body })),
+    mutationFn: ({ user, revoke_tokens = true, ...body }: UserChange) =>
+      take(
+        api.PATCH("/api/v1/users/{user}", { params: { path: { user } }, body: { ...body, revoke_tokens } }),
+      ),
     onSuccess: refresh,
   });
 }

@@ -35,13 +35,26 @@ def get_user(user: str, actor: SignedIn, deps: DepsOf) -> wire.User:
 
 @router.patch("/{user}")
 def change_user(user: str, body: wire.UserChange, actor: SignedIn, request: Request, deps: DepsOf) -> wire.User:
-    """One's own full name and password; everything for a site administrator. A new password ends other sessions."""
-    cookie = request.cookies.get(COOKIE) if getattr(request.state, "session", None) else None
-    keep = hash_secret(cookie) if cookie and user == actor.name else None
+    """One's own full name and password; everything for a site administrator.
+
+    A new password revokes the user's sessions and API tokens, except those of this request.
+    """
     wanted = users.Change(**body.model_dump())
-    return wire.User.model_validate(users.change(deps, actor, user, wanted, keep_session=keep))
+    changed = users.change(deps, actor, user, wanted, _caller(request, is_own=user == actor.name))
+    return wire.User.model_validate(changed)
 
 
 @router.delete("/{user}", status_code=204)
 def delete_user(user: str, actor: SiteAdmin, deps: DepsOf) -> None:
     users.delete(deps, actor, user)
+
+
+def _caller(request: Request, *, is_own: bool) -> users.Caller:
+    cookie = request.cookies.get(COOKIE) if getattr(request.state, "session", None) else None
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return users.Caller(
+        limiter=request.app.state.login_limiter,
+        address=request.client.host if request.client else "unknown",
+        session=hash_secret(cookie) if cookie and is_own else None,
+        token=hash_secret(secret.strip()) if scheme.lower() == "bearer" and is_own else None,
+    )

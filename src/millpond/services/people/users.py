@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import dependents, leases, projects, sessions, users
+from millpond.data_dir import CLI_TOKEN_FILE, read_private
+from millpond.db import dependents, leases, projects, sessions, tokens, users
 from millpond.errors import BadLogin, Conflict, Forbidden, InUse, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -17,6 +18,8 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 from millpond.services.people.passwords import hash_password, is_right
+from millpond.services.people.sessions import LoginLimiter
+from millpond.services.people.tokens import hash_secret
 
 _NAMED = 10
 
@@ -31,6 +34,18 @@ class Change:
     old_password: str | None = None
     is_admin: bool | None = None
     disabled: bool | None = None
+    # With a new password: the user's API tokens, too.
+    revoke_tokens: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Where a change comes from: what it is made with stays valid, and wrong old passwords count as failed logins."""
+
+    limiter: LoginLimiter
+    address: str
+    session: bytes | None = None
+    token: bytes | None = None
 
 
 def list_users(deps: Deps, *, limit: int, cursor: str | None) -> Listing[User]:
@@ -58,12 +73,15 @@ def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str
     return user
 
 
-def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session: bytes | None = None) -> User:
-    """Change what `wanted` says. A new password ends all sessions of the user but `keep_session`."""
+def change(deps: Deps, actor: Actor, name: str, wanted: Change, caller: Caller | None = None) -> User:
+    """Change what `wanted` says. A new password revokes the user's other sessions and, unless told not to, tokens."""
     with deps.db.read() as tx:
         user = _visible(tx, actor, name)
         stored = users.password_hash(tx, user.id)
-    _check_may_change(actor, user, wanted, stored)
+    caller = caller or Caller(LoginLimiter(), "")
+    _check_may_change(actor, wanted)
+    if user.id == actor.user_id and wanted.password is not None:
+        _check_old_password(deps, user, wanted.old_password or "", stored, caller)
     password_hash = None if wanted.password is None else hash_password(wanted.password)
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -77,7 +95,9 @@ def change(deps: Deps, actor: Actor, name: str, wanted: Change, *, keep_session:
         elif wanted.is_admin is False:
             leases.release_lost(tx, user.id, but=projects.roles_of(tx, user.id).keys())
         if password_hash is not None or wanted.disabled:
-            sessions.delete_of_user(tx, user.id, but=keep_session)
+            sessions.delete_of_user(tx, user.id, but=caller.session)
+        if password_hash is not None and wanted.revoke_tokens:
+            _revoke_tokens(tx, deps, user, keep=caller.token)
         audit.record(tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)})
         changed = users.get(tx, user.id)
     if changed is None:
@@ -111,7 +131,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
 
 
 def reset_password(deps: Deps, actor: Actor, name: str, password: str) -> None:
-    """Set a password without the old one, for whoever sits at the server's machine. Ends all sessions of the user."""
+    """Set a password without the old one, for whoever sits at the server's machine. Revokes sessions and tokens."""
     password_hash = hash_password(password)
     with deps.db.write() as tx:
         user = users.find(tx, name)
@@ -119,6 +139,7 @@ def reset_password(deps: Deps, actor: Actor, name: str, password: str) -> None:
             raise access.not_found("user", name, users.names(tx))
         users.change(tx, user.id, password_hash=password_hash)
         sessions.delete_of_user(tx, user.id)
+        _revoke_tokens(tx, deps, user)
         audit.record(tx, now=deps.clock.now(), actor=actor, action="user.reset-password", subject=name)
     deps.events.access_changed(user.id)
 
@@ -130,12 +151,25 @@ def _visible(tx: Connection, actor: Actor, name: str) -> User:
     raise access.not_found("user", name, users.names(tx) if actor.is_admin else [actor.name])
 
 
-def _check_may_change(actor: Actor, user: User, wanted: Change, stored: str) -> None:
+def _check_may_change(actor: Actor, wanted: Change) -> None:
     if not actor.is_admin and (wanted.is_admin is not None or wanted.disabled is not None):
         raise Forbidden("Only a site administrator may change that.")
-    own = user.id == actor.user_id
-    if own and wanted.password is not None and not is_right(wanted.old_password or "", stored):
+
+
+def _check_old_password(deps: Deps, user: User, given: str, stored: str, caller: Caller) -> None:
+    """BadLogin, and TooMany after as many tries as a login has: whoever found a token must not guess the password."""
+    now = deps.clock.now()
+    caller.limiter.check(name=user.name, address=caller.address, now=now)
+    if not is_right(given, stored):
+        caller.limiter.failed(name=user.name, address=caller.address, now=now)
         raise BadLogin("The old password is wrong.")
+
+
+def _revoke_tokens(tx: Connection, deps: Deps, user: User, keep: bytes | None = None) -> None:
+    """All but the one that asks, and the one that `mill up` keeps on the server's own machine."""
+    own = read_private(deps.settings.data_dir / CLI_TOKEN_FILE)
+    kept = [hash_secret(own)] if own else []
+    tokens.delete_all_of_user(tx, user.id, but=[*kept, *([keep] if keep else [])])
 
 
 def _check_not_last_administrator(tx: Connection, user: User) -> None:

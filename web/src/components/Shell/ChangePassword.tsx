@@ -1,4 +1,4 @@
-import { Button, Modal, PasswordInput, Stack } from "@mantine/core";
+import { Button, Checkbox, Modal, PasswordInput, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useChangeUser } from "../../api/users";
 import { ErrorNotice } from "../ErrorNotice";
@@ -6,13 +6,13 @@ import { notifyDone } from "../notify";
 
 export function ChangePassword({ user, onClose }: { user: string; onClose: () => void }) {
   const change = useChangeUser();
-  const form = useForm({ initialValues: { old_password: "", password: "" } });
+  const form = useForm({ initialValues: { old_password: "", password: "", revoke_tokens: true } });
   const submit = form.onSubmit((values) =>
     change.mutate(
       { user, ...values },
       {
         onSuccess: () => {
-          notifyDone("Your password is changed.");
+          notifyDone("Password changed. You are signed out everywhere else.");
           onClose();
         },
       },
@@ -35,9 +35,13 @@ export function ChangePassword({ user, onClose }: { user: string; onClose: () =>
             required
             {...form.getInputProps("password")}
           />
+          <Checkbox
+            label="Revoke my API tokens and signed-in command lines"
+            {...form.getInputProps("revoke_tokens", { type: "checkbox" })}
+          />
           {change.error && <ErrorNotice error={change.error} />}
           <Button type="submit" loading={change.isPending}>
-            Change it
+            Change password
           </Button>
         </Stack>
       </form>
