@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from millpond.client.cached import Cached as Cached
     from millpond.client.cached import cache as cache
     from millpond.client.dataset import Dataset as Dataset
+    from millpond.client.run import Run as Run
     from millpond.client.submitting import submit as submit
-    from millpond.client.tracking import Run as Run
     from millpond.client.tracking import current_run as current_run
+    from millpond.client.tracking import download_artifacts as download_artifacts
     from millpond.client.tracking import finish as finish
     from millpond.client.tracking import init as init
+    from millpond.client.tracking import list_artifacts as list_artifacts
     from millpond.client.tracking import log_artifact as log_artifact
+    from millpond.client.tracking import log_artifacts as log_artifacts
     from millpond.client.tracking import log_metric as log_metric
     from millpond.client.tracking import log_metrics as log_metrics
     from millpond.client.tracking import log_param as log_param
@@ -34,9 +37,12 @@ __all__ = [
     "__version__",
     "cache",
     "current_run",
+    "download_artifacts",
     "finish",
     "init",
+    "list_artifacts",
     "log_artifact",
+    "log_artifacts",
     "log_metric",
     "log_metrics",
     "log_param",
@@ -51,7 +57,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The SDK is loaded when it is first used: the command line and the server import this package too."""
     if name in __all__:
-        module = {"Dataset": "dataset", "Cached": "cached", "submit": "submitting"}.get(name, "tracking")
+        module = {"Dataset": "dataset", "Cached": "cached", "Run": "run", "submit": "submitting"}.get(name, "tracking")
         return getattr(importlib.import_module(f"millpond.client.{module}"), name)
     raise AttributeError(f"module 'millpond' has no attribute {name!r}")
 

@@ -18,6 +18,7 @@ from millpond.testing.clock import NOON, FakeClock
 from millpond.testing.server import RunningServer, running_server
 
 MINE, OTHER = "/projects/default", "/projects/theirs"
+LOGGED = {"upload": "upload0001", "puts": [{"path": "a.txt"}]}
 BATCH = {"sequence": 0, "writer": "w", "tags": {"a": "b"}}
 COMMIT = {"upload": "none", "tree": "0" * 64, "branch": "main"}
 
@@ -86,6 +87,7 @@ def _named(world: World) -> dict[str, str]:
         ("GET", f"{MINE}/runs/run00001", None, 200),
         ("POST", f"{MINE}/runs/run00001/batch", BATCH, 204),
         ("PUT", f"{MINE}/runs/run00001/artifacts/a.txt", {}, 201),
+        ("GET", f"{MINE}/runs/run00001/artifacts", None, 200),
         ("GET", f"{MINE}/datasets/xray/commits/{{input}}", None, 200),
         ("GET", f"{OTHER}/datasets/shared/commits/{{far_input}}", None, 200),
         ("POST", f"{MINE}/uploads", {}, 201),
@@ -102,6 +104,10 @@ def test_its_own_things(world: World, method: str, path: str, body: dict[str, An
         ("GET", f"{MINE}/runs/run00002", None),
         ("POST", f"{MINE}/runs/run00002/batch", BATCH),
         ("PUT", f"{MINE}/runs/run00002/artifacts/a.txt", {}),
+        ("POST", f"{MINE}/runs/run00002/artifacts", LOGGED),
+        ("GET", f"{MINE}/runs/run00002/artifacts", None),
+        ("GET", f"{MINE}/runs/run00002/artifacts/a.txt", None),
+        ("POST", f"{MINE}/datasets/.artifacts/commits", COMMIT),
         ("DELETE", f"{MINE}/runs/run00001", None),
         ("POST", f"{MINE}/runs", {}),
         # Data that is not its own, also of the same project, and of one that another input comes from.

@@ -26,6 +26,7 @@ class BodyLimit:
             (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/(packs|pages)/[^/]+/bytes"), settings.max_object_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/uploads/[^/]+/pages/bytes"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/datasets/[^/]+/edits"), settings.max_digests_bytes),
+            (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts/.+"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, Column
+from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
-from millpond.client.runs import get_metrics, get_run, list_artifacts, list_runs
+from millpond.client.runs import get_metrics, get_run, list_runs
 from millpond.client.sending import send_abandoned
-from millpond.model.quantity import format_count
+from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.runs import Series
 
 app = typer.Typer()
@@ -101,16 +104,40 @@ def metrics(
 
 
 @command(app, "artifacts")
-def artifacts(mill: Session, run: RunId) -> None:
+def artifacts(
+    mill: Session,
+    run: RunId,
+    path: Annotated[str, typer.Argument(help="Only files below this folder.")] = "",
+) -> None:
     """List the artifacts of a run.
 
-    Example: mill run artifacts 3fa2c1d0
+    Example: mill run artifacts 3fa2c1d0 plots
     """
     mill.out.items(
-        list_artifacts(mill.api, mill.project, run),
-        [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size)), ("CREATED", lambda a: a.created_at)],
-        empty="This run has no artifacts.",
+        list_artifacts(mill.api, mill.project, run, path),
+        [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size))],
+        empty="This run has no artifacts." if not path else f"This run has no artifacts below {path!r}.",
     )
+
+
+@command(app, "download")
+def download(
+    mill: Session,
+    run: RunId,
+    path: Annotated[str, typer.Argument(help="Only this file, or the files of this folder.")] = "",
+    to: Annotated[Path, typer.Option("--to", help="The folder to write to.", file_okay=False)] = Path(),
+) -> None:
+    """Download the artifacts of a run, straight from the lake.
+
+    Example: mill run download 3fa2c1d0 plots --to results
+    """
+    with Meter(mill.out, f"Downloading artifacts of {run}") as meter:
+        found = download_artifacts(mill.api, mill.project, run, to, path=path, progress=tell(meter))
+    if mill.out.as_json:
+        mill.out.json({"items": [{**item.model_dump(mode="json"), "file": str(to / item.path)} for item in found]})
+        return
+    size = format_bytes(sum(item.size for item in found))
+    mill.out.note(f"Downloaded {format_count(len(found), 'file')}, {size}, to {to}." if found else "This run has no artifacts.")
 
 
 @command(app, "upload")

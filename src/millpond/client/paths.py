@@ -1,4 +1,4 @@
-"""Where datasets and commits are in the API."""
+"""Where datasets, commits and runs are in the API."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ def dataset_path(project: str, name: str) -> str:
 
 def commit_path(project: str, name: str, ref: str) -> str:
     return f"{dataset_path(project, name)}/commits/{segment(ref)}"
+
+
+def run_path(project: str, run: str) -> str:
+    return f"/projects/{segment(project)}/runs/{segment(run)}"

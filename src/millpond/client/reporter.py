@@ -6,12 +6,13 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.client.http import Api
-from millpond.client.sending import Sender
+from millpond.client.sending import REFUSED, Sender, grouped
 from millpond.client.spool import TOUCH_SECONDS, ArtifactLine, BatchLine, Spool
 from millpond.errors import MillError
 from millpond.model.run import RunState
@@ -38,6 +39,7 @@ class Reporter:
         self._sequence = 0
         self._params: dict[str, Any] = {}
         self._tags: dict[str, str] = {}
+        self._renamed: dict[str, str] = {}
         self._progress: float | None = None
         self._points: list[Point] = []
         self._lock = threading.Lock()
@@ -46,6 +48,8 @@ class Reporter:
         self._changed = threading.Condition()
         self._finishing = threading.Event()
         self._gave_up = False
+        # The last try failed: nobody waits for what is to be sent.
+        self._is_away = False
         self._closed = threading.Event()
         self._warned: set[str] = set()
         self._threads = [
@@ -62,13 +66,16 @@ class Reporter:
         params: dict[str, Any] | None = None,
         tags: dict[str, str] | None = None,
         progress: float | None = None,
+        renamed: dict[str, str] | None = None,
     ) -> None:
+        """`renamed` is a new name or experiment of the run."""
         if self._is_over():
             return
         with self._lock:
             self._points.extend(points or ())
             self._params.update(params or {})
             self._tags.update(tags or {})
+            self._renamed.update(renamed or {})
             self._progress = self._progress if progress is None else progress
             waiting = len(self._points)
         if waiting >= MOST_POINTS:
@@ -76,18 +83,36 @@ class Reporter:
         elif waiting >= BATCH_POINTS:
             self._full.set()
 
-    def add_artifact(self, source: Path, path: str) -> None:
-        if self._is_over():
+    def add_artifacts(self, files: Mapping[str, Path], *, wait: bool) -> None:
+        """Keep files as they are now. With `wait` they are at the server when this returns, unless it is away."""
+        if not files or self._is_over():
             return
         self.write_out()
-        self._spool.append(ArtifactLine(path=path, file=self._spool.keep_artifact(source)))
+        if wait and not self._spool.has_unsent_artifacts and self._send_now(files):
+            return
+        for path, source in files.items():
+            self._spool.append(ArtifactLine(path=path, file=self._spool.keep_artifact(source)))
         self._wake()
+        if wait:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._spool.has_unsent_artifacts or self._is_away)
+
+    def _send_now(self, files: Mapping[str, Path]) -> bool:
+        """Send files without a copy; False if the server is away, and they must be kept."""
+        try:
+            self._sender.send_files(files)
+        except MillError as error:
+            if error.transient or not isinstance(error, REFUSED):
+                self._say_away(error)
+                return False
+            self.warn(f"the server refused artifacts of this run: {error.message}")
+        return True
 
     def write_out(self, ended: RunState | None = None, ended_at: datetime | None = None) -> None:
         """Put everything logged so far on disk. A disk that refuses is said once; what was logged stays in memory."""
         with self._lock:
             try:
-                while self._points or self._params or self._tags or self._progress is not None or ended:
+                while self._points or self._has_values() or ended:
                     last = len(self._points) <= BATCH_POINTS
                     self._append(ended if last else None, ended_at if last else None)
                     ended = None if last else ended
@@ -135,6 +160,7 @@ class Reporter:
             "metrics": [_point(point) for point in self._points[:BATCH_POINTS]],
             "params": self._params,
             "tags": self._tags,
+            **self._renamed,
             "progress": self._progress,
             "ended": ended.value if ended else None,
             "ended_at": ended_at.isoformat() if ended_at else None,
@@ -142,7 +168,10 @@ class Reporter:
         self._spool.append(BatchLine(batch))
         self._sequence += 1
         del self._points[:BATCH_POINTS]
-        self._params, self._tags, self._progress = {}, {}, None
+        self._params, self._tags, self._renamed, self._progress = {}, {}, {}, None
+
+    def _has_values(self) -> bool:
+        return bool(self._params or self._tags or self._renamed) or self._progress is not None
 
     def _wake(self) -> None:
         with self._changed:
@@ -168,7 +197,7 @@ class Reporter:
         while not self._closed.is_set():
             try:
                 self._send_waiting()
-                failures = 0
+                failures, self._is_away = 0, False
             except MillError as error:
                 failures += 1
                 self._say_away(error)
@@ -177,16 +206,18 @@ class Reporter:
                 log.exception("run_send_failed")
                 failures += 1
                 self.warn(f"what this run reports cannot be sent at the moment: {error}")
+            if failures:
+                self._is_away = True
+                self._wake()
             self._rest(failures)
 
     def _send_waiting(self) -> None:
         self._sender.create()
-        for line, offset in self._spool.unsent():
+        for lines, offset in grouped(self._spool.unsent()):
             if self._closed.is_set():
                 return
-            refused = self._sender.send(line)
-            if refused:
-                self.warn(refused)
+            for problem in self._sender.send(lines):
+                self.warn(problem)
             self._spool.sent(offset)
         self._wake()
 

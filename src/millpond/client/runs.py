@@ -1,4 +1,4 @@
-"""Runs, metrics and artifacts, over the API."""
+"""Runs and their metrics, over the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from millpond.client.http import Api, segment
-from millpond.wire.runs import Artifact, Run, RunCreate, SeriesList
+from millpond.client.paths import run_path
+from millpond.wire.runs import Run, RunCreate, SeriesList
 
 
 def list_runs(
@@ -48,16 +49,3 @@ def send_batch(api: Api, project: str, run: str, batch: Mapping[str, Any]) -> No
 
 def get_metrics(api: Api, project: str, run: str, key: str | None = None, limit: int | None = None) -> SeriesList:
     return api.get(f"{run_path(project, run)}/metrics", SeriesList, key=key, limit=limit)
-
-
-def list_artifacts(api: Api, project: str, run: str) -> Iterator[Artifact]:
-    return api.items(f"{run_path(project, run)}/artifacts", Artifact)
-
-
-def put_artifact(api: Api, project: str, run: str, path: str, content: bytes) -> None:
-    where = "/".join(segment(part) for part in path.split("/"))
-    api.request("PUT", f"{run_path(project, run)}/artifacts/{where}", body=content)
-
-
-def run_path(project: str, run: str) -> str:
-    return f"/projects/{segment(project)}/runs/{segment(run)}"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from millpond.client.http import Api
-from millpond.client.runs import create_run, put_artifact, send_batch
-from millpond.client.spool import ArtifactLine, Header, Line, read_all, read_header, remove
+from millpond.client.runs import create_run, send_batch
+from millpond.client.spool import ArtifactLine, BatchLine, Header, Line, read_all, read_header, remove
 from millpond.errors import BadRequest, Invalid, MillError, NotFound, TooLarge
 
 log = logging.getLogger(__name__)
 
 # The server understood the line and will never take it: keeping it would hold up all the others.
-_REFUSED = (BadRequest, Invalid, TooLarge)
+REFUSED = (BadRequest, Invalid, TooLarge)
+_ARTIFACTS_AT_ONCE = 1000
 
 
 class Sender:
@@ -31,29 +33,58 @@ class Sender:
             create_run(self._api, self._header.project, self._header.create)
             self._created = True
 
-    def send(self, line: Line) -> str | None:
-        """Send one line; a sentence when the server refuses it for good."""
+    def send(self, lines: Sequence[Line]) -> list[str]:
+        """Send a batch, or a group of artifacts, as `grouped` gives them; sentences about what was refused for good."""
         self.create()
         try:
-            self._send(line)
-        except _REFUSED as error:
+            self._send(lines)
+        except REFUSED as error:
+            if len(lines) > 1:  # one of them: the others go without it
+                return [problem for line in lines for problem in self.send([line])]
             log.warning("run_line_refused run=%s: %s", self._header.run, error.message)
-            return f"the server refused a part of what run {self._header.run} reported: {error.message}"
-        return None
+            return [f"the server refused a part of what run {self._header.run} reported: {error.message}"]
+        return []
 
-    def _send(self, line: Line) -> None:
+    def send_files(self, files: Mapping[str, Path]) -> None:
+        """Send artifacts straight to the lake; they are listed when this returns."""
+        # Cutting and packing takes long to import, and most runs have no artifacts.
+        from millpond.client.artifacts import send_artifacts  # noqa: PLC0415
+        from millpond.client.transfer import ApiUploader  # noqa: PLC0415
+
+        self.create()
+        with ApiUploader(self._api, self._header.project) as uploader:
+            send_artifacts(uploader, self._api, self._header.project, self._header.run, files)
+
+    def _send(self, lines: Sequence[Line]) -> None:
         project, run = self._header.project, self._header.run
-        if not isinstance(line, ArtifactLine):
-            send_batch(self._api, project, run, line.batch)
-            return
-        file = self._artifacts / line.file
-        try:
-            content = file.read_bytes()
-        except FileNotFoundError:
-            # Sent before a crash, or by another process this moment; only its line is left.
-            return
-        put_artifact(self._api, project, run, line.path, content)
-        file.unlink(missing_ok=True)
+        kept: dict[str, Path] = {}
+        for line in lines:
+            if isinstance(line, BatchLine):
+                send_batch(self._api, project, run, line.batch)
+            elif (self._artifacts / line.file).exists():
+                kept[line.path] = self._artifacts / line.file
+            # Otherwise it was sent before a crash, or by another process this moment; only its line is left.
+        if kept:
+            self.send_files(kept)
+        for line in lines:
+            if isinstance(line, ArtifactLine):
+                (self._artifacts / line.file).unlink(missing_ok=True)
+
+
+def grouped(lines: Iterable[tuple[Line, int]]) -> Iterator[tuple[list[Line], int]]:
+    """Batches one by one, artifacts that follow each other together; each with the offset behind it."""
+    group: list[Line] = []
+    end = 0
+    for line, offset in lines:
+        if group and (isinstance(line, BatchLine) or len(group) >= _ARTIFACTS_AT_ONCE):
+            yield group, end
+            group = []
+        if isinstance(line, BatchLine):
+            yield [line], offset
+        else:
+            group, end = [*group, line], offset
+    if group:
+        yield group, end
 
 
 def send_spool(api: Api, path: Path) -> list[str]:
@@ -68,7 +99,8 @@ def send_spool(api: Api, path: Path) -> list[str]:
     problems: list[str] = []
     try:
         sender.create()
-        problems.extend(problem for line in read_all(path) if (problem := sender.send(line)))
+        for group, _ in grouped((line, 0) for line in read_all(path)):
+            problems.extend(sender.send(group))
     except FileNotFoundError:
         return problems
     except NotFound as error:

@@ -105,6 +105,8 @@ class Spool:
         self._file.write(self._first)
         self._size = len(self._first)
         self._sent = self._size
+        # Where the last artifact line ends: before it is sent, a newer file must not overtake it.
+        self._artifact_end = 0
 
     @property
     def artifacts(self) -> Path:
@@ -114,6 +116,11 @@ class Spool:
     def is_sent(self) -> bool:
         with self._lock:
             return self._sent == self._size
+
+    @property
+    def has_unsent_artifacts(self) -> bool:
+        with self._lock:
+            return self._sent < self._artifact_end
 
     def append(self, line: Line) -> None:
         """Write a whole line or none: on a full disk, what was written of it is taken back."""
@@ -127,6 +134,8 @@ class Spool:
                 self._file.truncate(self._size)
                 raise
             self._size += len(content)
+            if isinstance(line, ArtifactLine):
+                self._artifact_end = self._size
 
     def keep_artifact(self, source: Path) -> str:
         """Copy a file beside the spool, so that what is sent is what it was when it was logged."""
@@ -148,6 +157,7 @@ class Spool:
             if self._sent == self._size and self._size > TRIM_BYTES:
                 self._file.truncate(len(self._first))
                 self._size = self._sent = len(self._first)
+                self._artifact_end = 0
 
     def touch(self) -> None:
         """Show that this process is still there."""

@@ -1,4 +1,4 @@
-"""Runs, how far each of their writers has been heard, and their artifacts."""
+"""Runs, and how far each of their writers has been heard."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, select, tuple_
 
-from millpond.db.insert import insert_missing
-from millpond.db.tables import artifact, job, project, run, run_writer
+from millpond.db.tables import job, project, run, run_writer
 from millpond.model.job import JobState
 from millpond.model.run import Run, RunState
 
@@ -26,15 +25,6 @@ class RunFilter:
     projects: Collection[str] | None = None
     experiment: str | None = None
     deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    run_id: str
-    path: str
-    size: int
-    key: str  # in the lake
-    created_at: datetime
 
 
 def insert(tx: Connection, value: Run) -> None:
@@ -110,24 +100,6 @@ def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bo
         return False
     tx.execute(run_writer.update().where(key).values(sequence=sequence))
     return True
-
-
-def artifacts(tx: Connection, run_id: str, *, limit: int, after: str = "") -> Sequence[Artifact]:
-    """At most `limit` by path, behind the path `after`."""
-    query = select(artifact).where(artifact.c.run_id == run_id, artifact.c.path > after)
-    return [Artifact(**row._mapping) for row in tx.execute(query.order_by(artifact.c.path).limit(limit))]
-
-
-def find_artifact(tx: Connection, run_id: str, path: str) -> Artifact | None:
-    row = tx.execute(select(artifact).where(artifact.c.run_id == run_id, artifact.c.path == path)).first()
-    return Artifact(**row._mapping) if row else None
-
-
-def put_artifact(tx: Connection, value: Artifact) -> None:
-    """The newest under a path takes the place of the one before."""
-    insert_missing(tx, artifact, [asdict(value)])
-    key = (artifact.c.run_id == value.run_id) & (artifact.c.path == value.path)
-    tx.execute(artifact.update().where(key).values(size=value.size, key=value.key, created_at=value.created_at))
 
 
 def _runs() -> Select[Any]:

@@ -18,7 +18,7 @@ from millpond.services.jobs import bin, idle, placements
 from millpond.services.lake import collect, doomed, purge
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
-from millpond.services.runs import runs
+from millpond.services.runs import gathering, runs
 from millpond.services.sources import source_runs, sources
 
 _TOPIC = "housekeeping"
@@ -36,6 +36,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("idle jobs", "idle", 15.0, partial(idle.stop_idle, deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
+        Loop("artifacts", gathering.TOPIC, gathering.SECONDS, partial(gathering.gather_all, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: doomed.finish(deps)),

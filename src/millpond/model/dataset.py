@@ -14,6 +14,7 @@ class DatasetKind(Enum):
     DATA = "data"
     CODE = "code"
     OUTPUT = "output"
+    ARTIFACT = "artifact"
 
 
 @dataclass(frozen=True, slots=True)

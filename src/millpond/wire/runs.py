@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from millpond.model.job import JobState
@@ -53,6 +55,9 @@ class RunBatch(Request):
     sequence: int = Field(ge=0)
     # Made by the client at start: batches of two clients reporting to one run do not shadow each other.
     writer: str = Field(min_length=1, max_length=64)
+    # Another name or experiment for the run.
+    name: str | None = Field(default=None, min_length=1, max_length=200)
+    experiment: str | None = Field(default=None, min_length=1, max_length=200)
     params: dict[str, object] = {}
     tags: dict[str, str] = {}
     metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
@@ -79,4 +84,19 @@ class SeriesList(Response):
 class Artifact(Response):
     path: str
     size: int
-    created_at: Time
+
+
+class ArtifactPut(Request):
+    """One file to add or replace. Its content has been sent in packs, unless the project has it already."""
+
+    path: str = Field(min_length=1, max_length=1000)
+    kind: Literal["file", "executable"] = "file"
+    size: int = Field(default=0, ge=0, lt=1 << 63)
+    content: Literal["nothing", "blob", "chunks"] = "nothing"
+    digest: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+
+
+class ArtifactsLogged(Request):
+    # The upload whose packs hold new content.
+    upload: str
+    puts: list[ArtifactPut] = Field(min_length=1, max_length=10_000)

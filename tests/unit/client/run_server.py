@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millpond.lake.encoding import decode_blob
+from millpond.lake.packs import read_index
+from millpond.model.ids import new_pack_id
 from tests.unit.client.fake_server import Answer, FakeServer, Received
 
 DEADLINE = 10.0
@@ -17,12 +20,17 @@ class Runs:
     created: dict[str, dict[str, Any]] = field(default_factory=dict)
     batches: dict[tuple[str, str, int], dict[str, Any]] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def install(self, server: FakeServer) -> None:
         server.on("POST", "/projects/([^/]+)/runs", self._create)
         server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", self._batch)
-        server.on("PUT", "/projects/[^/]+/runs/[^/]+/artifacts/(.+)", self._artifact)
+        server.on("POST", "/projects/[^/]+/uploads", lambda received: {"id": "upload01", "begins_empty": True})
+        server.on("POST", "/projects/[^/]+/uploads/upload01/packs", self._slots)
+        server.on("PUT", "/stored/(.+)", self._pack)
+        server.on("POST", "/projects/[^/]+/uploads/upload01/packs/written", lambda received: Answer(204))
+        server.on("POST", "/projects/[^/]+/runs/[^/]+/artifacts", self._artifacts)
 
     def points(self, key: str) -> list[tuple[int, float | None]]:
         return [(p["step"], p["value"]) for p in self._all("metrics") if p["key"] == key]
@@ -73,8 +81,20 @@ class Runs:
             self.changed.notify_all()
         return Answer(204)
 
-    def _artifact(self, received: Received) -> Answer:
+    def _slots(self, received: Received) -> dict[str, Any]:
+        ids = [new_pack_id() for _ in range(received.json["count"])]
+        return {"slots": [{"id": one, "url": f"/stored/{one}", "expires_at": "2100-01-01T00:00:00Z"} for one in ids]}
+
+    def _pack(self, received: Received) -> Answer:
+        pack_id, pack = received.match[1], received.body
+        for place in read_index(pack_id, len(pack), lambda start, end: pack[start:end]):
+            stored = pack[place.offset : place.offset + place.stored]
+            self.blobs[place.digest.hex()] = bytes(decode_blob(place.digest, place.encoding, stored, place.raw))
+        return Answer(200)
+
+    def _artifacts(self, received: Received) -> Answer:
         with self.changed:
-            self.artifacts[received.match[1]] = received.body
+            for put in received.json["puts"]:
+                self.artifacts[put["path"]] = self.blobs[put["digest"]]
             self.changed.notify_all()
         return Answer(204)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import millpond
+from millpond.client import run as run_module
 from millpond.client import tracking
 from millpond.client.credentials import save_token, spool_dir
 from millpond.client.http import Api
@@ -30,7 +31,7 @@ def runs(server: FakeServer, home: Path) -> Iterator[Runs]:
 
 @pytest.fixture(autouse=True)
 def quick_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracking, "EXIT_SECONDS", DEADLINE)
+    monkeypatch.setattr(run_module, "EXIT_SECONDS", DEADLINE)
 
 
 class Scalar:
@@ -83,26 +84,77 @@ def test_what_is_no_number_is_left_out_and_what_is_no_finite_one_is_kept(
     assert capsys.readouterr().err.count("'loss' is not a number") == 1
 
 
-def test_artifacts_are_kept_as_they_were(runs: Runs, tmp_path: Path) -> None:
+def test_artifacts_are_at_the_server_when_the_call_returns(runs: Runs, tmp_path: Path) -> None:
     folder = tmp_path / "plots"
     folder.mkdir()
     (folder / "a b.png").write_bytes(b"one")
     report = tmp_path / "report.txt"
     report.write_text("first")
     millpond.log_artifact(report)
-    report.write_text("second, after it was logged")
+    assert runs.artifacts == {"report.txt": b"first"}
     millpond.log_artifact(folder)
+    millpond.log_artifact(report, name="texts/report")
+    millpond.log_artifacts(folder)
+    millpond.log_artifacts(folder, "all")
     millpond.log_artifact(tmp_path / "absent")
+    one = b"one"
+    assert runs.artifacts == {
+        "report.txt": b"first", "texts/report": b"first", "plots/a b.png": one, "a b.png": one, "all/a b.png": one,
+    }  # fmt: skip
+
+
+def test_artifacts_in_the_background_are_kept_as_they_were(runs: Runs, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    report.write_text("first")
+    millpond.log_artifact(report, wait=False)
+    report.write_text("second, after it was logged")
     millpond.finish()
-    assert runs.artifacts == {"report.txt": b"first", "plots/a%20b.png": b"one"}
+    assert runs.artifacts == {"report.txt": b"first"}
 
 
-def test_running_a_cell_again_ends_the_run_before(runs: Runs) -> None:
+def test_a_newer_artifact_does_not_overtake_an_older_one(
+    runs: Runs, server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    run = millpond.init()
+    runs.wait(lambda: run.id in runs.created)
+    server.stop()
+    model.write_text("while it was away")
+    run.log_artifact(model)
+    assert "is away" in capsys.readouterr().err
+    server.start()
+    model.write_text("when it was back")
+    run.log_artifact(model)
+    runs.wait(lambda: runs.artifacts.get("model") == b"when it was back")
+    millpond.finish()
+    assert runs.artifacts == {"model": b"when it was back"}
+
+
+def test_a_run_inside_a_run_leaves_the_outer_one_open(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    with millpond.init(name="outer") as outer:
+        millpond.log_metric("outer", 1.0)
+        with millpond.init(name="inner") as inner:
+            millpond.log_metric("inner", 1.0)
+            assert millpond.current_run() is inner
+        assert millpond.current_run() is outer
+        millpond.log_metric("outer", 2.0)
+    said = capsys.readouterr().err
+    assert f"inside run {outer.id}" in said and "left out" not in said
+    assert runs.points("outer") == [(0, 1.0), (1, 2.0)]
+    assert {key[0] for key, batch in runs.batches.items() if batch["ended"]} == {outer.id, inner.id}
+    assert millpond.current_run() is None
+
+
+def test_running_a_cell_of_a_notebook_again_ends_the_run_before(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracking, "in_notebook", lambda: True)
+    monkeypatch.setattr(tracking, "show_link", lambda url, text: None)
     first = millpond.init(name="cell")
     second = millpond.init(name="cell")
     assert first.id != second.id
     assert millpond.current_run() is second
     assert runs.ended() == ["succeeded"]
+    with millpond.init(name="block") as block, millpond.init(name="nested"):
+        assert not block.is_finished
 
 
 def test_what_comes_after_the_end_is_left_out_and_said_once(
@@ -144,6 +196,25 @@ def test_inside_a_job_the_jobs_run_is_meant_and_not_ended(
     assert all(r.path.startswith("/projects/vision/runs/jobrun01/") for r in sent)
 
 
+def test_inside_a_job_name_and_experiment_are_applied_and_another_project_is_said_to_be_ignored(
+    runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variables = {"RUN_ID": "jobrun01", "SERVER": server.url, "TOKEN": "mill_placement", "PROJECT": "vision"}
+    for name, value in variables.items():
+        monkeypatch.setenv(f"MILL_{name}", value)
+    with millpond.init(name="resnet", experiment="xray", project="other") as outer:
+        with millpond.init(experiment="x-ray"):
+            millpond.log_metric("inner", 1.0)
+        outer.log_metric("outer", 1.0)
+    said = capsys.readouterr().err
+    assert "project='other' is ignored" in said and "left out" not in said
+    told = [batch for batch in runs.batches.values() if "name" in batch or "experiment" in batch]
+    assert told[0].get("name") == "resnet"
+    assert told[-1]["experiment"] == "x-ray"
+    assert runs.points("outer") == [(0, 1.0)]
+    assert {key[0] for key in runs.batches} == {"jobrun01"}
+
+
 def test_a_server_that_goes_away_and_comes_back_gets_everything_once_and_in_order(
     runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +232,7 @@ def test_a_server_that_goes_away_and_comes_back_gets_everything_once_and_in_orde
 def test_a_run_without_a_server_is_sent_by_the_next_one(
     runs: Runs, server: FakeServer, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking, "EXIT_SECONDS", 5.0)
+    monkeypatch.setattr(run_module, "EXIT_SECONDS", 5.0)
     # Otherwise it may send what this test is about to send.
     monkeypatch.setattr(tracking, "_send_earlier", lambda target: None)
     server.stop()

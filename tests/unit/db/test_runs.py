@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.db import metrics, projects, runs, usage
+from millpond.db import artifacts, metrics, projects, runs, usage
 from millpond.db.engine import Database
 from millpond.db.metrics import StoredPoint
-from millpond.db.runs import Artifact, RunFilter
+from millpond.db.runs import RunFilter
 from millpond.model.people import Project
 from millpond.model.run import MetricPoint, RunState, UsageSample
+from millpond.model.tree import Entry, Kind
 from millpond.testing.builders_work import a_run, add_job
 from millpond.testing.clock import NOON
 
@@ -70,18 +71,6 @@ def test_a_thousand_points_at_once(db: Database) -> None:
         assert len(metrics.points(tx, "run00001", "loss")) == 1000
 
 
-def test_artifacts_are_replaced_under_their_path(db: Database) -> None:
-    first = Artifact("run00001", "plots/a.png", 3, "key1", NOON)
-    with db.write() as tx:
-        runs.put_artifact(tx, first)
-        runs.put_artifact(tx, replace(first, path="b.txt"))
-        runs.put_artifact(tx, replace(first, size=9, key="key2"))
-    with db.read() as tx:
-        assert runs.find_artifact(tx, "run00001", "plots/a.png") == replace(first, size=9, key="key2")
-        assert [found.path for found in runs.artifacts(tx, "run00001", limit=10)] == ["b.txt", "plots/a.png"]
-        assert runs.artifacts(tx, "run00001", limit=10, after="b.txt")[0].path == "plots/a.png"
-
-
 def test_silent_scripts_are_found_and_jobs_are_not(db: Database) -> None:
     with db.write() as tx:
         runs.insert(tx, a_run(id="talking0", seen_at=NOON + timedelta(minutes=5)))
@@ -108,12 +97,12 @@ def test_deleting_a_run_takes_everything_of_it_along(db: Database) -> None:
     with db.write() as tx:
         metrics.add(tx, "run00001", [MetricPoint("loss", 1, 0.5, NOON)])
         runs.take_sequence(tx, "run00001", "one", 0)
-        runs.put_artifact(tx, Artifact("run00001", "a", 1, "key", NOON))
+        artifacts.stage(tx, "run00001", [Entry(b"a", Kind.FILE)], owner="user:u", now=NOON)
         runs.delete(tx, "run00001")
     with db.read() as tx:
         assert runs.get(tx, "run00001") is None
         assert metrics.keys(tx, "run00001") == []
-        assert runs.artifacts(tx, "run00001", limit=10) == []
+        assert not artifacts.is_waiting(tx, "run00001")
 
 
 def test_a_sample_of_the_same_moment_counts_once(db: Database) -> None:

@@ -1762,10 +1762,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List Artifacts */
+        /**
+         * List Artifacts
+         * @description All files, by path. They are the commit of `.artifacts` that the run's id names: its routes show folders.
+         */
         get: operations["list_artifacts"];
         put?: never;
-        post?: never;
+        /**
+         * Log Artifacts
+         * @description Files whose content was sent in packs of an upload; listed and readable once this is answered.
+         */
+        post: operations["log_artifacts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1779,11 +1786,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Artifact */
+        /**
+         * Get Artifact
+         * @description The bytes of one file, or a range of them.
+         */
         get: operations["get_artifact"];
         /**
          * Put Artifact
-         * @description Bytes, at most 64 MiB; larger results belong in `$MILL_OUTPUT`.
+         * @description Bytes through the server, at most 64 MiB.
          */
         put: operations["put_artifact"];
         post?: never;
@@ -2409,12 +2419,44 @@ export interface components {
         };
         /** Artifact */
         Artifact: {
-            /** Created At */
-            created_at: string;
             /** Path */
             path: string;
             /** Size */
             size: number;
+        };
+        /**
+         * ArtifactPut
+         * @description One file to add or replace. Its content has been sent in packs, unless the project has it already.
+         */
+        ArtifactPut: {
+            /**
+             * Content
+             * @default nothing
+             * @enum {string}
+             */
+            content: "nothing" | "blob" | "chunks";
+            /** Digest */
+            digest?: string | null;
+            /**
+             * Kind
+             * @default file
+             * @enum {string}
+             */
+            kind: "file" | "executable";
+            /** Path */
+            path: string;
+            /**
+             * Size
+             * @default 0
+             */
+            size: number;
+        };
+        /** ArtifactsLogged */
+        ArtifactsLogged: {
+            /** Puts */
+            puts: components["schemas"]["ArtifactPut"][];
+            /** Upload */
+            upload: string;
         };
         /**
          * Attempt
@@ -3424,7 +3466,7 @@ export interface components {
          * DatasetKind
          * @enum {string}
          */
-        DatasetKind: "data" | "code" | "output";
+        DatasetKind: "data" | "code" | "output" | "artifact";
         /**
          * DatasetTotals
          * @description The header of the hub: `6 Datasets · 290.2 MB · 3 NFS Connected · 1.07/360.77 GB used by cached commits`.
@@ -5654,11 +5696,15 @@ export interface components {
             ended?: components["schemas"]["RunState"] | null;
             /** Ended At */
             ended_at?: string | null;
+            /** Experiment */
+            experiment?: string | null;
             /**
              * Metrics
              * @default []
              */
             metrics: components["schemas"]["MetricPoint"][];
+            /** Name */
+            name?: string | null;
             /**
              * Params
              * @default {}
@@ -10561,6 +10607,8 @@ export interface operations {
                 cursor?: string | null;
                 /** @description The most items in one answer. */
                 limit?: number;
+                /** @description Only files below this folder. */
+                path?: string;
             };
             header?: never;
             path: {
@@ -10592,10 +10640,49 @@ export interface operations {
             };
         };
     };
-    get_artifact: {
+    log_artifacts: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ArtifactsLogged"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_artifact: {
+        parameters: {
+            query?: never;
+            header?: {
+                "if-none-match"?: string | null;
+                "if-range"?: string | null;
+                Range?: string | null;
+            };
             path: {
                 path: string;
                 /** @description The project's name. */

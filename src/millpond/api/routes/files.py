@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Header, Request
 from starlette.responses import Response, StreamingResponse
@@ -15,18 +15,14 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from millpond.api.access import DepsOf, Viewer, check_origin
+from millpond.api.file_answers import SANDBOX, Part, answer_file, disposition
 from millpond.api.origins import content_origin
-from millpond.api.ranges import parse_range
 from millpond.api.routes.commits import TreePath, commit_of
 from millpond.errors import NotReady
 from millpond.services.datasets import archives, files, previews
-from millpond.services.datasets.file_types import BINARY, shown_type
 from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/datasets/{dataset}/commits/{ref:path}", tags=["files"])
-
-# What users or jobs produced never runs in the page's own origin.
-_SANDBOX = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
 
 
 class _Archive(StreamingResponse):
@@ -50,23 +46,12 @@ def get_file(
     scope: Viewer,
     deps: DepsOf,
     path: TreePath,
+    wanted: Part,
     download: bool = False,
-    range_: Annotated[str | None, Header(alias="Range")] = None,
-    if_range: Annotated[str | None, Header()] = None,
-    if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The bytes of one file, or a range of them."""
     file = files.open_file(deps, *commit_of(deps, scope, dataset, ref), path)
-    headers = _file_headers(file, download=download)
-    if if_none_match == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
-    # A player that goes on where it was must not get the middle of another file.
-    part = parse_range(range_, file.size) if if_range in (None, headers["ETag"]) else None
-    start, end = part or (0, file.size)
-    headers["Content-Length"] = str(end - start)
-    if part:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
-    return StreamingResponse(file.read(deps, start, end), status_code=206 if part else 200, headers=headers)
+    return answer_file(deps, file, wanted, download=download)
 
 
 @router.get("/zip", response_class=Response)
@@ -77,10 +62,10 @@ def get_zip(dataset: str, ref: str, scope: Viewer, deps: DepsOf, path: TreePath 
     """
     archive = archives.open_archive(deps, *commit_of(deps, scope, dataset, ref), path)
     headers = {
-        "Content-Disposition": _disposition("attachment", archive.name),
+        "Content-Disposition": disposition("attachment", archive.name),
         "Cache-Control": "private, no-store",
         "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": _SANDBOX,
+        "Content-Security-Policy": SANDBOX,
         # A proxy that collects the whole answer first would need the room for it.
         "X-Accel-Buffering": "no",
     }
@@ -108,20 +93,3 @@ def create_preview(
     found = commit_of(deps, scope, dataset, ref)
     ticket = previews.issue(deps, scope.actor, *found, path, host=urlsplit(content).netloc, page=origin)
     return wire.Preview(origin=content, url=f"{content}/t/{ticket}")
-
-
-def _file_headers(file: files.OpenFile, *, download: bool) -> dict[str, str]:
-    kind = shown_type(file.name)
-    return {
-        "Content-Type": kind,
-        "Content-Disposition": _disposition("attachment" if download or kind == BINARY else "inline", file.name),
-        "Accept-Ranges": "bytes",
-        "ETag": f'"{file.digest}"',
-        "Cache-Control": "private, no-cache",
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": _SANDBOX,
-    }
-
-
-def _disposition(shown: str, name: str) -> str:
-    return f"{shown}; filename*=UTF-8''{quote(name, safe='')}"

@@ -9,9 +9,10 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api import shapes
 from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
+from millpond.api.file_answers import Part, answer_file
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Role
-from millpond.services.runs import artifacts, runs, series
+from millpond.services.runs import artifacts, runs, series, staging
 from millpond.wire import runs as wire
 from millpond.wire.base import Page
 
@@ -21,9 +22,6 @@ _RUN = "/projects/{project}/runs/{run}"
 
 ViewerOrJob = Annotated[Scope, InProject(Role.VIEWER, placements=True)]
 MemberOrJob = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
-
-# Whatever a run stored is data to the page: never a document, a script or a guess.
-_UNTRUSTED = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
 
 @router.get("/runs")
@@ -75,25 +73,37 @@ def get_metrics(
 
 @router.get(f"{_RUN}/artifacts")
 def list_artifacts(
-    run: str, scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+    run: str,
+    scope: ViewerOrJob,
+    deps: DepsOf,
+    path: Annotated[str, Query(max_length=1000, description="Only files below this folder.")] = "",
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
 ) -> Page[wire.Artifact]:
-    listing = artifacts.list_artifacts(deps, scope.actor, scope.project, run, limit=limit, cursor=cursor)
-    return page(listing, wire.Artifact.model_validate)
+    """All files, by path. They are the commit of `.artifacts` that the run's id names: its routes show folders."""
+    found = artifacts.list_artifacts(deps, scope.actor, scope.project, run, path=path, limit=limit, cursor=cursor)
+    return page(found, wire.Artifact.model_validate)
+
+
+@router.post(f"{_RUN}/artifacts", status_code=204)
+def log_artifacts(run: str, body: wire.ArtifactsLogged, scope: MemberOrJob, deps: DepsOf) -> None:
+    """Files whose content was sent in packs of an upload; listed and readable once this is answered."""
+    staging.stage(deps, scope.actor, scope.project, run, body)
 
 
 @router.put(f"{_RUN}/artifacts/{{path:path}}", status_code=201)
 async def put_artifact(run: str, path: str, request: Request, scope: MemberOrJob, deps: DepsOf) -> wire.Artifact:
-    """Bytes, at most 64 MiB; larger results belong in `$MILL_OUTPUT`."""
+    """Bytes through the server, at most 64 MiB."""
     content = await request.body()
     stored = await run_in_threadpool(artifacts.put, deps, scope.actor, scope.project, run, path, content)
     return wire.Artifact.model_validate(stored)
 
 
 @router.get(f"{_RUN}/artifacts/{{path:path}}", response_class=Response)
-def get_artifact(run: str, path: str, scope: Viewer, deps: DepsOf) -> Response:
-    content = artifacts.read(deps, scope.actor, scope.project, run, path)
-    headers = {**_UNTRUSTED, "Content-Disposition": "attachment"}
-    return Response(content, media_type="application/octet-stream", headers=headers)
+def get_artifact(run: str, path: str, scope: ViewerOrJob, deps: DepsOf, wanted: Part) -> Response:
+    """The bytes of one file, or a range of them."""
+    file = artifacts.open_artifact(deps, scope.actor, scope.project, run, path)
+    return answer_file(deps, file, wanted, download=True)
 
 
 @router.delete(_RUN)

@@ -33,12 +33,21 @@ from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
-from millpond.db.tables.work import artifact, job, metric, metric_point, placement, run, run_writer, usage
+from millpond.db.tables.work import (
+    job,
+    loose_artifact,
+    metric,
+    metric_point,
+    placement,
+    run,
+    run_writer,
+    staged_artifact,
+    usage,
+)
 
 __all__ = [
     "account",
     "agent",
-    "artifact",
     "audit",
     "bandwidth",
     "blob",
@@ -59,6 +68,7 @@ __all__ = [
     "lineage_edge",
     "link",
     "log_chunk",
+    "loose_artifact",
     "member",
     "metadata",
     "metric",
@@ -81,6 +91,7 @@ __all__ = [
     "site",
     "source",
     "source_object",
+    "staged_artifact",
     "token",
     "tree_difference",
     "trust",

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-from millpond.db.tables.base import BigId, UtcTime, id_column, metadata, ref_column, time_column
+from millpond.db.tables.base import BigId, Bytes, UtcTime, id_column, metadata, ref_column, time_column
 
 job = Table(
     "job",
@@ -188,7 +188,26 @@ metric_point = Table(
     Index("ix_metric_point_metric_id_step", "metric_id", "step"),
 )
 
-artifact = Table(
+# Artifacts whose content is in the lake, and which the run's next commit will hold (docs/design/013).
+staged_artifact = Table(
+    "staged_artifact",
+    metadata,
+    # Another one each time a path is logged: what was merged is removed by it, and nothing newer.
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    ref_column("run_id", "run.id", cascade=True, index=False),
+    Column("path", String(1000), nullable=False),
+    Column("kind", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("content", Integer, nullable=False),
+    Column("digest", Bytes(32), nullable=False),
+    # Whose packs hold the content: user:<id> or placement:<id>.
+    Column("owner", String(80), nullable=False),
+    time_column("staged_at"),
+    UniqueConstraint("run_id", "path"),
+)
+
+# Artifacts of earlier versions, objects of their own; taken into the lake one run after the other.
+loose_artifact = Table(
     "artifact",
     metadata,
     Column("run_id", String(32), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),

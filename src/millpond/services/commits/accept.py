@@ -55,7 +55,7 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
 
 def check(deps: Deps, dataset: Dataset, proposal: Proposal) -> CheckedTree:
     """The first step: everything is looked at, and locators are written. Nothing is kept because of it yet."""
-    settled = proposal.parents[0].tree if proposal.parents else None
+    settled = next(iter(_earlier_trees(proposal)), None)
     try:
         return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
     except Incomplete as error:
@@ -70,9 +70,14 @@ def _take_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> bool:
     Who changes one path of a page need not have what its other paths hold, and so cannot send it.
     """
     pages = ProjectPages(deps.store, deps.pages, dataset.project_id)
-    trees = [*(parent.tree for parent in proposal.parents), *proposal.origins]
+    trees = _earlier_trees(proposal)
     rewritten = {leaf for root in trees for leaf in leaf_ids(pages, root)} - leaf_ids(pages, proposal.tree)
     return verify_shared(deps, dataset.project_id, proposal.owner, rewritten)
+
+
+def _earlier_trees(proposal: Proposal) -> list[str]:
+    """Accepted trees that entries of this one were taken from; the first one is what most of it comes from."""
+    return [*(parent.tree for parent in proposal.parents), *proposal.origins]
 
 
 def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal, checked: CheckedTree) -> Commit:

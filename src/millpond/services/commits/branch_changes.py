@@ -82,8 +82,7 @@ def _change(
     deps: Deps, actor: Actor, dataset: Dataset, branch: str, head: Commit | None, base: Commit | None, changes: Changes
 ) -> Commit:
     parents = [parent for parent in (base, changes.merged) if parent is not None]
-    pages = _WithNew(ProjectPages(deps.store, deps.pages, dataset.project_id))
-    tree = _write_tree(deps, dataset, pages, base, changes)
+    tree = write_tree(deps, dataset.project_id, base.tree if base else None, changes.puts, changes.removals)
     if head is not None and head.tree == tree:
         is_unchanged = head == base and changes.merged is None
         if is_unchanged or head.parents == tuple(parent.id for parent in parents):
@@ -104,11 +103,12 @@ def _change(
     return accept(deps, actor, dataset, proposal)
 
 
-def _write_tree(deps: Deps, dataset: Dataset, pages: _WithNew, base: Commit | None, changes: Changes) -> str:
-    """The root of the changed tree; pages the project does not have are in the lake when it returns."""
-    root = base.tree if base is not None else build_tree((), pages.new.__setitem__).root
-    made = edit_tree(pages, root, changes.puts, changes.removals, pages.new.__setitem__).root
-    wanted = promise_pages(deps, dataset.project_id, list(pages.new))
+def write_tree(deps: Deps, project_id: str, base: str | None, puts: Sequence[Entry], removals: Iterable[bytes]) -> str:
+    """The root of the tree `base` (None: an empty one) with these changes. Its pages are in the lake then."""
+    pages = _WithNew(ProjectPages(deps.store, deps.pages, project_id))
+    root = base if base is not None else build_tree((), pages.new.__setitem__).root
+    made = edit_tree(pages, root, puts, removals, pages.new.__setitem__).root
+    wanted = promise_pages(deps, project_id, list(pages.new))
     pages.stored.put_all({page_id: pages.new[page_id] for page_id in wanted})
     return made
 

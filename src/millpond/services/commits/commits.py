@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 from millpond.db import commits, jobs
 from millpond.errors import BadRequest, Forbidden
 from millpond.model.dataset import Commit, Dataset
-from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, check_ref_name
+from millpond.model.job import Job
+from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, check_ref_name
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import refs
 from millpond.services.commits import uploads as upload_service
@@ -65,6 +66,8 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
         raise Forbidden(f"A job commits to {OUTPUT_DATASET}, on the branch of its own id.")
     if not is_job and name == OUTPUT_DATASET:
         raise Forbidden(f"Only jobs commit to {OUTPUT_DATASET}.")
+    if name == ARTIFACT_DATASET:
+        raise Forbidden(f"{ARTIFACT_DATASET} holds the artifacts of runs.", hint="Use millpond.log_artifact(…).")
     if name in (CODE_DATASET, OUTPUT_DATASET):
         return dataset_service.ensure_system_dataset(deps, project, name)
     with deps.db.read() as tx:
@@ -101,6 +104,11 @@ def _lineage(tx: Connection, actor: Actor) -> Mapping[str, Any]:
     job = jobs.get(tx, actor.job_id or "")
     if job is None:
         raise access.not_found("job", actor.job_id or "")
+    return lineage_of_job(job)
+
+
+def lineage_of_job(job: Job) -> dict[str, Any]:
+    """What a commit of the job says of its origin."""
     lineage: dict[str, Any] = {
         "job": job.id,
         "inputs": [f"{entry.project}/{entry.dataset}@{entry.commit_id}" for entry in job.inputs],

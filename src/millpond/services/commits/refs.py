@@ -74,7 +74,7 @@ def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
 
 
 def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
-    """The code or the outputs of a job of the project; of several with that name, the newest's."""
+    """The code, outputs or artifacts of a job of the project; of several with that name, the newest's."""
     if dataset.kind is DatasetKind.DATA:
         return None
     job = jobs.get(tx, name)
@@ -82,6 +82,8 @@ def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
         job = jobs.find_numbered(tx, dataset.project_id, name, None)
     if job is None:
         return None
+    if dataset.kind is DatasetKind.ARTIFACT:
+        return head_commit(tx, dataset, job.run_id)
     commit_id = job.code_commit if dataset.kind is DatasetKind.CODE else job.output_commit
     return commits.get(tx, commit_id) if commit_id else None
 
@@ -252,7 +254,8 @@ def _get(tx: Connection, commit_id: str) -> Commit:
 def not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
     """For a ref that is not there: the nearest ones, or how to make the first commit, or that jobs are meant."""
     if dataset.name in SYSTEM_DATASETS:
-        hint = f"Name a job, by its id or name: {dataset.name}@JOB."
+        who = "run, by its id: .artifacts@RUN" if dataset.kind is DatasetKind.ARTIFACT else f"job: {dataset.name}@JOB"
+        hint = f"Name a {who}."
         return NotFound(f"{dataset.written} has nothing of {name!r}.", hint=hint, noun="ref", name=name, near=[])
     names = [ref.name for ref in commits.refs(tx, dataset.id, limit=1000)]
     if not names:

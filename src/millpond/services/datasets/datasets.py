@@ -13,7 +13,7 @@ from millpond.errors import BadRequest, InUse, NameTaken
 from millpond.lake.records import Create, Delete, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
-from millpond.model.names import CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
+from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
 from millpond.model.people import SYSTEM, Actor, Project
 from millpond.services.caches import evict
 from millpond.services.commits import records
@@ -23,7 +23,11 @@ from millpond.services.listing import Listing, decode, page_of
 from millpond.services.people import access, audit
 from millpond.wire import data as wire
 
-_SYSTEM_KINDS = {CODE_DATASET: DatasetKind.CODE, OUTPUT_DATASET: DatasetKind.OUTPUT}
+_SYSTEM_KINDS = {
+    CODE_DATASET: DatasetKind.CODE,
+    OUTPUT_DATASET: DatasetKind.OUTPUT,
+    ARTIFACT_DATASET: DatasetKind.ARTIFACT,
+}
 
 
 def find(tx: Connection, project: Project, name: str) -> Dataset:
@@ -100,7 +104,7 @@ def create(deps: Deps, actor: Actor, project: Project, *, name: str, description
 
 
 def ensure_system_dataset(deps: Deps, project: Project, name: str) -> Dataset:
-    """`.code` or `.outputs` of a project, made when it is first needed."""
+    """`.code`, `.outputs` or `.artifacts` of a project, made when it is first needed."""
     with deps.db.read() as tx:
         found = datasets.find(tx, project.id, name)
     if found is not None:

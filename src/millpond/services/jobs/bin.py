@@ -20,7 +20,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.lake.records import Move
 from millpond.model.dataset import Dataset, RefType
 from millpond.model.job import Job
-from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
+from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import SYSTEM
 from millpond.services.commits import records
 from millpond.services.deps import Deps
@@ -44,7 +44,7 @@ def purge(deps: Deps, now: datetime) -> int:
         except ReadOnly as error:  # of one project: the others' bins are emptied all the same
             logger.info("job_not_purged job=%s reason=%s", job.id, error.message)
     for run in old_runs:
-        _remove_artifacts(deps, run.project_id, run.id)
+        _remove_artifacts(deps, run.project_id, run.id, now)
         with deps.db.write() as tx:
             runs.delete(tx, run.id)
             audit.record(
@@ -58,7 +58,7 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
     _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=lineage.is_used)
     # As long as there is something that was made with it, a collection keeps it all the same.
     _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=lineage.is_named_by_job)
-    _remove_artifacts(deps, job.project_id, job.run_id)
+    _remove_artifacts(deps, job.project_id, job.run_id, now)
     logs.remove(deps, job)
     with deps.db.write() as tx:
         jobs.delete(tx, job.id)
@@ -90,7 +90,12 @@ def _reserve_removal(tx: Connection, *, dataset: Dataset, branch: str, now: date
     return records.reserve(tx, dataset, move, lock=branch, by=SYSTEM.name, now=now)
 
 
-def _remove_artifacts(deps: Deps, project_id: str, run_id: str) -> None:
-    """Also those whose row a crash kept from being written."""
+def _remove_artifacts(deps: Deps, project_id: str, run_id: str, now: datetime) -> None:
+    """Let go of the branch that keeps them; loose objects of earlier versions go, also those whose row a crash lost."""
+    with deps.db.read() as tx:
+        dataset = datasets.find(tx, project_id, ARTIFACT_DATASET)
+        branch = commits.find_ref(tx, dataset.id, run_id) if dataset else None
+    if dataset is not None and branch is not None:
+        records.write(deps, partial(_reserve_removal, dataset=dataset, branch=run_id, now=now))
     for info in deps.store.list(ProjectKeys(project_id).artifacts(run_id)):
         deps.store.delete(info.key)

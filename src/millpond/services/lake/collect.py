@@ -15,7 +15,7 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import collecting, projects, promised
+from millpond.db import artifacts, collecting, projects, promised
 from millpond.db.batches import batches
 from millpond.decide.collection import Mark, PackPlan, PackSeen, Policy, plan_packs, stale_pages_before, why_stays
 from millpond.lake.keys import ProjectKeys
@@ -26,6 +26,7 @@ from millpond.services.lake import compare, doomed, purge, set_aside
 from millpond.services.lake.marking import Marks, Unreadable, mark_pages
 from millpond.services.lake.set_aside import Reviewed
 from millpond.services.people import audit
+from millpond.services.runs import gathering
 from millpond.wire import lake as wire
 
 logger = getLogger(__name__)
@@ -80,11 +81,13 @@ def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
         return why
     removed: list[Reviewed] = []
     for _ in range(_TRIES):
+        if not gathering.gather_project(deps, project_id):
+            continue  # more was logged meanwhile
         removed += remove_commits(deps, project_id, policy)
-        plan = look(deps, project_id, policy)
-        if isinstance(plan, str):
-            return plan
         try:
+            plan = look(deps, project_id, policy)
+            if isinstance(plan, str):
+                return plan
             remove_pages(deps, plan, policy)
             condemn(deps, plan, policy)
             delete(deps, plan, policy)
@@ -109,10 +112,13 @@ def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) 
     now = deps.clock.now()
     with deps.db.read() as tx:
         sequence = projects.sequence(tx, project_id)
+        is_staged = not dry_run and bool(artifacts.runs_with_staged(tx, project_id=project_id, limit=1))
         lineage = collecting.named_in_lineage(tx, project_id)
         reviewed = set_aside.review(tx, project_id, policy, now, lineage=lineage)
     if sequence is None:
         return "The project is gone."
+    if is_staged:  # packs that only staged artifacts need are marked by nothing
+        raise Moved
     roots = [root for item in reviewed for root in item.roots(without_removable=dry_run)]
     try:
         marks = mark_pages(deps, project_id, roots)

@@ -1,68 +1,75 @@
-"""Artifacts: small files beside a run, kept in the lake under keys of their own."""
+"""Artifacts: files of a run, kept as a commit of the lake."""
 
 from __future__ import annotations
 
-import hashlib
+from itertools import islice
 
-from millpond.db import runs
-from millpond.db.runs import Artifact
-from millpond.errors import BadPath, TooLarge
-from millpond.lake.keys import ProjectKeys
-from millpond.model.path import check_path
+from millpond.db import datasets
+from millpond.errors import NotFound, TooLarge
+from millpond.model.artifact import Artifact
+from millpond.model.dataset import Commit, Dataset
+from millpond.model.names import ARTIFACT_DATASET
+from millpond.model.path import to_text
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_bytes
+from millpond.model.tree import Kind
+from millpond.services import listing
+from millpond.services.commits import refs
+from millpond.services.commits.uploads import owner_of
+from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
-from millpond.services.listing import Listing, page_of, text_of
+from millpond.services.listing import Listing
 from millpond.services.people import access
+from millpond.services.runs import gathering, loose, staging
 from millpond.services.runs import runs as run_service
-
-MAX_PATH = 1000
 
 
 def put(deps: Deps, actor: Actor, project: Project, run_id: str, path: str, content: bytes) -> Artifact:
     """Durable when it returns. The newest under a path takes the place of the one before."""
-    _check(path)
+    name = staging.check_name(path)
     if len(content) > deps.settings.max_object_bytes:
         raise TooLarge(
-            f"An artifact has at most {format_bytes(deps.settings.max_object_bytes)}.",
-            hint="Write larger results to $MILL_OUTPUT, or commit them to a dataset.",
+            f"An artifact sent through the server has at most {format_bytes(deps.settings.max_object_bytes)}.",
+            hint="Use millpond.log_artifact(…): it sends files of any size straight to the store.",
         )
     with deps.db.read() as tx:
-        run_service.find(tx, actor, project, run_id)
-        before = runs.find_artifact(tx, run_id, path)
-    digest = hashlib.sha256(path.encode() + b"\0" + content).hexdigest()
-    artifact = Artifact(run_id, path, len(content), ProjectKeys(project.id).artifact(run_id, digest), deps.clock.now())
-    deps.store.put(artifact.key, content)
-    with deps.db.write() as tx:
-        runs.put_artifact(tx, artifact)
-    if before is not None and before.key != artifact.key:
-        deps.store.delete(before.key)
-    data = {"project": project.name, "id": run_id, "what": "artifact", "path": path}
-    deps.events.publish(f"run:{run_id}", project_id=project.id, data=data)
-    return artifact
+        run = run_service.find(tx, actor, project, run_id)
+    loose.stage_bytes(deps, run, {name: content}, owner=owner_of(actor))
+    return Artifact(path, len(content))
 
 
-def read(deps: Deps, actor: Actor, project: Project, run_id: str, path: str) -> bytes:
-    with deps.db.read() as tx:
-        run_service.find(tx, actor, project, run_id)
-        artifact = runs.find_artifact(tx, run_id, path)
-        if artifact is None:
-            paths = [other.path for other in runs.artifacts(tx, run_id, limit=1000)]
-            raise access.not_found("artifact", path, paths)
-    return deps.store.get(artifact.key)
+def open_artifact(deps: Deps, actor: Actor, project: Project, run_id: str, path: str) -> files.OpenFile:
+    """NotFound with the nearest names."""
+    found = newest(deps, actor, project, run_id)
+    if found is None:
+        raise access.not_found("artifact", path)
+    try:
+        return files.open_file(deps, *found, path)
+    except NotFound as error:
+        near = [to_text(entry.path) for entry in islice(reading.reader_of(deps, *found).entries(), 1000)]
+        raise access.not_found("artifact", path, near) from error
 
 
 def list_artifacts(
-    deps: Deps, actor: Actor, project: Project, run_id: str, *, limit: int, cursor: str | None
+    deps: Deps, actor: Actor, project: Project, run_id: str, *, path: str = "", limit: int, cursor: str | None
 ) -> Listing[Artifact]:
+    """All files below a folder (all of the run's without one), by path."""
+    directory, after = reading.directory_path(path), reading.place_of(cursor)
+    found = newest(deps, actor, project, run_id)
+    if found is None:
+        return Listing([], None)
+    entries = reading.reader_of(deps, *found).entries(directory, after or None)
+    shown = list(islice((entry for entry in entries if entry.kind is not Kind.DIRECTORY), limit + 1))
+    items = [Artifact(to_text(entry.path), entry.size) for entry in shown[:limit]]
+    return Listing(items, listing.encode(shown[limit - 1].path.hex()) if len(shown) > limit else None)
+
+
+def newest(deps: Deps, actor: Actor, project: Project, run_id: str) -> tuple[Dataset, Commit] | None:
+    """The commit that holds everything the run has logged so far; None if that is nothing."""
     with deps.db.read() as tx:
         run_service.find(tx, actor, project, run_id)
-        found = runs.artifacts(tx, run_id, limit=limit + 1, after=text_of(cursor))
-    return page_of(found, limit, key=lambda artifact: artifact.path)
-
-
-def _check(path: str) -> None:
-    """Relative, without empty parts, '.' or '..', printable: it is shown to people and becomes a file elsewhere."""
-    check_path(path.encode("utf-8", "surrogateescape"))
-    if len(path) > MAX_PATH or not path.isprintable() or "\\" in path:
-        raise BadPath(f"{path[:200]!r} cannot name an artifact.", hint="Use a short relative path of plain characters.")
+    gathering.gather(deps, run_id)
+    with deps.db.read() as tx:
+        dataset = datasets.find(tx, project.id, ARTIFACT_DATASET)
+        commit = refs.head_commit(tx, dataset, run_id) if dataset else None
+    return (dataset, commit) if dataset and commit else None

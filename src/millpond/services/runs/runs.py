@@ -105,6 +105,8 @@ def take_batch(deps: Deps, actor: Actor, project: Project, run_id: str, batch: R
         runs.save(tx, after)
         moved = _note_progress(tx, job, batch.progress)
     _publish(deps, after, "batch")
+    if after.state is not run.state:
+        deps.events.wake("artifacts")
     if moved is not None:
         job_changes.publish(deps, moved)
 
@@ -186,7 +188,14 @@ def _storable(value: object) -> Any:
 def _reported(run: Run, batch: RunBatch, now: datetime) -> Run:
     """The run after a batch. Of what is told twice the newest value stands. A job's run ends with its job."""
     params = {**run.params, **_storable(batch.params)}
-    run = replace(run, params=params, tags={**run.tags, **batch.tags}, seen_at=max(now, run.seen_at))
+    run = replace(
+        run,
+        name=batch.name or run.name,
+        experiment=batch.experiment or run.experiment,
+        params=params,
+        tags={**run.tags, **batch.tags},
+        seen_at=max(now, run.seen_at),
+    )
     if run.job_id is not None:
         return run
     if batch.ended is not None and batch.ended is not RunState.RUNNING:

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from millpond.db import actors
-from millpond.errors import BadPath, Conflict, Invalid, NameTaken, NotFound, TooLarge
+from millpond.errors import Conflict, Invalid, NameTaken, NotFound
 from millpond.model.people import SYSTEM, Actor
 from millpond.model.run import RunState
 from millpond.services.people import projects, tokens
-from millpond.services.runs import artifacts, runs, series
+from millpond.services.runs import runs, series
 from millpond.services.runs.runs import RunView
 from millpond.wire.runs import MetricPoint, RunBatch, RunCreate
 from tests.unit.services.world import World
@@ -160,32 +160,3 @@ def test_lists_show_the_newest_metrics(world: World) -> None:
 
     assert listed() == [(second, {}), (first, {"acc": 0.9})]
     assert listed(experiment="a", project="default") == [(first, {"acc": 0.9})]
-
-
-def test_artifacts_come_back_bit_for_bit(world: World) -> None:
-    run_id = create(world).run.id
-    args = (world.deps, world.maria, world.project, run_id)
-    artifacts.put(*args, "plots/loss curve.png", b"\x89PNG\x00")
-    artifacts.put(*args, "plots/loss curve.png", b"second")
-    artifacts.put(*args, "empty", b"")
-    assert artifacts.read(*args, "plots/loss curve.png") == b"second"
-    found = artifacts.list_artifacts(*args, limit=10, cursor=None).items
-    assert [(item.path, item.size) for item in found] == [("empty", 0), ("plots/loss curve.png", 6)]
-    prefix = f"projects/{world.project.id}/artifacts/{run_id}/"
-    assert len(list(world.deps.store.list(prefix))) == 2
-    with pytest.raises(NotFound) as caught:
-        artifacts.read(*args, "plots/loss curve.jpg")
-    assert caught.value.details["near"] == ["plots/loss curve.png"]
-
-
-@pytest.mark.parametrize("path", ["", "/etc/passwd", "../up", "a/../b", "a//b", "a\0b", "a\nb", "x" * 1001, "a\\b"])
-def test_paths_that_lead_elsewhere_are_refused(world: World, path: str) -> None:
-    run_id = create(world).run.id
-    with pytest.raises(BadPath):
-        artifacts.put(world.deps, world.maria, world.project, run_id, path, b"x")
-
-
-def test_a_large_artifact_is_refused(world: World) -> None:
-    run_id = create(world).run.id
-    with pytest.raises(TooLarge, match=r"at most 67\.1 MB"):
-        artifacts.put(world.deps, world.maria, world.project, run_id, "big", bytes((64 << 20) + 1))
