@@ -24,11 +24,11 @@ import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { Login } from "./pages/Session/Login";
 
 /** Kinds of datasets beside those that people make. */
-const JOB_DATA_KINDS = ["output", "code"] as const;
+const JOB_DATA_KINDS = ["output", "code", "artifact"] as const;
 
 type Raw = Record<string, unknown>;
 
-const DATASET_TABS = ["commits", "commit", "files", "diff", "refs", "settings"] as const;
+const DATASET_TABS = ["commits", "commit", "files", "diff", "lineage", "refs", "settings"] as const;
 
 interface DatasetSearch extends PageSearch {
   tab?: (typeof DATASET_TABS)[number];

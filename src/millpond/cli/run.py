@@ -137,7 +137,9 @@ def download(
         mill.out.json({"items": [{**item.model_dump(mode="json"), "file": str(to / item.path)} for item in found]})
         return
     size = format_bytes(sum(item.size for item in found))
-    mill.out.note(f"Downloaded {format_count(len(found), 'file')}, {size}, to {to}." if found else "This run has no artifacts.")
+    mill.out.note(
+        f"Downloaded {format_count(len(found), 'file')}, {size}, to {to}." if found else "This run has no artifacts."
+    )
 
 
 @command(app, "upload")

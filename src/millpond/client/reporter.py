@@ -138,6 +138,7 @@ class Reporter:
             thread.join(max(0.0, deadline - time.monotonic()))
         done = self._spool.is_sent
         self._spool.close()
+        self._sender.close()
         self._api.close()
         return done
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from millpond.client.http import Api
 from millpond.client.runs import create_run, send_batch
 from millpond.client.spool import ArtifactLine, BatchLine, Header, Line, read_all, read_header, remove
 from millpond.errors import BadRequest, Invalid, MillError, NotFound, TooLarge
+
+if TYPE_CHECKING:
+    from millpond.client.transfer import ApiUploader
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +31,9 @@ class Sender:
         self._header = header
         self._artifacts = artifacts
         self._created = header.create is None
+        # One call at a time: whoever logs an artifact, and the thread that empties the spool.
+        self._uploading = threading.Lock()
+        self._uploader: ApiUploader | None = None
 
     def create(self) -> None:
         """Make the run at the server, once; doing it twice is one run."""
@@ -52,8 +60,25 @@ class Sender:
         from millpond.client.transfer import ApiUploader  # noqa: PLC0415
 
         self.create()
-        with ApiUploader(self._api, self._header.project) as uploader:
-            send_artifacts(uploader, self._api, self._header.project, self._header.run, files)
+        with self._uploading:
+            uploader = self._uploader or ApiUploader(self._api, self._header.project)
+            self._uploader = None
+            try:
+                send_artifacts(uploader, self._api, self._header.project, self._header.run, files)
+            except BaseException:
+                uploader.close()
+                raise
+            # Kept for the next call, unless it was told that the project has nothing: that is over now.
+            if uploader.begins_empty:
+                uploader.close()
+            else:
+                self._uploader = uploader
+
+    def close(self) -> None:
+        with self._uploading:
+            if self._uploader is not None:
+                self._uploader.close()
+                self._uploader = None
 
     def _send(self, lines: Sequence[Line]) -> None:
         project, run = self._header.project, self._header.run
@@ -106,6 +131,8 @@ def send_spool(api: Api, path: Path) -> list[str]:
     except NotFound as error:
         # The run or its project was deleted: nobody will ever read these lines.
         problems.append(f"run {header.run} is not there any more ({error.message}); its unsent lines were dropped")
+    finally:
+        sender.close()
     remove(path)
     return problems
 

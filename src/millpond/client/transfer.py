@@ -68,8 +68,13 @@ class ApiUploader:
     def id(self) -> str:
         return self._made().id
 
+    @property
+    def begins_empty(self) -> bool:
+        """True if there was nothing to build on when the upload was made: nothing is asked for then."""
+        return self._made().begins_empty
+
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
-        if self._made().begins_empty:
+        if self.begins_empty:
             return [True] * len(digests)
         answers: list[bool] = []
         for start in range(0, len(digests), DIGESTS_AT_ONCE):

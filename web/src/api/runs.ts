@@ -1,8 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { apiAddress } from "../lib/base";
 import { api, take } from "./client";
 import { refreshJobs } from "./jobs";
-import { paged } from "./paging";
 
 export interface RunPlace {
   project: string;
@@ -42,21 +40,25 @@ export const metricsQuery = (place: RunPlace) =>
       ),
   });
 
-export const artifactsQuery = (place: RunPlace) =>
-  paged(["runs", "artifacts", place.run, place.project], (cursor) =>
-    take(
-      api.GET("/api/v1/projects/{project}/runs/{run}/artifacts", {
-        params: { path: place, query: { cursor } },
-      }),
-    ),
-  );
+/** The dataset that holds the artifacts of a project's runs; a run's id names its newest commit there. */
+export const ARTIFACTS = ".artifacts";
 
-export function artifactAddress({ project, run }: RunPlace, path: string): string {
-  const written = path.split("/").map(encodeURIComponent).join("/");
-  return apiAddress(
-    `/projects/${encodeURIComponent(project)}/runs/${encodeURIComponent(run)}/artifacts/${written}`,
-  );
-}
+/** The commit that holds all a run has kept; null for none. Looked for anew whenever the run reports something. */
+export const artifactsCommitQuery = ({ project, run }: RunPlace) =>
+  queryOptions({
+    queryKey: ["runs", "artifacts", run, project],
+    queryFn: async () => {
+      const path = { project, run };
+      const { items } = await take(
+        api.GET("/api/v1/projects/{project}/runs/{run}/artifacts", { params: { path, query: { limit: 1 } } }),
+      );
+      if (items.length === 0) return null;
+      const place = { project, dataset: ARTIFACTS, ref: run };
+      return take(
+        api.GET("/api/v1/projects/{project}/datasets/{dataset}/commits/{ref}", { params: { path: place } }),
+      );
+    },
+  });
 
 export function useDeleteRun() {
   return useMutation({

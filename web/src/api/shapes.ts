@@ -3,7 +3,6 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
-export type Artifact = Schemas["Artifact"];
 export type AuditRecord = Schemas["AuditRecord"];
 export type CachePolicy = Schemas["CachePolicy"];
 export type CacheOffer = Schemas["CacheOffer"];
@@ -41,6 +40,8 @@ export type JobState = Schemas["JobState"];
 export type LeaseHolder = Schemas["LeaseHolder"];
 export type JoinToken = Schemas["JoinToken"];
 export type Ledger = Schemas["Ledger"];
+export type LineageCommit = Schemas["LineageCommit"];
+export type LineageStep = Schemas["LineageStep"];
 export type Link = Schemas["Link"];
 export type LinkPut = Schemas["LinkPut"];
 export type Member = Schemas["Member"];

@@ -20,7 +20,8 @@ from millpond.model.people import Actor, Project
 from millpond.model.run import Run
 from millpond.model.tree import NO_DIGEST, Content, Entry, Kind
 from millpond.services.commits import uploads as upload_service
-from millpond.services.commits.leaf_check import NAMED, check_leaf, check_packs
+from millpond.services.commits.leaf_check import check_leaf
+from millpond.services.commits.pack_trust import NAMED, check_packs
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.deps import Deps
 from millpond.services.people import access

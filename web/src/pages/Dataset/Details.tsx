@@ -15,6 +15,7 @@ import { CommitsTab } from "./parts/CommitsTab";
 import { CommitView } from "./parts/CommitView";
 import { DiffTab } from "./parts/DiffTab";
 import { FilesTab } from "./parts/FilesTab";
+import { LineageTab } from "./parts/LineageTab";
 import { ReadOnlyNotice } from "./parts/ReadOnlyNotice";
 import { RefsTab } from "./parts/RefsTab";
 import { SettingsTab } from "./parts/SettingsTab";
@@ -112,6 +113,7 @@ function DatasetTabs({ dataset }: { dataset: Dataset }) {
         <Tabs.Tab value="commits">Commits</Tabs.Tab>
         <Tabs.Tab value="files">Files</Tabs.Tab>
         <Tabs.Tab value="diff">Compare</Tabs.Tab>
+        <Tabs.Tab value="lineage">Lineage</Tabs.Tab>
         {dataset.kind === "data" && <Tabs.Tab value="refs">Branches and tags</Tabs.Tab>}
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
       </Tabs.List>
@@ -127,6 +129,9 @@ function DatasetTabs({ dataset }: { dataset: Dataset }) {
       </Tabs.Panel>
       <Tabs.Panel value="diff">
         <DiffTab dataset={dataset} />
+      </Tabs.Panel>
+      <Tabs.Panel value="lineage">
+        <LineageTab dataset={dataset} />
       </Tabs.Panel>
       <Tabs.Panel value="refs">
         <RefsTab dataset={dataset} />

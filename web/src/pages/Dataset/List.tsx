@@ -23,7 +23,10 @@ const KINDS = [
   { value: "data", label: "Made by people" },
   { value: "output", label: "Outputs of jobs" },
   { value: "code", label: "Code of jobs" },
+  { value: "artifact", label: "Artifacts of runs" },
 ];
+
+const JOB_KINDS = ["output", "code", "artifact"] as const;
 
 export function DatasetList() {
   const filter = route.useSearch();
@@ -57,7 +60,7 @@ export function DatasetList() {
             aria-label="Kind of data"
             data={KINDS}
             value={filter.kind ?? "data"}
-            onChange={(kind) => change({ kind: kind === "code" || kind === "output" ? kind : undefined })}
+            onChange={(kind) => change({ kind: JOB_KINDS.find((known) => known === kind) })}
             allowDeselect={false}
             w={190}
           />

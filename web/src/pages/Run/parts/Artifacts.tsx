@@ -1,43 +1,53 @@
-import { Anchor, Paper, Table, Title } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { itemsOf } from "../../../api/paging";
-import { artifactAddress, artifactsQuery, type RunPlace } from "../../../api/runs";
-import { Paged } from "../../../components/Paged";
-import { Time } from "../../../components/Time";
-import { formatBytes } from "../../../lib/quantity";
+import { Grid, Group, Stack, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ARTIFACTS, artifactsCommitQuery, type RunPlace } from "../../../api/runs";
+import { CommandLine } from "../../../components/Copyable";
+import { TextLink } from "../../../components/TextLink";
+import { DownloadFolder } from "../../Dataset/parts/DownloadFolder";
+import { FilePreview } from "../../Dataset/parts/FilePreview";
+import { ArtifactFolder } from "./ArtifactFolder";
 
-/** Files a run kept. They are downloaded, never shown in the page's own origin. */
+/** Files a run kept: a commit of the lake, browsed and previewed as those of datasets are. */
 export function Artifacts({ place }: { place: RunPlace }) {
-  const result = useInfiniteQuery(artifactsQuery(place));
-  if (itemsOf(result.data).length === 0) return null;
+  const { data: commit } = useQuery(artifactsCommitQuery(place));
+  const [path, setPath] = useState("");
+  const [file, setFile] = useState<string>();
+  if (!commit) return null;
+  const tree = { project: place.project, dataset: ARTIFACTS, ref: commit.id };
+  const open = (folder: string) => {
+    setPath(folder);
+    setFile(undefined);
+  };
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Artifacts
-      </Title>
-      <Paper withBorder>
-        <Paged result={result} empty={null}>
-          {(artifacts) => (
-            <Table aria-label="Artifacts" verticalSpacing={6}>
-              <Table.Tbody>
-                {artifacts.map((artifact) => (
-                  <Table.Tr key={artifact.path}>
-                    <Table.Td>
-                      <Anchor href={artifactAddress(place, artifact.path)} download size="sm">
-                        {artifact.path}
-                      </Anchor>
-                    </Table.Td>
-                    <Table.Td>{formatBytes(artifact.size)}</Table.Td>
-                    <Table.Td>
-                      <Time at={artifact.created_at} />
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          )}
-        </Paged>
-      </Paper>
-    </section>
+    <Stack component="section" aria-label="Artifacts" gap="xs">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Artifacts
+        </Title>
+        <Group gap="xs" maw="100%">
+          <CommandLine command={`mill run download ${place.run}${path ? ` '${path}'` : ""}`} />
+          <DownloadFolder place={{ ...tree, path }} />
+          <TextLink
+            to="/projects/$project/datasets/$dataset"
+            params={{ project: place.project, dataset: ARTIFACTS }}
+            search={{ tab: "files", ref: place.run }}
+            size="sm"
+          >
+            Open as a dataset
+          </TextLink>
+        </Group>
+      </Group>
+      <Grid>
+        <Grid.Col span={{ base: 12, md: file ? 6 : 12 }} order={{ base: 2, md: 1 }}>
+          <ArtifactFolder place={{ ...tree, path }} selected={file} onFolder={open} onFile={setFile} />
+        </Grid.Col>
+        {file && (
+          <Grid.Col span={{ base: 12, md: 6 }} order={{ base: 1, md: 2 }}>
+            <FilePreview key={file} file={{ ...tree, path: file }} />
+          </Grid.Col>
+        )}
+      </Grid>
+    </Stack>
   );
 }
