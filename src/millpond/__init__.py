@@ -1,10 +1,8 @@
-"""Millpond keeps datasets beside the compute. The public surface of the SDK is re-exported here."""
+"""Millpond keeps datasets beside the compute. Scripts call what is offered here; the rest of the package may change."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -53,25 +51,18 @@ __all__ = [
     "submit",
 ]
 
+# The modules of `millpond.client` that hold them; all others are in `tracking`.
+_HOMES = {"Cached": "cached", "Dataset": "dataset", "Run": "run", "cache": "cached", "submit": "submitting"}
+
 
 def __getattr__(name: str) -> Any:
-    """The SDK is loaded when it is first used: the command line and the server import this package too."""
-    if name in __all__:
-        module = {"Dataset": "dataset", "Cached": "cached", "Run": "run", "submit": "submitting"}.get(name, "tracking")
-        return getattr(importlib.import_module(f"millpond.client.{module}"), name)
-    raise AttributeError(f"module 'millpond' has no attribute {name!r}")
+    """Load the SDK when it is first used: the command line and the server import this package too."""
+    if name not in __all__:
+        raise AttributeError(f"module 'millpond' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"millpond.client.{_HOMES.get(name, 'tracking')}"), name)
+    return found
 
 
-class _Package(ModuleType):
-    """`millpond.cache` is what scripts call, also in a process that has imported the folder of the same name."""
-
-    @property
-    def cache(self) -> Any:
-        return importlib.import_module("millpond.client.cached").cache
-
-    @cache.setter
-    def cache(self, folder: ModuleType) -> None:
-        """The import system names the folder here; it is found under its full name all the same."""
-
-
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    """What scripts call, and nothing else: for `dir(millpond)` and TAB in a notebook."""
+    return list(__all__)

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from millpond.blobs.location import open_store
-from millpond.cache.attempt import begin_attempt
-from millpond.cache.evict import evict
-from millpond.cache.fill import fill
-from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.testing.lake import DirectLake
+from millpond.volumes.attempt import begin_attempt
+from millpond.volumes.evict import evict
+from millpond.volumes.fill import fill
+from millpond.volumes.volume import CacheVolume, CommitPlace
 
 PLACES = (CommitPlace("project", "dataset", "a" * 64), CommitPlace("project", "dataset", "b" * 64))
 

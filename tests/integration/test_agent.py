@@ -18,12 +18,12 @@ from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import marked
 from millpond.agent.spec import Spec
-from millpond.cache.volume import CommitPlace
 from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Downloader
 from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredFill, DesiredPlacement, DesiredVolume
 from millpond.wire.observed import NodeFacts
 

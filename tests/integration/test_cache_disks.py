@@ -13,12 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
-from millpond.cache.bases import BaseTree
-from millpond.cache.evict import evict
-from millpond.cache.fill import fill
-from millpond.cache.room import LOOK_SECONDS, Needed, NoRoomYet, RoomWatch, check_room
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Moved
@@ -26,6 +20,12 @@ from millpond.testing.builders_data import a_commit
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.testing.server import running_server
 from millpond.testing.waiting import wait_until
+from millpond.volumes.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.evict import evict
+from millpond.volumes.fill import fill
+from millpond.volumes.room import LOOK_SECONDS, Needed, NoRoomYet, RoomWatch, check_room
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt, check
 from tests.integration.cache_site import CacheSite
 
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")

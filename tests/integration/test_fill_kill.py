@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from millpond.blobs.location import open_store
-from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
-from millpond.cache.fill import fill
-from millpond.cache.volume import CacheVolume, adopt
 from millpond.lake.push import push_directory
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.volumes.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.volumes.fill import fill
+from millpond.volumes.volume import CacheVolume, adopt
 from tests.integration.fill_loop import PLACES
 
 SCRIPT = Path(__file__).with_name("fill_loop.py")

@@ -24,11 +24,11 @@ from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.prepare import prepare
 from millpond.agent.spec import Spec
-from millpond.cache.groups import set_apart
-from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.testing.agents import a_placement
 from millpond.testing.drivers import finished
 from millpond.testing.waiting import wait_until
+from millpond.volumes.groups import set_apart
+from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredInput
 
 pytestmark = [

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
-from millpond.cache.bases import BaseTree
-from millpond.cache.evict import evict
-from millpond.cache.fill import fill
-from millpond.cache.probe import probe
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check
 from millpond.errors import Conflict, DiskFull, VolumeProblem
 from millpond.lake.push import push_directory
 from millpond.testing.builders_data import a_commit
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.testing.server import running_server
 from millpond.testing.waiting import wait_until
+from millpond.volumes.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.evict import evict
+from millpond.volumes.fill import fill
+from millpond.volumes.probe import probe
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt, check
 from tests.integration.cache_site import CacheSite
 
 SCRIPT = Path(__file__).with_name("lying_disk.py")

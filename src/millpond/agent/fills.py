@@ -17,18 +17,18 @@ from millpond.agent.threads import in_thread
 from millpond.agent.tidying import Tidying
 from millpond.agent.volumes import Volumes, sentence
 from millpond.agent.work import Work
-from millpond.cache.attempt import Attempt, begin_attempt
-from millpond.cache.bases import BaseTree
-from millpond.cache.evict import evict
-from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.room import Needed, NoRoomYet, RoomWatch, check_room
-from millpond.cache.verify import Checked, verify
-from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
+from millpond.volumes.attempt import Attempt, begin_attempt
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.evict import evict
+from millpond.volumes.fill import FillCancelled, fill
+from millpond.volumes.room import Needed, NoRoomYet, RoomWatch, check_room
+from millpond.volumes.verify import Checked, verify
+from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredFill, DesiredVolume
 from millpond.wire.observed import FillSeen, Verified
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Protocol
 
 from millpond.agent.threads import in_thread
-from millpond.cache.measure import Share, measure
-from millpond.cache.volume import CacheVolume, CommitPlace
 from millpond.errors import MillError
+from millpond.volumes.measure import Share, measure
+from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredMeasure, DesiredVolume
 from millpond.wire.observed import ProjectShares, ShareSeen
 

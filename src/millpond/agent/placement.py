@@ -34,8 +34,8 @@ from millpond.agent.shipping import Shipper
 from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
-from millpond.cache.volume import CommitPlace
 from millpond.errors import MillError
+from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredInput, DesiredPlacement
 from millpond.wire.observed import PlacementSeen
 

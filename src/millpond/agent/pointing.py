@@ -9,9 +9,9 @@ from functools import partial
 
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
-from millpond.cache.pointers import Pointer, point
-from millpond.cache.volume import CommitPlace
 from millpond.errors import MillError
+from millpond.volumes.pointers import Pointer, point
+from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredPointer, DesiredVolume
 
 log = logging.getLogger(__name__)

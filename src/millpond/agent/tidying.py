@@ -10,10 +10,10 @@ from functools import partial
 
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
-from millpond.cache.attempt import empty_trash, set_aside_attempts
-from millpond.cache.room import leftover_bytes
-from millpond.cache.volume import CacheVolume
 from millpond.errors import MillError
+from millpond.volumes.attempt import empty_trash, set_aside_attempts
+from millpond.volumes.room import leftover_bytes
+from millpond.volumes.volume import CacheVolume
 
 log = logging.getLogger(__name__)
 

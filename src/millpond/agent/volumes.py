@@ -12,11 +12,11 @@ from pathlib import Path
 
 from millpond.agent.isolation import Isolation
 from millpond.agent.threads import in_thread
-from millpond.cache.groups import set_apart
-from millpond.cache.pointers import path_name
-from millpond.cache.probe import probe
-from millpond.cache.volume import CacheVolume, adopt, check, recognise
 from millpond.errors import DiskFull, MillError
+from millpond.volumes.groups import set_apart
+from millpond.volumes.pointers import path_name
+from millpond.volumes.probe import probe
+from millpond.volumes.volume import CacheVolume, adopt, check, recognise
 from millpond.wire.desired import DesiredVolume
 from millpond.wire.observed import CommitSeen, VolumeFeatures, VolumeSeen
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from millpond.cache.fill import FillCancelled
-from millpond.cache.volume import CommitPlace
 from millpond.lake.transfer import Moved
+from millpond.volumes.fill import FillCancelled
+from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import FillSeen
 

@@ -8,8 +8,8 @@ import pytest
 
 from millpond.agent import measuring
 from millpond.agent.measuring import Measuring
-from millpond.cache.measure import Share
-from millpond.cache.volume import CacheVolume, CommitPlace
+from millpond.volumes.measure import Share
+from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredMeasure, DesiredVolume
 
 LONG = 10.0

@@ -11,7 +11,7 @@ import pytest
 
 from millpond.agent.pointing import Pointing
 from millpond.agent.volumes import Volumes
-from millpond.cache.volume import CacheVolume, CommitPlace
+from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredPointer, DesiredVolume
 from millpond.wire.observed import CommitSeen
 

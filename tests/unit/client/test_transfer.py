@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from millpond.blobs.store import CRC32_HEADER
-from millpond.cache.kept_pages import KeptSource
 from millpond.client import transfer
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader, ApiUploader
@@ -16,6 +15,7 @@ from millpond.lake.pages import pack_page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.tree import TreeBuilder
 from millpond.model.tree import Content, Entry, Kind
+from millpond.volumes.kept_pages import KeptSource
 from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 
 EXPIRES = "2026-11-15T20:15:00Z"

@@ -14,7 +14,6 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.cache.bases import MOVED_MOST
 from millpond.db import blobs, caches, differences
 from millpond.db.caches import CommitSize
 from millpond.db.differences import Difference
@@ -25,6 +24,7 @@ from millpond.lake.diff import diff_trees
 from millpond.model.tree import Content, Entry, Kind, TreeChange
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.deps import Deps
+from millpond.volumes.bases import MOVED_MOST
 
 logger = getLogger(__name__)
 

@@ -564,4 +564,4 @@ def test_what_one_volume_would_answer_is_not_told_as_a_choice(deps: Deps) -> Non
     with pytest.raises(NotFound):
         offers("nope")
     with pytest.raises(BadRequest):
-        offers("other", near=agent.name)
+        offers("other", near=agent.compute)

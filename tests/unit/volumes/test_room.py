@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.attempt import Attempt, begin_attempt
-from millpond.cache.room import Needed, NoRoomYet, RoomWatch, check_room, left_by
-from millpond.cache.volume import CacheVolume, CommitPlace, Space, adopt
 from millpond.lake.transfer import Moved
+from millpond.volumes.attempt import Attempt, begin_attempt
+from millpond.volumes.room import Needed, NoRoomYet, RoomWatch, check_room, left_by
+from millpond.volumes.volume import CacheVolume, CommitPlace, Space, adopt
 
 PLACE = CommitPlace("project", "dataset", "a" * 64)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.measure import Share, measure
-from millpond.cache.remove import remove_tree
-from millpond.cache.volume import CacheVolume, CommitPlace
+from millpond.volumes.measure import Share, measure
+from millpond.volumes.remove import remove_tree
+from millpond.volumes.volume import CacheVolume, CommitPlace
 
 PLACES = [CommitPlace("project", "dataset", letter * 64) for letter in "abc"]
 A, B, C = (place.commit_id for place in PLACES)

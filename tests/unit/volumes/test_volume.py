@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, check, explain, recognise
 from millpond.errors import DiskFull, MillError, VolumeProblem
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt, check, explain, recognise
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
 NOBODY = 65_534

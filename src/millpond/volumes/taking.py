@@ -7,12 +7,12 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from millpond.cache.reflink import clone
 from millpond.errors import Corrupt
 from millpond.lake.pages import Row, entry_of
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.model.tree import Content, Entry, Kind
+from millpond.volumes.reflink import clone
 
 _BLOCK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.remove import move_into, remove_tree, rename_directory
-from millpond.cache.volume import CacheVolume, CommitPlace, explained
+from millpond.volumes.remove import move_into, remove_tree, rename_directory
+from millpond.volumes.volume import CacheVolume, CommitPlace, explained
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NAME = re.compile(r"(\d+)-([^-]+)-[0-9a-f]+")

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.attempt import begin_attempt
-from millpond.cache.bases import BaseTree
-from millpond.cache.evict import evict
-from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Corrupt, DiskFull, StoreUnavailable, VolumeProblem
 from millpond.lake.push import push_directory
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Moved
 from millpond.model.dataset import BlobPlace
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.volumes.attempt import begin_attempt
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.evict import evict
+from millpond.volumes.fill import FillCancelled, fill
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
 THINGS = [

@@ -6,11 +6,11 @@ import queue
 from collections.abc import Sequence
 from contextlib import suppress
 
-from millpond.cache import link_process
-from millpond.cache.link_process import Links, receive, send
 from millpond.errors import VolumeProblem
 from millpond.lake.nursery import Nursery
 from millpond.lake.worker import Worker
+from millpond.volumes import link_process
+from millpond.volumes.link_process import Links, receive, send
 
 
 class Linkers:

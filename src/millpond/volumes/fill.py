@@ -9,12 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.attempt import Attempt
-from millpond.cache.bases import BaseTree
-from millpond.cache.kept_pages import KeptSource
-from millpond.cache.local import LocalFiles
-from millpond.cache.room import NoRoomYet
-from millpond.cache.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
@@ -23,6 +17,12 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
+from millpond.volumes.attempt import Attempt
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.kept_pages import KeptSource
+from millpond.volumes.local import LocalFiles
+from millpond.volumes.room import NoRoomYet
+from millpond.volumes.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 
 
 class FillCancelled(MillError):

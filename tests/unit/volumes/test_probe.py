@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millpond.cache.probe import probe
-from millpond.cache.volume import CacheVolume, adopt
+from millpond.volumes.probe import probe
+from millpond.volumes.volume import CacheVolume, adopt
 
 
 def test_an_ordinary_disk_can_do_all_that_is_needed(tmp_path: Path) -> None:

@@ -12,12 +12,6 @@ from typing import Any
 
 import pytest
 
-from millpond.cache import local, taking
-from millpond.cache.attempt import begin_attempt
-from millpond.cache.bases import BaseTree
-from millpond.cache.fill import FillCancelled, Filled, fill
-from millpond.cache.kept_pages import KeptSource
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import Forbidden, StoreUnavailable
 from millpond.lake.pages import Row
 from millpond.lake.push import push_directory
@@ -25,6 +19,12 @@ from millpond.lake.reader import TreeReader, room_for_pages
 from millpond.lake.target import Target
 from millpond.lake.transfer import Moved
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.volumes import local, taking
+from millpond.volumes.attempt import begin_attempt
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.fill import FillCancelled, Filled, fill
+from millpond.volumes.kept_pages import KeptSource
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 V1, V2 = (CommitPlace("project", "dataset", letter * 64) for letter in "12")
 

@@ -16,15 +16,15 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from millpond.cache.bases import FILES, Base, BaseTree, changes_since
-from millpond.cache.link_process import Links
-from millpond.cache.linking import Linkers
-from millpond.cache.taking import COMPARED, MODES, Candidate, is_taken
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, TreeReader
 from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.volumes.bases import FILES, Base, BaseTree, changes_since
+from millpond.volumes.link_process import Links
+from millpond.volumes.linking import Linkers
+from millpond.volumes.taking import COMPARED, MODES, Candidate, is_taken
 
 _THREADS = 2
 # Files that one thread makes at a time, and a process links at least and at most.

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.attempt import begin_attempt
-from millpond.cache.bases import BaseTree
-from millpond.cache.fill import FillCancelled, fill
-from millpond.cache.heal import Damage, Healer
-from millpond.cache.remove import remove_tree
-from millpond.cache.taking import is_content
-from millpond.cache.verify import Checked, verify
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt
 from millpond.errors import VolumeProblem
 from millpond.lake.push import push_directory
 from millpond.lake.reader import TreeReader
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
+from millpond.volumes.attempt import begin_attempt
+from millpond.volumes.bases import BaseTree
+from millpond.volumes.fill import FillCancelled, fill
+from millpond.volumes.heal import Damage, Healer
+from millpond.volumes.remove import remove_tree
+from millpond.volumes.taking import is_content
+from millpond.volumes.verify import Checked, verify
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 FIRST, SECOND = (CommitPlace("project", "dataset", letter * 64) for letter in "ab")
 THINGS = [

@@ -7,8 +7,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from millpond.cache.attempt import Attempt
-from millpond.cache.volume import CacheVolume, appears, explained, recognise, sync_directory
+from millpond.volumes.attempt import Attempt
+from millpond.volumes.volume import CacheVolume, appears, explained, recognise, sync_directory
 
 # So often and so long is waited until nothing changes any more, because no system tells when it has given back what was
 # removed. Not longer: others may write there without end.
@@ -29,7 +29,7 @@ def evict(attempt: Attempt) -> bool:
             with suppress(FileNotFoundError):
                 sync_directory(directory)
         # Its dataset's directory goes with the last commit. What is not empty stays, and an empty one harms nobody; the
-        # project's is never removed: it is the door that keeps others out (cache/groups.py).
+        # project's is never removed: it is the door that keeps others out (volumes/groups.py).
         with suppress(OSError):
             published.parent.rmdir()
         is_gone = attempt.remove()

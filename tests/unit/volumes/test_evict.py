@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache import fill
-from millpond.cache.attempt import begin_attempt, empty_trash, set_aside_attempts
-from millpond.cache.evict import evict
-from millpond.cache.remove import remove_tree
-from millpond.cache.volume import CacheVolume, CommitPlace, adopt, make_passable
 from millpond.errors import VolumeProblem
+from millpond.volumes import fill
+from millpond.volumes.attempt import begin_attempt, empty_trash, set_aside_attempts
+from millpond.volumes.evict import evict
+from millpond.volumes.remove import remove_tree
+from millpond.volumes.volume import CacheVolume, CommitPlace, adopt, make_passable
 
 PLACE = CommitPlace("project", "dataset", "c" * 64)
 

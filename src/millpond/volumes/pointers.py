@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from millpond.cache.volume import CacheVolume, CommitPlace, explained, make_passable
+from millpond.volumes.volume import CacheVolume, CommitPlace, explained, make_passable
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from millpond.cache.volume import CacheVolume, explained
+from millpond.volumes.volume import CacheVolume, explained
 
 # For the owner, who fills the volume, and for the group of the project, to read.
 _DOOR = 0o750

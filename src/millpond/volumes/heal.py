@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millpond.cache.attempt import Attempt
-from millpond.cache.remove import remove_tree
-from millpond.cache.volume import PASSABLE
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader, Progress
+from millpond.volumes.attempt import Attempt
+from millpond.volumes.remove import remove_tree
+from millpond.volumes.volume import PASSABLE
 
 _TIMES = (CACHED_MTIME_NS, CACHED_MTIME_NS)
 

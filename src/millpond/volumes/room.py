@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from millpond.cache.attempt import Attempt
-from millpond.cache.measure import BLOCK, everything
-from millpond.cache.volume import CacheVolume, Space, explained
 from millpond.errors import DiskFull
 from millpond.lake.transfer import Moved, Progress
 from millpond.model.quantity import format_bytes
+from millpond.volumes.attempt import Attempt
+from millpond.volumes.measure import BLOCK, everything
+from millpond.volumes.volume import CacheVolume, Space, explained
 
 # So often a fill looks at the disk. Counting what it has written itself takes longer, and is done less often.
 LOOK_SECONDS = 1.0

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.linking import Linkers
 from millpond.errors import VolumeProblem
 from millpond.lake.nursery import Nursery
 from millpond.lake.target import CACHED_MTIME_NS
+from millpond.volumes.linking import Linkers
 from tests.workers import workers
 
 READ_ONLY = stat.S_IFREG | 0o444

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from millpond.cache.measure import BLOCK
-from millpond.cache.reflink import clone
-from millpond.cache.remove import remove_tree
-from millpond.cache.volume import CacheVolume, explained
 from millpond.errors import VolumeProblem
+from millpond.volumes.measure import BLOCK
+from millpond.volumes.reflink import clone
+from millpond.volumes.remove import remove_tree
+from millpond.volumes.volume import CacheVolume, explained
 
 _TIME_NS = 1_000_000_000 * 10**9
 # What a missing ability answers with; anything else is a problem of the volume and not of its kind.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cache.volume import CacheVolume, CommitPlace, explained
+from millpond.volumes.volume import CacheVolume, CommitPlace, explained
 
 # Files with several names that are remembered at a time: some 100 MB. Of more, each walk takes a part.
 _AT_ONCE = 1_000_000

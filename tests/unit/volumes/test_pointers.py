@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millpond.cache.pointers import Pointer, point
-from millpond.cache.volume import CacheVolume, CommitPlace
+from millpond.volumes.pointers import Pointer, point
+from millpond.volumes.volume import CacheVolume, CommitPlace
 
 OLD, NEW = (CommitPlace("p1", "d1", letter * 64) for letter in "ab")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cache.groups import set_apart
-from millpond.cache.probe import probe
-from millpond.cache.volume import CacheVolume, adopt
+from millpond.volumes.groups import set_apart
+from millpond.volumes.probe import probe
+from millpond.volumes.volume import CacheVolume, adopt
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give directories to other groups")
 GROUP = 70001

@@ -8,11 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from millpond.cache.attempt import Attempt
-from millpond.cache.fill import sync_file_system
-from millpond.cache.heal import Damage, Healer
-from millpond.cache.taking import has_mode, is_content
-from millpond.cache.volume import PASSABLE, CommitPlace, check, explained
 from millpond.errors import StoreUnavailable, VolumeProblem
 from millpond.lake.digests import digest_of
 from millpond.lake.reader import KeptPages, TreeReader, room_for_pages
@@ -20,6 +15,11 @@ from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
+from millpond.volumes.attempt import Attempt
+from millpond.volumes.fill import sync_file_system
+from millpond.volumes.heal import Damage, Healer
+from millpond.volumes.taking import has_mode, is_content
+from millpond.volumes.volume import PASSABLE, CommitPlace, check, explained
 
 _EXAMPLES = 10
 _MODES = {
