@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, and_, bindparam, select
 
@@ -38,6 +39,14 @@ class PageRow:
     directory_bytes: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Only blobs that some pack among `packs`, or one of these owners', holds; wherever else they lie, too."""
+
+    packs: Set[str]
+    owners: Set[str]
+
+
 # As the fields of a BlobPlace follow each other, behind the project.
 _PLACE_COLUMNS = (
     blob.c.project_id,
@@ -49,6 +58,8 @@ _PLACE_COLUMNS = (
     blob.c.encoding,
 )
 _DIGEST = itemgetter(0)
+# A row, or a BlobPlace: digest and pack are the first two of each.
+Place = TypeVar("Place", bound=Any)
 # Without what leaves hold by directory, which is larger than all the rest.
 _PAGE_COLUMNS = [column for column in page.c if column.name not in ("project_id", "folders")]
 
@@ -58,11 +69,14 @@ def insert_places(tx: Connection, project_id: str, places: Sequence[BlobPlace]) 
     insert_rows(tx, _PLACE_COLUMNS, [(project_id, *place) for place in sorted(places, key=_DIGEST)])
 
 
-def known(tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str) -> set[bytes]:
+def known(
+    tx: Connection, project_id: str, digests: Iterable[bytes], *, owner: str, within: Within | None = None
+) -> set[bytes]:
     """Those of these digests that `owner` may build on: in verified packs of the project, or in packs of its own."""
     found: set[bytes] = set()
     for batch in batches(digests):
         rows = rows_in(tx, (blob.c.digest, blob.c.pack_id), {blob.c.project_id: project_id}, blob.c.digest, batch)
+        rows = _within(tx, rows, within)
         usable = _usable(tx, {pack_id for _, pack_id in rows}, owner)
         found.update(digest for digest, pack_id in rows if pack_id in usable)
     return found
@@ -75,16 +89,19 @@ def places(
     *,
     owner: str,
     noted: Mapping[bytes, BlobPlace] = MappingProxyType({}),
+    within: Within | None = None,
 ) -> dict[bytes, BlobPlace]:
     """Where they lie, for those that `owner` may build on: rather in a live pack, rather in a verified one.
 
     `noted` are places in packs of the project that are known already: only whether the packs may be used is asked then.
     """
-    usable = _usable(tx, {place.pack_id for place in noted.values()}, owner)
+    nearby = {place.digest: place for place in _within(tx, list(noted.values()), within)}
+    usable = _usable(tx, {place.pack_id for place in nearby.values()}, owner)
     live = {pack_id for pack_id, (is_condemned, _, _) in usable.items() if not is_condemned}
-    found = {digest: place for digest, place in noted.items() if place.pack_id in live}
+    found = {digest: place for digest, place in nearby.items() if place.pack_id in live}
     for batch in batches(digest for digest in digests if digest not in found):
         rows = rows_in(tx, _PLACE_COLUMNS[1:], {blob.c.project_id: project_id}, blob.c.digest, batch)
+        rows = _within(tx, rows, within)
         usable = _usable(tx, {row[1] for row in rows}, owner)
         there = [place_of(row) for row in rows if row[1] in usable]
         best = {place.digest: place for place in there}
@@ -253,3 +270,15 @@ def _usable(tx: Connection, pack_ids: Collection[str], owner: str) -> dict[str, 
         for row in tx.execute(query.where(pack.c.id.in_(batch), usable_by(owner))):
             ranks[row.id] = row.state == PackState.CONDEMNED.value, bool(row.unread), row.id
     return ranks
+
+
+def _within(tx: Connection, rows: Sequence[Place], within: Within | None) -> Sequence[Place]:
+    """Without the blobs that are not within it. Each row begins with digest and pack."""
+    if within is None:
+        return rows
+    allowed = {row[1] for row in rows if row[1] in within.packs}
+    for batch in batches({row[1] for row in rows} - allowed):
+        own = pack.c.id.in_(batch) & pack.c.owner.in_(within.owners)
+        allowed.update(tx.scalars(select(pack.c.id).where(own)))
+    digests = {row[0] for row in rows if row[1] in allowed}
+    return [row for row in rows if row[0] in digests]

@@ -15,6 +15,7 @@ from millpond.lake.commits import new_commit
 from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.services.commits import records, refs
+from millpond.services.commits.job_scope import scope_of
 from millpond.services.commits.pack_trust import NAMED, check_packs
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.commits.stable_packs import verify_shared
@@ -55,13 +56,15 @@ def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Co
 
 def check(deps: Deps, dataset: Dataset, proposal: Proposal) -> CheckedTree:
     """The first step: everything is looked at, and locators are written. Nothing is kept because of it yet."""
-    settled = next(iter(_earlier_trees(proposal)), None)
+    earlier = _earlier_trees(proposal)
+    settled = earlier[0] if earlier else None
+    scope = scope_of(deps, dataset.project_id, proposal.owner, earlier)
     try:
-        return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+        return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled, scope=scope)
     except Incomplete as error:
         if error.details.get("pages") or not _take_over(deps, dataset, proposal):
             raise
-    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled)
+    return check_tree(deps, dataset.project_id, proposal.owner, root=proposal.tree, settled=settled, scope=scope)
 
 
 def _take_over(deps: Deps, dataset: Dataset, proposal: Proposal) -> bool:

@@ -39,6 +39,8 @@ def create(
     with deps.db.read() as tx:
         upload = upload_service.find(tx, actor, project, asked.upload)
         head = refs.head_commit(tx, dataset, asked.branch)
+        if asked.parent is not None and actor.kind is ActorKind.PLACEMENT:
+            raise Forbidden("A job commits on top of its own outputs only.")
         parent = _parent(tx, dataset, asked)
         lineage = _lineage(tx, actor)
     if head is not None and _is_done(head, actor, asked):

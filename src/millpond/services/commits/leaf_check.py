@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from millpond.db.blobs import PageRow
+from millpond.db.blobs import PageRow, Within
 from millpond.decide.allocation import BLOCK
 from millpond.errors import BadFormat, Corrupt
 from millpond.lake.chunks import decode_chunk_list
@@ -54,20 +54,22 @@ class _Elsewhere:
     connections: set[str] = field(default_factory=set)
 
 
-def check_leaf(deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage) -> CheckedLeaf:
+def check_leaf(
+    deps: Deps, project_id: str, owner: str, page_id: str, leaf: LeafPage, within: Within | None = None
+) -> CheckedLeaf:
     """The leaf's row and its locator, which is not written yet. BadFormat where sizes and contents do not agree."""
     row = row_of(page_id, leaf)
     named = [entry for entry in leaf.rows() if entry[_CONTENT] != Content.NOTHING]
     if is_job(owner) and any(entry[_CONTENT] == Content.EXTERNAL for entry in named):
         # Its token reads the job's inputs and nothing else; behind a connection there may be more.
         raise BadFormat("What a job commits cannot lie outside the lake.")
-    places = usable_places(deps, project_id, owner, {entry[_DIGEST] for entry in named})
+    places = usable_places(deps, project_id, owner, {entry[_DIGEST] for entry in named}, within)
     missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))
     elsewhere = _read_elsewhere(deps, project_id, named, places)
     row = replace(row, external=frozenset(elsewhere.connections))
-    chunks = usable_places(deps, project_id, owner, {digest for digest, _ in elsewhere.chunks})
+    chunks = usable_places(deps, project_id, owner, {digest for digest, _ in elsewhere.chunks}, within)
     missing = [digest for digest, _ in elsewhere.chunks if digest not in chunks]
     if missing:
         return CheckedLeaf(row, missing=tuple(dict.fromkeys(missing)))

@@ -5,6 +5,9 @@
   build on it; on any other pack only its uploader.
 - *Sealed*: no signed URL can overwrite it any more.
 
+A job builds on what it sent, and on verified packs of what it may read; of everything else it knows nothing
+(`job_scope.py`).
+
 The database applies the first two where it looks up packs (`db/uploads.py`: PRESENT and `usable_by`). Verifying and
 copying is in `verify.py`, moving leaves onto verified packs in `stable_packs.py`.
 """
@@ -17,6 +20,7 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from millpond.db import blobs, uploads
+from millpond.db.blobs import Within
 from millpond.db.uploads import Pack
 from millpond.errors import Incomplete
 from millpond.model.dataset import BlobPlace
@@ -24,6 +28,7 @@ from millpond.services.deps import Deps
 
 # An owner who has sent nothing: usable for it is what is verified.
 NOBODY = ""
+_JOB = "placement:"
 # Digests, packs and pages that an error names at most; the client asks about everything else itself.
 NAMED = 1000
 # Clocks of servers and stores differ; a request that began in time may end a little later.
@@ -35,25 +40,38 @@ def is_sealed(deps: Deps, pack: Pack) -> bool:
     return deps.store.signed_puts_only_create or deps.clock.now() >= ends
 
 
+def placement_of(owner: str) -> str | None:
+    """The placement of a job whose packs these are; None for a person's."""
+    return owner.removeprefix(_JOB) if owner.startswith(_JOB) else None
+
+
+def owner_of_placement(placement_id: str) -> str:
+    return f"{_JOB}{placement_id}"
+
+
 def any_usable(deps: Deps, project_id: str, owner: str) -> bool:
     """True if the project has a pack that `owner` may build on."""
     with deps.db.read() as tx:
         return uploads.is_any_usable(tx, project_id, owner)
 
 
-def known(deps: Deps, project_id: str, owner: str, digests: Iterable[bytes]) -> set[bytes]:
+def known(
+    deps: Deps, project_id: str, owner: str, digests: Iterable[bytes], within: Within | None = None
+) -> set[bytes]:
     """The digests that `owner` need not send: they lie in packs that `owner` may build on."""
     with deps.db.read() as tx:
-        return blobs.known(tx, project_id, digests, owner=owner)
+        return blobs.known(tx, project_id, digests, owner=owner, within=within)
 
 
-def usable_places(deps: Deps, project_id: str, owner: str, digests: Collection[bytes]) -> dict[bytes, BlobPlace]:
+def usable_places(
+    deps: Deps, project_id: str, owner: str, digests: Collection[bytes], within: Within | None = None
+) -> dict[bytes, BlobPlace]:
     """Where the digests lie that `owner` may build on."""
     if not digests:
         return {}
     noted = deps.recent_places.find(project_id, digests)
     with deps.db.read() as tx:
-        return blobs.places(tx, project_id, digests, owner=owner, noted=noted)
+        return blobs.places(tx, project_id, digests, owner=owner, noted=noted, within=within)
 
 
 def unverified_of_others(tx: Connection, project_id: str, owner: str) -> dict[str, Pack]:

@@ -7,7 +7,7 @@ file of a million costs a few pages.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
 from millpond.model.tree import Content
+from millpond.services.commits.job_scope import JobScope
 from millpond.services.commits.leaf_check import CheckedLeaf, check_boundaries, check_leaf
 from millpond.services.commits.locators import announce_locators
 from millpond.services.commits.pack_trust import NAMED
@@ -49,15 +50,18 @@ class CheckedTree:
     folders: Mapping[str, bytes]
 
 
-def check_tree(deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None) -> CheckedTree:
+def check_tree(
+    deps: Deps, project_id: str, owner: str, *, root: str, settled: str | None = None, scope: JobScope | None = None
+) -> CheckedTree:
     """Check the tree and write the locators of its new leaves. Called again it does the same again.
 
+    `scope` is what a job may build on.
     `settled` is the tree of the commit before: what both share was checked together. Incomplete names the pages and
     blobs that are missing, BadFormat what is wrong with the tree.
     """
     pages = ProjectPages(deps.store, deps.pages, project_id)
     for _ in range(_TRIES):
-        walk = _Walk(deps, project_id, owner)
+        walk = _Walk(deps, project_id, owner, scope)
         with ThreadPoolExecutor(_PARALLEL) as walk.pool:
             row = walk.page(root, is_last=True)
         if walk.missing_pages or walk.missing_blobs or row is None:
@@ -75,6 +79,7 @@ class _Walk:
     deps: Deps
     project_id: str
     owner: str
+    scope: JobScope | None = None
     rows: list[PageRow] = field(default_factory=list)
     packs: dict[str, frozenset[str]] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -88,6 +93,7 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.source = ProjectPages(self.deps.store, self.deps.pages, self.project_id)
+        self.within = self.scope.blobs if self.scope else None
 
     def page(self, page_id: str, *, is_last: bool) -> PageRow | None:
         """The root: known, or new with everything below it. None if something is missing."""
@@ -160,7 +166,7 @@ class _Walk:
         # Without anything to read from the store it is the interpreter's work: several at once only fight for its lock.
         reads = Content.CHUNKS in page.contents or Content.EXTERNAL in page.contents
         with nullcontext() if reads else self.turn:
-            return check_leaf(self.deps, self.project_id, self.owner, page_id, page)
+            return check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.within)
 
     def take(self, leaves: Sequence[CheckedLeaf | None]) -> Iterator[PageRow | None]:
         """The rows of new leaves, whose locators are written. Only here, in one thread, is what was found added up."""
@@ -203,7 +209,19 @@ class _Walk:
             new = [page_id for page_id in page_ids if page_id not in found]
             self.tokens.update(promised.tokens(tx, self.project_id, new))
         self.reused.update(found)
+        if self.scope is not None:
+            self.check_sent(found.keys() - self.scope.pages)
         return found
+
+    def check_sent(self, page_ids: Set[str]) -> None:
+        """For a job: what it cannot read already it must have sent, all that known pages name included."""
+        for page_id in sorted(page_ids):
+            page = decode_page(self.source.page(page_id))
+            if isinstance(page, IndexPage):
+                self.check_sent(set(page.ids) - (self.scope.pages if self.scope else set()))
+                continue
+            checked = check_leaf(self.deps, self.project_id, self.owner, page_id, page, self.within)
+            self.missing_blobs.extend(digest.hex() for digest in checked.missing)
 
     def check_known_end(self, row: PageRow, *, is_last: bool) -> None:
         """A page that was the last of another tree may have ended early; in the middle of this one it may not."""

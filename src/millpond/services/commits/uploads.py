@@ -25,6 +25,7 @@ from millpond.model.dataset import BlobPlace, PackState, Upload
 from millpond.model.ids import new_id, new_pack_id
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import pack_trust
+from millpond.services.commits.job_scope import scope_of
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.wire import data as wire
@@ -33,22 +34,21 @@ from millpond.wire import data as wire
 _PARALLEL = 8
 # Packs whose blobs are noted in one transaction: each ends with a write to disk, and each keeps others waiting.
 _PACKS_AT_ONCE = 4
-_JOB = "placement:"
 _CRC32 = re.compile(r"[A-Za-z0-9+/]{5}[AQgw]==")
 
 
 def owner_of(actor: Actor) -> str:
     """Whose packs these are: a person's, whatever the machine, or those of one placement of a job."""
     if actor.kind is ActorKind.PLACEMENT:
-        return f"{_JOB}{actor.placement_id}"
+        return pack_trust.owner_of_placement(actor.placement_id or "")
     if actor.user_id is None:
         raise Forbidden("Only people and jobs upload.")
     return f"user:{actor.user_id}"
 
 
 def is_job(owner: str) -> bool:
-    """Whether these packs are a job's."""
-    return owner.startswith(_JOB)
+    """True if these packs are a job's."""
+    return pack_trust.placement_of(owner) is not None
 
 
 def create(deps: Deps, actor: Actor, project: Project) -> Upload:
@@ -82,7 +82,8 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     if len(digests) % DIGEST_SIZE:
         raise BadRequest(f"Digests are {DIGEST_SIZE} bytes each; {len(digests)} bytes are not whole digests.")
     asked = [digests[at : at + DIGEST_SIZE] for at in range(0, len(digests), DIGEST_SIZE)]
-    known = pack_trust.known(deps, upload.project_id, upload.owner, asked)
+    scope = scope_of(deps, upload.project_id, upload.owner)
+    known = pack_trust.known(deps, upload.project_id, upload.owner, asked, scope.blobs if scope else None)
     return bytes(digest not in known for digest in asked)
 
 

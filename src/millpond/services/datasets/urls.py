@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -10,11 +10,10 @@ from sqlalchemy import Connection
 from millpond.db import blobs, jobs, promised, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.pages import IndexPage
-from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset, PackState
 from millpond.model.people import Actor, ActorKind
 from millpond.services.caches import desired_fills
+from millpond.services.commits.job_scope import page_ids
 from millpond.services.commits.uploads import check_page_id
 from millpond.services.datasets import external
 from millpond.services.datasets.reading import reader_of
@@ -84,7 +83,7 @@ def _check_belong(
             }
     else:
         reader = reader_of(deps, dataset, commit)
-        known_pages = _page_ids(reader, [commit.tree])
+        known_pages = page_ids(reader)
         with deps.db.read() as tx:
             named = blobs.packs_of_pages(tx, project_id, known_pages) if asked.packs else {}
         known_packs = {pack_id for packs_of in named.values() for pack_id in packs_of}
@@ -92,20 +91,6 @@ def _check_belong(
         for absent in sorted(wanted - set(known)):
             raise access.not_found(noun, absent)
     return {pack.id: pack.bytes for pack in found}
-
-
-def _page_ids(reader: TreeReader, page_ids: Sequence[str]) -> set[str]:
-    """All pages of a tree; only index pages are read."""
-    found = set(page_ids)
-    page = reader.page(page_ids[0])
-    while isinstance(page, IndexPage):
-        indexes = [reader.page(page_id) for page_id in page_ids]
-        page_ids = [child for index in indexes if isinstance(index, IndexPage) for child in index.ids]
-        found.update(page_ids)
-        if page.level == 1:
-            break
-        page = reader.page(page_ids[0])
-    return found
 
 
 def _is_output(actor: Actor, commit: Commit) -> bool:
@@ -116,5 +101,6 @@ def _is_output(actor: Actor, commit: Commit) -> bool:
 def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
     job = jobs.get(tx, actor.job_id or "")
     return job is not None and (
-        commit.id == job.code_commit or any(entry.commit_id == commit.id for entry in job.inputs)
+        commit.id in (job.code_commit, job.environment_commit)
+        or any(entry.commit_id == commit.id for entry in job.inputs)
     )

@@ -20,6 +20,7 @@ from millpond.model.people import Actor, Project
 from millpond.model.run import Run
 from millpond.model.tree import NO_DIGEST, Content, Entry, Kind
 from millpond.services.commits import uploads as upload_service
+from millpond.services.commits.job_scope import scope_of
 from millpond.services.commits.leaf_check import check_leaf
 from millpond.services.commits.pack_trust import NAMED, check_packs
 from millpond.services.commits.pages import ProjectPages
@@ -71,8 +72,9 @@ def packs_of(deps: Deps, project_id: str, owner: str, entries: Sequence[Entry]) 
     """The packs that hold their content, for somebody who may build on them. Incomplete names what is missing."""
     packs: set[str] = set()
     missing: list[bytes] = []
+    scope = scope_of(deps, project_id, owner)
     for page_id, page in _leaves(entries):
-        leaf = check_leaf(deps, project_id, owner, page_id, page)
+        leaf = check_leaf(deps, project_id, owner, page_id, page, scope.blobs if scope else None)
         packs |= leaf.packs
         missing += leaf.missing
     if missing:

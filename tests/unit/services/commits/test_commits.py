@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from millpond.db import commits as rows
+from millpond.db import placements
 from millpond.db import uploads as upload_rows
 from millpond.errors import BadFormat, BadRequest, Forbidden, Incomplete, NotFound, RefMoved
 from millpond.lake.chunks import ChunkList, encode_chunk_list
@@ -17,7 +19,7 @@ from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import PageRef, encode_index, encode_leaf, pack_page
 from millpond.lake.tree import build_tree
 from millpond.model.dataset import Commit, PackState
-from millpond.model.job import JobInput
+from millpond.model.job import JobInput, Placement, PlacementState
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.tree import Content, Entry, Kind
@@ -36,7 +38,8 @@ from millpond.testing.builders_data import (
     the_admin,
     the_project,
 )
-from millpond.testing.builders_work import add_job
+from millpond.testing.builders_work import add_agent, add_job
+from millpond.testing.clock import NOON
 from millpond.wire.data import CommitCreate, PackWritten
 
 
@@ -341,6 +344,52 @@ def a_commit_of(deps: Deps, actor: Actor, dataset: str, files_: dict[str, bytes]
     pushed = a_tree(files_)
     asked = CommitCreate(upload=send(deps, actor, pushed), tree=pushed.root, branch=branch)
     return commits.create(deps, actor, the_project(deps), dataset, asked)[1]
+
+
+def a_running_job(deps: Deps, **values: Any) -> Actor:
+    """A job with a placement: its token."""
+    job = add_job(deps.db, placement_id="p1", **values)
+    agent = add_agent(deps.db).agent
+    placement = Placement(
+        "p1", job.id, agent.compute_id, agent.id, "local", PlacementState.PLACED, 600, (), NOON, NOON, None
+    )
+    with deps.db.write() as tx:
+        placements.insert(tx, placement)
+    return a_placement(deps, job.id)
+
+
+def test_a_job_commits_nothing_of_its_project_that_it_neither_reads_nor_sent(deps: Deps) -> None:
+    files_ = {f"{n}": b"secret %d" % n for n in range(9)}
+    secret, data = a_commit(deps, files_, dataset="secret"), a_commit(deps, {"a": b"its input"})
+    verify.verify_some(deps)
+    entry = JobInput("default", "xray", a_dataset(deps).id, "main", data.id, "MILL_DATA_XRAY")
+    job = a_running_job(deps, inputs=(entry,))
+    upload = uploads.create(deps, job, the_project(deps))
+    digests = [digest_of(b"secret 1"), digest_of(b"its input")]
+    assert uploads.missing(deps, upload, b"".join(digests)) == b"\1\0", "not even whether it is there"
+
+    def commit(tree: str, upload_id: str, parent: str | None = None) -> Commit:
+        asked = CommitCreate(upload=upload_id, tree=tree, branch=job.job_id or "", parent=parent)
+        return commits.create(deps, job, the_project(deps), OUTPUT_DATASET, asked)[1]
+
+    with pytest.raises(Incomplete) as refused:
+        commit(secret.tree, upload.id)
+    assert set(refused.value.details["blobs"]) == {digest_of(content).hex() for content in files_.values()}
+    some = a_tree({"b": b"secret 1"})
+    with pytest.raises(Incomplete):
+        commit(some.root, send(deps, job, Pushed(some.root, some.pages, {})))
+    with pytest.raises(Forbidden):
+        commit(secret.tree, upload.id, parent=secret.id)
+    assert commit(data.tree, upload.id).tree == data.tree, "what it reads it may write again without sending it"
+
+
+def test_a_job_may_commit_what_the_project_has_once_it_has_sent_it(deps: Deps) -> None:
+    known = a_commit(deps, {"a": b"the same", "d/b": b"everywhere"})
+    verify.verify_some(deps)
+    job = a_running_job(deps)
+    made = a_commit_of(deps, job, OUTPUT_DATASET, {"a": b"the same", "d/b": b"everywhere"}, job.job_id or "")
+    assert made.tree == known.tree
+    assert content(deps, made, "a") == b"the same"
 
 
 def test_jobs_and_people_keep_to_their_own_datasets(deps: Deps) -> None:
