@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from millpond.client.cached import cache as cache
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.run import Run as Run
+    from millpond.client.search import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import download_artifacts as download_artifacts
@@ -46,13 +47,21 @@ __all__ = [
     "log_param",
     "log_params",
     "progress",
+    "search",
     "set_tag",
     "set_tags",
     "submit",
 ]
 
 # The modules of `millpond.client` that hold them; all others are in `tracking`.
-_HOMES = {"Cached": "cached", "Dataset": "dataset", "Run": "run", "cache": "cached", "submit": "submitting"}
+_HOMES = {
+    "Cached": "cached",
+    "Dataset": "dataset",
+    "Run": "run",
+    "cache": "cached",
+    "search": "search",
+    "submit": "submitting",
+}
 
 
 def __getattr__(name: str) -> Any:

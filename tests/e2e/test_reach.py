@@ -99,6 +99,16 @@ def test_the_keyboard_reaches_everything(screen: Screen, digits: str) -> None:
     page.get_by_text("Dataset in default").wait_for()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name=digits)).to_be_visible()
+    # Every noun is searched on the server, and what can be done is found by its words.
+    for words, answer, heading in (("loc", "Compute · local", "local"), ("submit", "Submit a job", None)):
+        page.keyboard.press("Control+k")
+        expect(page.get_by_label("Search everything")).to_be_focused()
+        page.keyboard.type(words)
+        page.locator(".mantine-Spotlight-action").filter(has_text=answer).first.wait_for()
+        page.keyboard.press("Enter")
+        if heading:
+            expect(page.get_by_role("heading", level=1, name=heading)).to_be_visible()
+    expect(page.get_by_role("dialog", name="New job")).to_be_visible()
 
 
 @pytest.mark.long

@@ -2144,6 +2144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Everything
+         * @description Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see.
+         */
+        get: operations["search_everything"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -4057,6 +4077,26 @@ export interface components {
             transient: boolean;
             verified?: components["schemas"]["Verified"] | null;
         };
+        /**
+         * Found
+         * @description One match: a noun, what it is called, and where it is.
+         */
+        Found: {
+            /** At */
+            at?: string | null;
+            /** Dataset */
+            dataset?: string | null;
+            /** Detail */
+            detail?: string | null;
+            /** Id */
+            id: string;
+            match: components["schemas"]["Match"];
+            /** Name */
+            name: string;
+            noun: components["schemas"]["Noun"];
+            /** Project */
+            project?: string | null;
+        };
         /** GoingCommit */
         GoingCommit: {
             /** Commit Id */
@@ -4832,6 +4872,11 @@ export interface components {
             /** End */
             end: number;
         };
+        /**
+         * Match
+         * @enum {string}
+         */
+        Match: "exact" | "prefix" | "part";
         /** Member */
         Member: {
             /** Full Name */
@@ -5035,6 +5080,12 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * Noun
+         * @description What can be found; among equally good matches, in this order.
+         * @enum {string}
+         */
+        Noun: "project" | "dataset" | "job" | "run" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
         /**
          * Observed
          * @description Everything the agent sees, every time.
@@ -5796,6 +5847,11 @@ export interface components {
          * @enum {string}
          */
         RunState: "running" | "succeeded" | "failed" | "cancelled" | "lost";
+        /** SearchResult */
+        SearchResult: {
+            /** Items */
+            items: components["schemas"]["Found"][];
+        };
         /** Secret */
         Secret: {
             /** Changed At */
@@ -11458,6 +11514,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Run_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_everything: {
+        parameters: {
+            query?: {
+                /** @description Most matches to return. */
+                limit?: number;
+                /** @description A part of a name, `project/name`, `job#7`, or an id. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
                 };
             };
             /** @description A problem */

@@ -59,6 +59,7 @@ export type Secret = Schemas["Secret"];
 export type Series = Schemas["Series"];
 export type Session = Schemas["Session"];
 export type Site = Schemas["Site"];
+export type SearchFound = Schemas["Found"];
 export type Source = Schemas["Source"];
 export type SourceCreate = Schemas["SourceCreate"];
 export type SourceResult = Schemas["SourceResult"];

@@ -99,6 +99,8 @@ job = Table(
     # Lists are read from their newest end, however long they have grown.
     Index("ix_job_project_id_queued_at", "project_id", "queued_at", "id"),
     Index("ix_job_state_queued_at", "state", "queued_at", "id"),
+    # All that a search by name looks at.
+    Index("ix_job_search", "project_id", "name", "number", "deleted_at", "queued_at", "id"),
     # A name is unique in its project among jobs that have not ended.
     Index("uq_job_name_living", "project_id", "name", unique=True,
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
@@ -154,6 +156,8 @@ run = Table(
     time_column("ended_at", nullable=True),
     time_column("seen_at"),
     time_column("deleted_at", nullable=True),
+    # All that a search by name looks at.
+    Index("ix_run_search", "project_id", "name", "deleted_at", "started_at", "id"),
 )
 
 # How far each client's batches have been taken: a batch sent twice counts once.

@@ -46,7 +46,7 @@ export function Shell() {
         </AppShell.Main>
       </AppShell>
       <UploadPanel />
-      <Palette />
+      <Palette showHelp={helpDialog.open} />
       <KeyboardHelp opened={help} onClose={helpDialog.close} enabled={keys} setEnabled={chooseKeys} />
     </LiveProvider>
   );
