@@ -211,3 +211,16 @@ class SlurmContract(GangContract):
             status = finished(driver, placement, within=240)
         assert isinstance(status, Exited)
         assert status.reason == Reason.TERMINATED and "longer than Slurm allowed" in (status.problem or "")
+
+    def test_a_node_that_is_drained_stays_listed_and_says_why(self, slurm: Slurm, opened: Opened) -> None:
+        driver = opened()
+        driver.look()
+        name = driver.nodes()[0].name
+        assert driver.nodes()[0].closed is None
+        slurm.run("scontrol", "update", f"nodename={name}", "state=drain", "reason=new disks")
+        try:
+            driver.look()
+            node = next(one for one in driver.nodes() if one.name == name)
+            assert node.closed is not None and "in Slurm by root (new disks)" in node.closed
+        finally:
+            slurm.run("scontrol", "update", f"nodename={name}", "state=resume")

@@ -47,6 +47,20 @@ SCENARIOS = [
         waits={"a": ("local is not connected.",)},
     ),
     Scenario(
+        "nodes that their cluster has closed take nothing, and each says why",
+        (
+            a_node("n1", compute="slurm", closed="it is drained in Slurm by root (new disks)"),
+            a_node("n2", compute="slurm", closed="it does not answer Slurm"),
+        ),
+        (a_queued_job("a"),),
+        waits={
+            "a": (
+                "slurm/n1 takes no new jobs: it is drained in Slurm by root (new disks).",
+                "slurm/n2 takes no new jobs: it does not answer Slurm.",
+            )
+        },
+    ),
+    Scenario(
         "CPUs run out in the order of the queue",
         (a_node(cpus=4),),
         (a_queued_job("a", cpu=3), a_queued_job("b", cpu=2), a_queued_job("c", cpu=1)),

@@ -57,6 +57,7 @@ def node(use: NodeUse) -> computes.Node:
         memory_used_bytes=use.memory_used_bytes,
         gpu_used_hundredths=use.gpu_used_hundredths,
         labels=dict(use.node.labels),
+        closed=use.node.closed,
         left_at=use.node.left_at,
     )
 

@@ -211,7 +211,7 @@ def _node_text(node: Node) -> str:
     parts = [f"{node.cpu_used}/{node.cpus} CPUs", _memory(node)]
     parts += [f"{_gpus(node)} GPUs"] if node.gpus else []
     parts += ["declared"] if node.declared else []
-    parts += ["left; its jobs still run"] if node.left_at else []
+    parts += ["left; its jobs still run"] if node.left_at else [f"closed: {node.closed}"] if node.closed else []
     parts += [f"{key}={value}" for key, value in sorted(node.labels.items())]
     return f"{node.name}: {', '.join(part for part in parts if part)}"
 

@@ -79,6 +79,7 @@ def _values(value: Node) -> Mapping[str, Any]:
         "gpu_model": value.gpu_model,
         "declared": value.declared,
         "labels": dict(value.labels),
+        "closed": value.closed,
     }
 
 
@@ -92,6 +93,7 @@ def _node(row: Row[Any]) -> Node:
         gpu_model=row.gpu_model,
         declared=row.declared,
         labels=row.labels,
+        closed=row.closed,
         agent_id=row.agent_id,
         seen_at=row.seen_at,
         left_at=row.left_at,

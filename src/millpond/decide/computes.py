@@ -40,6 +40,8 @@ class NodeView:
     held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
+    # Why its cluster starts nothing new on this node; None where it does.
+    closed: str | None = None
     # The credential of its agent is revoked: it will not be heard of again, however lately it was.
     revoked: bool = False
     trust: Trust = APART

@@ -72,12 +72,16 @@ def still_fits(nodes: Iterable[NodeView], resources: Resources, start: Start) ->
     rooms = {node.name: NodeRoom(node) for node in nodes if node.compute_id == start.compute_id}
     for place in start.places or (RankPlace(start.node, start.gpu_indices),):
         room = rooms.get(place.node)
-        if room is None or room.node.cordoned_by is not None or room.node.revoked or room.lacks(resources):
+        if room is None or not _is_open(room.node) or room.lacks(resources):
             return False
         if not room.has_free(resources.gpu_hundredths, place.gpu_indices):
             return False
         room.hold(resources, place.gpu_indices)
     return True
+
+
+def _is_open(node: NodeView) -> bool:
+    return node.cordoned_by is None and node.closed is None and not node.revoked
 
 
 def _start(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Start | None:
@@ -134,6 +138,8 @@ def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:
         return f"{node.compute} takes no new jobs: it was cordoned by {node.cordoned_by}."
+    if node.closed is not None:
+        return f"{node.written} takes no new jobs: {node.closed}."
     if not node.trust.accepts(job.project_id):
         return (
             f"{node.compute} runs all jobs under one account, and project {job.project} was not let in there; "

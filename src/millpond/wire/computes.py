@@ -23,6 +23,8 @@ class Node(Response):
     memory_used_bytes: int
     gpu_used_hundredths: int
     labels: dict[str, str] = {}
+    # Why its cluster starts nothing new there, in the cluster's words; None where it does.
+    closed: str | None = None
     # When it left its compute. It is listed while jobs still run there; nothing new starts on it.
     left_at: Time | None = None
 

@@ -20,6 +20,8 @@ class NodeFacts(Request):
     gpu_memory_bytes: int = 0
     declared: bool = False
     labels: dict[str, str] = {}
+    # Why its cluster starts nothing new there ("cordoned in Kubernetes"); None where it does.
+    closed: str | None = None
 
 
 class Capabilities(Request):

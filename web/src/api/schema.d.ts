@@ -5014,6 +5014,8 @@ export interface components {
         };
         /** Node */
         Node: {
+            /** Closed */
+            closed?: string | null;
             /** Cpu Used */
             cpu_used: number;
             /** Cpus */
@@ -5046,6 +5048,8 @@ export interface components {
         };
         /** NodeFacts */
         NodeFacts: {
+            /** Closed */
+            closed?: string | null;
             /** Cpus */
             cpus: number;
             /**

@@ -76,6 +76,8 @@ node = Table(
     Column("labels", JSON, nullable=False),
     time_column("added_at"),
     time_column("left_at", nullable=True),
+    # Why its cluster starts nothing new there.
+    Column("closed", Text, nullable=True),
     Index("ix_node_present", "compute_id", sqlite_where=_PRESENT, postgresql_where=_PRESENT),
 )
 

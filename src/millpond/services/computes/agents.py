@@ -193,6 +193,7 @@ def _nodes(compute_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
             gpu_model=fact.gpu_model[:200],
             declared=fact.declared,
             labels=fact.labels,
+            closed=fact.closed[:500] if fact.closed else None,
         )
         for name, fact in sorted(by_name.items())
     ]

@@ -92,6 +92,7 @@ def _node_view(compute: Compute, node: Node, held: tuple[Held, ...], trusted: Tr
         options=_options(compute, node),
         held=held,
         cordoned_by=_cordoned_by(compute),
+        closed=node.closed,
         revoked=compute.revoked_at is not None,
         trust=trusted,
         agent_id=node.agent_id,

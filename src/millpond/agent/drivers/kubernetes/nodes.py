@@ -38,22 +38,36 @@ def quantity(text: str) -> Decimal:
 
 
 def usable_nodes(found: Sequence[Mapping[str, Any]], options: KubernetesOptions) -> list[ClusterNode]:
-    """Those that are ready, take new pods, and fit the selector and tolerations that jobs get."""
-    nodes = [_node(one, options.gpu_resource) for one in found if _is_usable(one, options)]
+    """Those that fit the selector and tolerations that jobs get, also while they take no new pods."""
+    nodes = [_node(one, options.gpu_resource) for one in found if _is_ours(one, options)]
     return sorted(nodes, key=lambda node: node.facts.name)
 
 
-def _is_usable(node: Mapping[str, Any], options: KubernetesOptions) -> bool:
+def _is_ours(node: Mapping[str, Any], options: KubernetesOptions) -> bool:
     spec = node.get("spec") or {}
     labels = node["metadata"].get("labels") or {}
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"].get("conditions") or ())
-    taints = [taint for taint in spec.get("taints") or () if taint["effect"] != "PreferNoSchedule"]
-    return (
-        ready
-        and not spec.get("unschedulable")
-        and options.selector.items() <= labels.items()
-        and all(any(_tolerates(one, taint) for one in options.tolerations) for taint in taints)
+    taints = [taint for taint in spec.get("taints") or () if not _passes(taint)]
+    return options.selector.items() <= labels.items() and all(
+        any(_tolerates(one, taint) for one in options.tolerations) for taint in taints
     )
+
+
+def _passes(taint: Mapping[str, str]) -> bool:
+    """Whether it keeps nobody away, or only for as long as the node is cordoned or unwell."""
+    return taint["effect"] == "PreferNoSchedule" or taint["key"].startswith("node.kubernetes.io/")
+
+
+def _why_closed(node: Mapping[str, Any]) -> str | None:
+    """Why Kubernetes starts no pod there now; None where it does."""
+    if (node.get("spec") or {}).get("unschedulable"):
+        return "it is cordoned in Kubernetes"
+    ready: Mapping[str, str] = next(
+        (one for one in node["status"].get("conditions") or () if one["type"] == "Ready"), {}
+    )
+    if ready.get("status") == "True":
+        return None
+    message = f" ({ready['message']})" if ready.get("message") else ""
+    return f"it is not ready in Kubernetes{message}"
 
 
 def _tolerates(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
@@ -76,5 +90,6 @@ def _node(node: Mapping[str, Any], gpu_resources: Sequence[str]) -> ClusterNode:
         gpu_model=next((labels[name] for name in _MODEL if name in labels), ""),
         gpu_memory_bytes=int(labels.get(_GPU_MEMORY_MIB, "0")) * 1024**2,
         labels={key: value for key, value in labels.items() if not key.startswith("beta.")},
+        closed=_why_closed(node),
     )
     return ClusterNode(facts, resource)

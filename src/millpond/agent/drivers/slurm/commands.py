@@ -23,7 +23,7 @@ _NEEDED = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
 # What scancel ends with, without a word, for a job that is ending or has ended: the last byte of ESLURM_ALREADY_DONE.
 _ALREADY_DONE = 2021 & 0xFF
 _JOBS = "%i|%j|%T|%r|%N"
-_NODES = "%N|%P|%c|%m|%G|%f|%T"
+_NODES = "%N|%P|%c|%m|%G|%f|%T|%u|%E"
 
 # What the programs say when slurmctld, munge or the network is away; tried again later it may go.
 _AWAY = re.compile(

@@ -19,19 +19,19 @@ def parse_nodes(lines: Iterable[str], partition: str | None = None) -> list[Node
     partitions: dict[str, list[str]] = {}
     facts: dict[str, list[str]] = {}
     for line in lines:
-        fields = line.strip().split("|")
-        if len(fields) != 7:
+        fields = line.strip().split("|", 8)
+        if len(fields) != 9:
             continue
         name, where, rest = fields[0], fields[1].rstrip("*"), fields[2:]
         if partition is None or where in partition.split(","):
             partitions.setdefault(name, []).append(where)
             facts[name] = rest
-    return [_node(name, facts[name], partitions[name]) for name in sorted(facts) if _is_usable(facts[name][-1])]
+    return [_node(name, facts[name], partitions[name]) for name in sorted(facts)]
 
 
 def default_partition(lines: Iterable[str]) -> str | None:
     """Where jobs go that name none; None where Slurm has no such partition, or tells no node of it."""
-    found = (line.split("|")[1] for line in lines if line.count("|") == 6)
+    found = (line.split("|")[1] for line in lines if line.count("|") >= 8)
     return next((where.rstrip("*") for where in found if where.endswith("*")), None)
 
 
@@ -47,7 +47,7 @@ def parse_gpus(gres: str) -> tuple[int, str]:
 
 
 def _node(name: str, fields: list[str], partitions: list[str]) -> NodeFacts:
-    cpus, memory, gres, features, _ = fields
+    cpus, memory, gres, features, state, user, reason = fields
     gpus, model = parse_gpus(gres)
     labels = {PARTITION: ",".join(sorted(partitions))}
     if features not in ("(null)", ""):
@@ -59,8 +59,15 @@ def _node(name: str, fields: list[str], partitions: list[str]) -> NodeFacts:
         gpus=gpus,
         gpu_model=model,
         labels=labels,
+        closed=_why_closed(state, user, reason),
     )
 
 
-def _is_usable(state: str) -> bool:
-    return "*" not in state and not state.lower().startswith(_UNUSABLE)
+def _why_closed(state: str, user: str, reason: str) -> str | None:
+    """Why nothing can begin there now, and who said so where Slurm knows; None where something can."""
+    if "*" not in state and not state.lower().startswith(_UNUSABLE):
+        return None
+    by = f" by {user}" if user not in ("Unknown", "(null)", "") else ""
+    why = f" ({reason})" if reason not in ("none", "(null)", "") else ""
+    what = "does not answer Slurm" if "*" in state else f"is {state.rstrip('*~#!%$@^-')} in Slurm"
+    return f"it {what}{by}{why}"

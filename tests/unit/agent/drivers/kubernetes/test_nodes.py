@@ -50,11 +50,18 @@ def test_what_a_node_has() -> None:
 
 def test_only_nodes_that_take_these_jobs() -> None:
     tainted = a_node("tainted", taints=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}])
-    nodes = (a_node("b"), a_node("a", labels={"pool": "gpu"}), a_node("gone", ready=False), tainted)
-    cordoned = a_node("cordoned", unschedulable=True)
-    assert names(*nodes, cordoned) == ["a", "b"]
+    nodes = (a_node("b"), a_node("a", labels={"pool": "gpu"}), tainted)
+    assert names(*nodes) == ["a", "b"]
     assert names(*nodes, toleration=["gpu"]) == ["a", "b", "tainted"]
     assert names(*nodes, toleration=["gpu=no"]) == ["a", "b"]
     assert names(*nodes, toleration=["gpu=yes:NoSchedule"]) == ["a", "b", "tainted"]
     assert names(*nodes, node_selector=["pool=gpu"]) == ["a"]
     assert names(a_node("soft", taints=[{"key": "x", "effect": "PreferNoSchedule"}])) == ["soft"]
+
+
+def test_why_a_node_takes_no_pods_now() -> None:
+    taints = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
+    nodes = [a_node("a", unschedulable=True, taints=taints), a_node("b", ready=False), a_node("c")]
+    found = usable_nodes(nodes, KubernetesOptions(image="x", mount=["/m=host"]))
+    closed = ["it is cordoned in Kubernetes", "it is not ready in Kubernetes", None]
+    assert [node.facts.closed for node in found] == closed

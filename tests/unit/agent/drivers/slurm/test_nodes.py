@@ -5,17 +5,20 @@ import pytest
 from millpond.agent.drivers.slurm.nodes import default_partition, parse_gpus, parse_nodes
 
 LINES = [
-    "n1|main*|64|256000|gpu:a100:4(S:0-1)|fast,a100|mixed",
-    "n2|main*|64|256000|(null)|(null)|idle~",
-    "n2|short|64|256000|(null)|(null)|idle~",
-    "n3|main*|64|256000|(null)|(null)|drained",
-    "n4|main*|64|256000|(null)|(null)|idle*",
+    "n1|main*|64|256000|gpu:a100:4(S:0-1)|fast,a100|mixed|Unknown|none",
+    "n2|main*|64|256000|(null)|(null)|idle~|Unknown|none",
+    "n2|short|64|256000|(null)|(null)|idle~|Unknown|none",
+    "n3|main*|64|256000|(null)|(null)|drained|root|new disks | soon",
+    "n4|main*|64|256000|(null)|(null)|idle*|Unknown|none",
     "",
 ]
 
 
-def test_each_node_once_and_only_those_on_which_something_can_begin() -> None:
-    first, second = parse_nodes(LINES)
+def test_each_node_once_and_why_nothing_can_begin_there() -> None:
+    first, second, drained, silent = parse_nodes(LINES)
+    assert (first.closed, second.closed) == (None, None)
+    assert drained.closed == "it is drained in Slurm by root (new disks | soon)"
+    assert silent.closed == "it does not answer Slurm"
     assert (first.name, first.cpus, first.memory_bytes, first.gpus, first.gpu_model) == (
         "n1", 64, 256000 << 20, 4, "a100",
     )  # fmt: skip
@@ -25,7 +28,7 @@ def test_each_node_once_and_only_those_on_which_something_can_begin() -> None:
 
 def test_of_one_partition() -> None:
     assert [node.name for node in parse_nodes(LINES, "short")] == ["n2"]
-    assert [node.name for node in parse_nodes(LINES, "main,short")] == ["n1", "n2"]
+    assert [node.name for node in parse_nodes(LINES, "main,short")] == ["n1", "n2", "n3", "n4"]
 
 
 @pytest.mark.parametrize(
@@ -44,5 +47,9 @@ def test_gpus(gres: str, count: int, model: str) -> None:
 
 
 def test_the_default_partition() -> None:
-    lines = ["n1|gpu|4|4000|gpu:2|(null)|idle", "n1|main*|4|4000|gpu:2|(null)|idle", "what is this"]
+    lines = [
+        "n1|gpu|4|4000|gpu:2|(null)|idle|Unknown|none",
+        "n1|main*|4|4000|gpu:2|(null)|idle|Unknown|none",
+        "what is this",
+    ]
     assert default_partition(lines) == "main" and default_partition(lines[:1]) is None
