@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-jobs docs screenshots clean
+.PHONY: help demo setup web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-jobs docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -31,6 +31,11 @@ web: ## the web page, built when its sources changed and Node is here
 
 demo: $(VENV)/.demo web ## the main story from an empty directory; ONCE=1 ends by itself
 	@$(BIN)/python dev/demo.py $(if $(ONCE),--once) $(if $(PORT),--port $(PORT)) $(if $(DEMO_DIR),--dir $(DEMO_DIR))
+
+dist: $(VENV)/.made web ## wheel and sdist with the page inside, in dist/
+	@rm -rf dist && $(ENV) $(BIN)/pip install -q build
+	@MILL_REQUIRE_PAGE=1 $(BIN)/python -m build --outdir dist > .dist.log 2>&1 || (cat .dist.log; exit 1)
+	@rm -f .dist.log && $(BIN)/python dev/check_dist.py dist
 
 check: $(VENV)/.made ## ruff, mypy (strict), the import rule, the web page's own checks
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q .
