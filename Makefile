@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-jobs docs screenshots clean
+.PHONY: help demo setup web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ bench-lake-million: $(VENV)/.made ## listings, differences and put on a commit o
 bench-cache: $(VENV)/.made ## filling a volume and reading from it against tar, s5cmd and s3fs; FILES=30000 SIZE=16384
 	@$(BIN)/python -m benchmarks.bench_cache --files $(or $(FILES),30000) --size $(or $(SIZE),16384) \
 		--rounds $(or $(ROUNDS),3) --large $(or $(LARGE),4294967296)
+
+bench-read: $(VENV)/.made ## small images in a data loader: mill:// and Dataset.read against the cached path; FILES=1000
+	@$(BIN)/python -m benchmarks.bench_read --files $(or $(FILES),1000) --rounds $(or $(ROUNDS),3)
 
 bench-jobs: $(VENV)/.made ## starts, a queue that drains, many jobs at once, logs; DRAIN=500 RUNNING=200
 	@$(BIN)/python -m benchmarks.bench_jobs --drain $(or $(DRAIN),500) --running $(or $(RUNNING),200)

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 import millpond
+from millpond.blobs.store import Buffer
 from millpond.client.local_copy import local_copy
 from millpond.client.making_once import make_once
+from millpond.client.transfer import ApiDownloader
 from millpond.errors import BadName, BadRequest, NotFound
 from millpond.testing.waiting import wait_until
 from tests.integration.data_server import DataServer, data_server
@@ -55,6 +57,37 @@ def test_lists_and_reads_files(server: DataServer) -> None:
         assert len(list(dataset.files("train"))) == 41
         assert dataset.read("training.csv") == b"a,b\n1,2\n"
         assert dataset.read("newest") == b"line 39\n" * 3
+
+
+def test_many_small_files_are_read_in_blocks_which_are_checked(
+    server: DataServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"train/{number:03}.txt" for number in range(40)]
+    expected = [f"line {number}\n".encode() * 3 for number in range(40)]
+    monkeypatch.setattr("millpond.client.dataset.cache_dir", lambda environ: tmp_path)
+    fetched: list[str] = []
+    real = ApiDownloader.pack_range
+
+    def pack_range(self: ApiDownloader, pack_id: str, start: int, end: int) -> Buffer:
+        fetched.append(pack_id)
+        return real(self, pack_id, start, end)
+
+    monkeypatch.setattr(ApiDownloader, "pack_range", pack_range)
+    with millpond.Dataset("default/xray@main") as dataset:
+        assert [dataset.read(name) for name in names] == expected
+        assert len(fetched) == 2, "the first file by itself, then all of them"
+    with millpond.Dataset("default/xray@main") as dataset:
+        assert [dataset.read(name) for name in names] == expected
+        assert len(fetched) == 2, "another process finds them here"
+    (block,) = (path for path in (tmp_path / ".blocks").iterdir() if path.stat().st_size)
+    block.write_bytes(bytes(block.stat().st_size))
+    with millpond.Dataset("default/xray@main") as dataset:
+        assert [dataset.read(name) for name in names] == expected
+    monkeypatch.setenv("MILL_BLOCK_CACHE", "0")
+    fetched.clear()
+    with millpond.Dataset("default/xray@main") as dataset:
+        assert [dataset.read(name) for name in names] == expected
+        assert len(fetched) == 40
 
 
 def test_an_open_file_behaves_like_one(server: DataServer) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from millpond.client.credentials import config_dir, load_credentials, resolve_target
+from millpond.client.credentials import cache_dir, config_dir, load_credentials, resolve_target
 from millpond.client.datasets import get_commit
 from millpond.client.http import Api
 from millpond.client.lineage import get_lineage
@@ -18,10 +18,12 @@ from millpond.client.ranged_file import RangedFile, check_mode
 from millpond.client.read_lease import ReadLease
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import BadName, Forbidden, NotFound
+from millpond.lake.blocks import BlockCache
 from millpond.lake.content import ContentReader
 from millpond.model.lineage import LineageDirection
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
 from millpond.model.path import from_text, to_text
+from millpond.model.quantity import parse_bytes
 from millpond.model.tree import Kind
 from millpond.wire.cache import CachedCommit
 from millpond.wire.data import Commit
@@ -29,6 +31,7 @@ from millpond.wire.lineage import Lineage
 
 # Blobs are fetched whole and kept: this only bounds how often Python is asked.
 _BUFFER = 1 << 20
+_BLOCK_CACHE = "4GB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,12 @@ class DatasetEntry:
     path: str
     size: int
     kind: str
+
+
+def block_cache(environ: Mapping[str, str] = os.environ) -> BlockCache | None:
+    """The user's cache of blocks; MILL_BLOCK_CACHE says how large it may become, 0 that there is none."""
+    most = parse_bytes(environ.get("MILL_BLOCK_CACHE") or _BLOCK_CACHE)
+    return BlockCache(cache_dir(environ) / ".blocks", most) if most else None
 
 
 class _Connection:
@@ -60,7 +69,7 @@ class _Reading:
         self._connection = connection
         self._process = os.getpid()
         self._downloader = ApiDownloader(connection.api, project, dataset, commit.id)
-        self.reader = ContentReader(self._downloader, commit.tree)
+        self.reader = ContentReader(self._downloader, commit.tree, block_cache=block_cache())
 
     def __del__(self) -> None:
         if self._process == os.getpid():

@@ -11,6 +11,7 @@ from itertools import islice, takewhile
 
 from millpond.blobs.store import Buffer
 from millpond.errors import BadPath, BadRequest, Corrupt, NotFound
+from millpond.lake.blocks import BlockCache, BlockReader
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
 from millpond.lake.kept import Kept
@@ -60,15 +61,23 @@ class FileContent:
 
 
 class ContentReader:
-    """Reads the files of one tree, from several threads. Keeps a few pages, locators and blobs."""
+    """Reads the files of one tree, from several threads. Keeps a few pages, locators and blobs.
 
-    def __init__(self, source: Downloader, root: str, *, cache_bytes: int = CACHE_BYTES) -> None:
+    With `block_cache`, small files of a tree that fits into it are read in blocks of packs.
+    """
+
+    def __init__(
+        self, source: Downloader, root: str, *, cache_bytes: int = CACHE_BYTES, block_cache: BlockCache | None = None
+    ) -> None:
         self._source = source
         self._tree = TreeReader(source, root)
         self._tree_lock = threading.Lock()
         self._locators = Kept[str, Mapping[bytes, BlobPlace]](_LOCATORS_KEPT)
         self._lists = Kept[bytes, Sequence[Piece]](_LISTS_KEPT)
         self._blobs = Kept[bytes, Buffer](cache_bytes, weigh=len)
+        self._blocks = BlockReader(block_cache, source.pack_range) if block_cache else None
+        self._fits: bool | None = None
+        self._block_bytes = block_cache.most_bytes if block_cache else 0
 
     def stat(self, path: bytes) -> Entry | None:
         """The entry at exactly this path; None for a directory that holds something, and for nothing."""
@@ -188,7 +197,16 @@ class ContentReader:
         if found is None:
             found = self._source.locator(leaf)
             self._locators.put(leaf, found)
+            if self._blocks is not None and self._fits_into_blocks():
+                self._blocks.note(found.values())
         return found
+
+    def _fits_into_blocks(self) -> bool:
+        """In a tree that does not, whole blocks would be fetched and thrown away for single files."""
+        if self._fits is None:
+            with self._tree_lock:
+                self._fits = self._tree.root_ref().size <= self._block_bytes
+        return self._fits
 
     def _link_above(self, path: bytes) -> Entry | None:
         """The link that stands where `path` has a directory."""
@@ -206,6 +224,8 @@ class ContentReader:
         absent: dict[bytes, BlobPlace] = {}
         for place in (piece.place for piece in pieces):
             kept = self._blobs.get(place.digest)
+            if kept is None and self._blocks is not None:
+                kept = self._from_block(self._blocks, place)
             if kept is None:
                 absent[place.digest] = place
             else:
@@ -215,6 +235,17 @@ class ContentReader:
                 found[digest] = data
                 self._blobs.put(digest, data)
         return found
+
+    def _from_block(self, blocks: BlockReader, place: BlobPlace) -> Buffer | None:
+        """Not kept in memory as well: it is in the machine's already."""
+        stored = blocks.stored(place)
+        if stored is None:
+            return None
+        try:
+            return bytes(decode_blob(place.digest, place.encoding, stored, place.raw))
+        except Corrupt:
+            blocks.drop(place)
+            return None
 
     def _read_segments(self, planned: Sequence[Segment]) -> Iterable[list[tuple[bytes, Buffer]]]:
         if len(planned) <= 1:

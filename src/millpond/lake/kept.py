@@ -28,6 +28,11 @@ class Kept(Generic[Key, Value]):
                 self._values.move_to_end(key)
             return value
 
+    def drop(self, key: Key) -> None:
+        with self._lock:
+            before = self._values.pop(key, None)
+            self._weight -= 0 if before is None else self._weigh(before)
+
     def put(self, key: Key, value: Value) -> None:
         """A value heavier than all may be together is not kept."""
         with self._lock:
