@@ -141,9 +141,9 @@ def test_the_page_says_when_the_server_is_away_and_comes_back_with_it(
         screen.sign_in()
         expect(screen.page.get_by_label("Live:")).to_be_visible()
         assert first.stop() == 0
-    expect(screen.page.get_by_text("The server does not answer")).to_be_visible(timeout=60_000)
+    expect(screen.page.get_by_text("Cannot reach the server")).to_be_visible(timeout=60_000)
     expect(screen.page.get_by_label("Offline:")).to_be_visible()
     with mill_up(data_dir, "--port", first.url.rpartition(":")[2], *options):
-        expect(screen.page.get_by_text("The server does not answer")).to_have_count(0, timeout=60_000)
+        expect(screen.page.get_by_text("Cannot reach the server")).to_have_count(0, timeout=60_000)
         expect(screen.page.get_by_label("Live:")).to_be_visible(timeout=60_000)
     context.close()

@@ -37,9 +37,10 @@ def test_signing_out_closes_every_page(browser: Browser, server: MillUp) -> None
 
 def test_an_address_that_leads_nowhere_says_so(screen: Screen) -> None:
     screen.open("/no/such/page")
-    expect(screen.page.get_by_role("heading", name="Nothing is here")).to_be_visible()
+    expect(screen.page.get_by_role("heading", name="Page not found")).to_be_visible()
+    expect(screen.page.get_by_role("link", name="Datasets")).to_be_visible()
     screen.open("/projects/default/datasets/no-such")
-    expect(screen.page.get_by_role("heading", name="Nothing is here")).to_be_visible()
+    expect(screen.page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
 def test_a_token_is_shown_once(screen: Screen) -> None:

@@ -117,6 +117,7 @@ CALLS = [Call(method, route) for route in api_routes() for method in sorted(rout
 ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
     ("GET", f"/datasets?project={PROJECT}", None),
     ("GET", f"/jobs?project={PROJECT}", None),
+    ("GET", f"/datasets/totals?project={PROJECT}", None),
     ("GET", f"/activity?project={PROJECT}", None),
     ("GET", f"/search?q={PROJECT}", None),
     ("GET", "/search?q=xray", None),

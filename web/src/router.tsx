@@ -225,6 +225,13 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/Audit/List"), "AuditList"),
 });
 
+/** Any other address, within the frame: whoever mistyped one still has the navigation. */
+const nowhere = createRoute({
+  getParentRoute: () => signedIn,
+  path: "$",
+  component: () => <NotFound />,
+});
+
 const pages = [
   home,
   datasets,
@@ -243,6 +250,7 @@ const pages = [
   projects,
   users,
   audit,
+  nowhere,
 ];
 
 export const router = createRouter({

@@ -8,6 +8,7 @@ where a connection ends.
 from __future__ import annotations
 
 import random
+import re
 import socket
 import ssl
 import time
@@ -204,5 +205,6 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _words(error: BaseException) -> str:
-    """What urllib3 says, without the object it says it of."""
-    return str(error).rpartition(">: ")[2].strip().rstrip(".")[:200]
+    """What urllib3 says, without the object it says it of: `HTTPConnection(host='a', port=80): Failed to …`."""
+    said = re.sub(r"^\w+\(host=.*?\): ", "", str(error))
+    return said.rpartition(">: ")[2].strip().rstrip(".")[:200]

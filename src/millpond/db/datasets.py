@@ -303,7 +303,9 @@ def _with_head() -> Any:
 
 def _cards() -> Select[Any]:
     commits = select(func.count()).where(commit.c.dataset_id == dataset.c.id).correlate(dataset).scalar_subquery()
-    held = select(func.count()).where(cached.c.dataset_id == dataset.c.id, cached.c.state == "ready")
+    # A commit on two volumes is one cached commit.
+    held = select(func.count(cached.c.commit_id.distinct()))
+    held = held.where(cached.c.dataset_id == dataset.c.id, cached.c.state == "ready")
     return select(
         dataset,
         project.c.name.label("project"),

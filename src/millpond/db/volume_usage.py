@@ -98,8 +98,8 @@ def evictions_by_cause(tx: Connection) -> Mapping[tuple[str, str], int]:
 
 
 def cached_totals(tx: Connection, *, among: Collection[str] | None) -> tuple[int, int]:
-    """How many commits are ready on volumes, and their bytes, of these projects."""
-    query = select(func.count(), func.coalesce(func.sum(cached.c.bytes), 0))
+    """How many different commits are ready on volumes, and the bytes they have there, of these projects."""
+    query = select(func.count(cached.c.commit_id.distinct()), func.coalesce(func.sum(cached.c.bytes), 0))
     query = query.where(cached.c.state == CachedState.READY.value)
     count, size = tx.execute(query if among is None else query.where(cached.c.project_id.in_(among))).one()
     return int(count), int(size)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
 
 from millpond.db.tables import cached, site, volume, volume_share
 from millpond.model.cached_state import CachedState
@@ -75,27 +75,34 @@ def all_of(tx: Connection, site_id: str | None = None) -> Sequence[Volume]:
 
 
 def connected(tx: Connection, *, since: datetime) -> tuple[int, int]:
-    """How many volumes are well and were seen since then, and the capacity of all volumes."""
-    well = and_(volume.c.problem.is_(None), volume.c.seen_at >= since)
-    query = select(
-        func.coalesce(func.sum(case((well, 1), else_=0)), 0), func.coalesce(func.sum(volume.c.capacity_bytes), 0)
-    )
+    """How many volumes are connected (well, and seen since then), and their capacity."""
+    query = select(func.count(), func.coalesce(func.sum(volume.c.capacity_bytes), 0)).where(_connected(since))
     count, capacity = tx.execute(query).one()
     return int(count), int(capacity)
 
 
-def cached_bytes(tx: Connection, *, among: Collection[str] | None) -> int:
-    """What the cached commits of these projects take, None meaning all: files that several share count once."""
+def _connected(since: datetime) -> ColumnElement[bool]:
+    return and_(volume.c.problem.is_(None), volume.c.seen_at >= since)
+
+
+def cached_bytes(tx: Connection, *, among: Collection[str] | None, since: datetime | None = None) -> int:
+    """Bytes that cached commits of these projects take, None meaning all: files that several share count once.
+
+    With `since`, only on volumes that are connected, as `connected` counts them.
+    """
     ready = select(cached.c.id, cached.c.reserved_bytes).where(cached.c.state == CachedState.READY.value)
     shares = select(volume_share.c.members, volume_share.c.bytes)
+    if since is not None:
+        here = select(volume.c.id).where(_connected(since))
+        ready, shares = ready.where(cached.c.volume_id.in_(here)), shares.where(volume_share.c.volume_id.in_(here))
     if among is not None:
         ready = ready.where(cached.c.project_id.in_(among))
         shares = shares.where(volume_share.c.project_id.in_(among))
     unmeasured: dict[str, int] = {row.id: row.reserved_bytes for row in tx.execute(ready)}
-    here = frozenset(unmeasured)
+    counted = frozenset(unmeasured)
     measured = 0
     for members, size in tx.execute(shares):
-        if not here.isdisjoint(members):
+        if not counted.isdisjoint(members):
             measured += size
             for member in members:
                 unmeasured.pop(member, None)

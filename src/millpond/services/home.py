@@ -57,14 +57,15 @@ def home(deps: Deps, actor: Actor) -> Home:
         nodes = [use for view in connected for use in view.nodes]
         recent = jobs.page(tx, JobFilter(projects=among), limit=RECENT_JOBS)
         count, size = datasets.totals(tx, among=among)
-        well, capacity = volumes.connected(tx, since=connected_since(now))
+        since = connected_since(now)
+        well, capacity = volumes.connected(tx, since=since)
         idle = _idle(tx, now)
         return Home(
             gpus_total=sum(use.node.gpus for use in nodes),
             gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
             jobs_running=jobs.count(tx, JobFilter(projects=among, states=_RUNNING)),
             jobs_waiting=jobs.count(tx, JobFilter(projects=among, states=_WAITING)),
-            cached_bytes=volumes.cached_bytes(tx, among=among),
+            cached_bytes=volumes.cached_bytes(tx, among=among, since=since),
             volume_bytes=capacity,
             datasets=count,
             dataset_bytes=size,

@@ -158,3 +158,13 @@ def test_what_is_too_long_is_not_read(site: Website) -> None:
     site.files["/long"] = b"x" * 2000
     with pytest.raises(BadRequest, match="longer than"):
         fetch(LISTED, site.url("/long"))
+
+
+def test_a_failure_is_told_without_the_names_of_our_classes(site: Website) -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        url = f"http://files.test:{unheard.getsockname()[1]}/a.txt"
+        with pytest.raises(StoreUnavailable) as refused:
+            fetch(LISTED, url)
+    assert "refused" in str(refused.value)
+    assert "Connection(" not in str(refused.value) and "host=" not in str(refused.value)

@@ -1,3 +1,4 @@
+import { onlineManager } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { isReachable } from "../lib/reach";
 import { signInAs } from "../testing/page";
@@ -48,4 +49,18 @@ it("knows when the server is away, and when it is back", async () => {
   answer({});
   await take(api.GET("/api/v1/home"));
   expect(isReachable()).toBe(true);
+});
+
+it("asks also while the browser believes to be offline, and fails instead of waiting for ever", async () => {
+  onlineManager.setOnline(false);
+  try {
+    const failing = queries.fetchQuery({
+      queryKey: ["offline"],
+      queryFn: () => Promise.reject(new Error("away")),
+    });
+    await expect(failing).rejects.toThrow("away");
+  } finally {
+    onlineManager.setOnline(true);
+    queries.clear();
+  }
 });

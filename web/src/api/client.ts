@@ -1,7 +1,7 @@
 /** The one way to the server: typed by its OpenAPI document, with the session's cookie and CSRF header. */
 import { QueryCache, QueryClient } from "@tanstack/react-query";
 import createClient, { type Middleware } from "openapi-fetch";
-import { reportReach } from "../lib/reach";
+import { isReachable, onReachChange, reportReach } from "../lib/reach";
 import { ApiError, errorFrom, UNREACHABLE, unreachable } from "./problem";
 import type { paths } from "./schema";
 import type { Session } from "./shapes";
@@ -19,7 +19,10 @@ export const queries = new QueryClient({
     },
   }),
   defaultOptions: {
+    // A browser that believes to be offline asks all the same: a request that waits for the network shows nothing for ever.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       // Events say when something changed; what is shown stays true until then.
       staleTime: 60_000,
       refetchOnWindowFocus: false,
@@ -28,6 +31,12 @@ export const queries = new QueryClient({
         error instanceof ApiError && (error.status === 0 || error.status >= 500) && failures < 2,
     },
   },
+});
+
+// What could not be shown while the server was away is asked for again as soon as it answers.
+onReachChange(() => {
+  if (isReachable())
+    void queries.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 });
 
 const session: Middleware = {

@@ -24,11 +24,12 @@ export const datasetsQuery = (filter: DatasetFilter) =>
     take(api.GET("/api/v1/datasets", { params: { query: { ...filter, cursor } } })),
   );
 
-export const datasetTotalsQuery = queryOptions({
-  queryKey: ["datasets", "totals"],
-  queryFn: () => take(api.GET("/api/v1/datasets/totals")),
-  refetchInterval: 60_000,
-});
+export const datasetTotalsQuery = (project?: string) =>
+  queryOptions({
+    queryKey: ["datasets", "totals", project],
+    queryFn: () => take(api.GET("/api/v1/datasets/totals", { params: { query: { project } } })),
+    refetchInterval: 60_000,
+  });
 
 export const datasetQuery = (place: DatasetPlace) =>
   queryOptions({

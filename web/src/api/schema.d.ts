@@ -588,7 +588,7 @@ export interface paths {
         };
         /**
          * Get Dataset Totals
-         * @description The header of the hub, over what one may see.
+         * @description Number and size of the datasets you may see or of one project, and the connected volumes.
          */
         get: operations["get_dataset_totals"];
         put?: never;
@@ -8088,7 +8088,9 @@ export interface operations {
     };
     get_dataset_totals: {
         parameters: {
-            query?: never;
+            query?: {
+                project?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

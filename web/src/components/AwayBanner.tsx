@@ -13,9 +13,9 @@ export function AwayBanner() {
       color="orange"
       icon={<IconPlugConnectedX />}
       mb="md"
-      title="The server does not answer"
+      title={navigator.onLine ? "Cannot reach the server" : "You are offline"}
     >
-      What you see may be old. The page tries again every few seconds; running jobs go on without it.
+      This page may be out of date. Retrying every few seconds; running jobs are not affected.
     </Alert>
   );
 }

@@ -6,13 +6,11 @@ export function NotFound({ message }: { message?: string }) {
   return (
     <Stack component="section" align="center" py={80} px="md">
       <Title order={1} size="h2">
-        Nothing is here
+        Page not found
       </Title>
-      <Text ta="center">
-        {message ?? "This address leads nowhere, or to something you have no role for."}
-      </Text>
+      <Text ta="center">{message ?? "This page does not exist, or you do not have access to it."}</Text>
       <Button component={Link} to="/">
-        Go to the first page
+        Go to Home
       </Button>
     </Stack>
   );

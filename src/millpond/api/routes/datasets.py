@@ -40,9 +40,9 @@ def list_datasets(
 
 
 @router.get("/datasets/totals")
-def get_dataset_totals(actor: SignedIn, deps: DepsOf) -> wire.DatasetTotals:
-    """The header of the hub, over what one may see."""
-    return datasets.totals(deps, actor)
+def get_dataset_totals(actor: SignedIn, deps: DepsOf, project: str | None = None) -> wire.DatasetTotals:
+    """Number and size of the datasets you may see or of one project, and the connected volumes."""
+    return datasets.totals(deps, actor, project)
 
 
 @router.post("/projects/{project}/datasets", status_code=201)

@@ -86,13 +86,14 @@ def list_visible(
     return page_of(shown, limit, key=lambda item: [item.project, item.name])
 
 
-def totals(deps: Deps, actor: Actor) -> wire.DatasetTotals:
-    """The numbers of the hub's header, over what the actor may see."""
-    among = access.visible_projects(actor)
+def totals(deps: Deps, actor: Actor, project: str | None = None) -> wire.DatasetTotals:
+    """Counts and sizes of what the actor may see, or of one project; volumes that are away do not count."""
+    since = connected_since(deps.clock.now())
     with deps.db.read() as tx:
+        among = {access.find_project(tx, actor, project).id} if project else access.visible_projects(actor)
         count, size = datasets.totals(tx, among=among)
-        connected, capacity = volumes.connected(tx, since=connected_since(deps.clock.now()))
-        cached = volumes.cached_bytes(tx, among=among)
+        connected, capacity = volumes.connected(tx, since=since)
+        cached = volumes.cached_bytes(tx, among=among, since=since)
     return wire.DatasetTotals(
         datasets=count, bytes=size, volumes_connected=connected, cached_bytes=cached, volume_bytes=capacity
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millpond.db import datasets as rows
+from millpond.db import volumes
 from millpond.errors import BadName, BadRequest, InUse, NameTaken, NotFound
 from millpond.model.job import JobInput
 from millpond.model.names import CODE_DATASET
@@ -47,6 +48,27 @@ def test_the_header_of_the_hub(deps: Deps) -> None:
     totals = datasets.totals(deps, the_admin(deps))
     assert (totals.datasets, round(totals.bytes / MB, 1), totals.volumes_connected) == (6, 290.2, 3)
     assert (round(totals.cached_bytes / GB, 2), round(totals.volume_bytes / GB, 2)) == (1.07, 360.77)
+
+
+def test_the_header_leaves_out_volumes_that_are_away_and_other_projects(deps: Deps) -> None:
+    agent, admin = an_agent(deps), the_admin(deps)
+    volumes_there = [a_volume(deps, agent, name, capacity=10 * GB) for name in ("a", "b")]
+    commit = a_sized_commit(deps, a_dataset(deps, "xray"), size=GB, branch="main")
+    for volume in volumes_there:
+        cache_requests.request(deps, admin, CacheAdd(dataset=f"xray@{commit.id[:8]}", volume=volume.name))
+        carry_out(deps, agent)
+    assert datasets.card(deps, a_dataset(deps, "xray")).cached_commits == 1, "one commit on two volumes"
+    both = datasets.totals(deps, admin)
+    with deps.db.write() as tx:
+        volumes.change(tx, volumes_there[1].id, problem="It is not mounted.")
+    one = datasets.totals(deps, admin)
+    assert (one.volumes_connected, one.volume_bytes) == (1, 10 * GB)
+    assert one.cached_bytes == both.cached_bytes // 2 > 0
+    projects.create(deps, admin, name="other")
+    other = datasets.totals(deps, admin, "other")
+    assert (other.datasets, other.bytes, other.cached_bytes) == (0, 0, 0)
+    with pytest.raises(NotFound):
+        datasets.totals(deps, an_actor(deps, "jonas"), "other")
 
 
 def test_a_card_counts_commits_caches_and_members(deps: Deps) -> None:

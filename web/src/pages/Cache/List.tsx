@@ -27,7 +27,7 @@ const route = getRouteApi("/in/caches");
 
 export function CacheList() {
   const volumes = useQuery(volumesQuery);
-  const totals = useQuery(datasetTotalsQuery).data;
+  const totals = useQuery(datasetTotalsQuery(route.useSearch().project)).data;
   return (
     <>
       <PageHeader

@@ -43,7 +43,7 @@ export function DatasetList() {
     <>
       <PageHeader
         title={filter.deleted ? "Bin" : "Datasets"}
-        below={filter.deleted ? <BinNote /> : <Totals />}
+        below={filter.deleted ? <BinNote /> : <Totals project={filter.project} />}
         actions={create}
       />
       <Group mb="md">

@@ -64,7 +64,7 @@ function InNoProject() {
 
 function Numbers({ home }: { home: HomeShape }) {
   // The same numbers as on the pages of datasets and caches: of what the viewer may see.
-  const { cached_bytes, volume_bytes } = useQuery(datasetTotalsQuery).data ?? home;
+  const { cached_bytes, volume_bytes } = useQuery(datasetTotalsQuery()).data ?? home;
   const cached = volume_bytes > 0 ? (100 * cached_bytes) / volume_bytes : 0;
   return (
     <SimpleGrid minColWidth={190} autoFlow="auto-fit">

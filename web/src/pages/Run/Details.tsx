@@ -16,6 +16,7 @@ import { useTopic } from "../../hooks/useLive";
 import { MetricCharts } from "./parts/MetricCharts";
 import { RunActions } from "./parts/RunActions";
 import { RunValues } from "./parts/RunValues";
+import { startOf } from "./parts/start";
 
 const route = getRouteApi("/in/projects/$project/runs/$run");
 
@@ -73,8 +74,8 @@ function RunFacts({ run }: { run: Run }) {
       <Facts
         facts={[
           { name: "Experiment", value: run.experiment },
-          { name: "Duration", value: <Duration start={run.started_at} end={run.ended_at} /> },
-          { name: "Start", value: <Time at={run.started_at} /> },
+          { name: "Duration", value: <Duration start={startOf(run)} end={run.ended_at} /> },
+          { name: "Start", value: <Time at={startOf(run)} /> },
           { name: "End", value: <Time at={run.ended_at} /> },
           { name: "Job", value: job || "none: reported by a script" },
           { name: "Id", value: <span className="mono">{run.id}</span> },

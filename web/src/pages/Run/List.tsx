@@ -18,6 +18,7 @@ import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { useTrail } from "../../hooks/useTrail";
 import { formatMetric } from "./parts/MetricCharts";
+import { startOf } from "./parts/start";
 
 const route = getRouteApi("/in/runs");
 const column = createColumnHelper<Run>();
@@ -35,11 +36,15 @@ const COLUMNS = [
     cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
   }),
   column.accessor("created_by", { header: "User" }),
-  column.accessor("started_at", { header: "Started", cell: ({ getValue }) => <Time at={getValue()} /> }),
+  column.accessor((run) => startOf(run) ?? "", {
+    id: "started_at",
+    header: "Started",
+    cell: ({ row }) => <Time at={startOf(row.original)} />,
+  }),
   column.display({
     id: "duration",
     header: "Duration",
-    cell: ({ row }) => <Duration start={row.original.started_at} end={row.original.ended_at} />,
+    cell: ({ row }) => <Duration start={startOf(row.original)} end={row.original.ended_at} />,
   }),
   column.display({ id: "metrics", header: "Metrics", cell: ({ row }) => <Metrics run={row.original} /> }),
 ];

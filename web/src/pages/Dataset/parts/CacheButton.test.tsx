@@ -67,3 +67,16 @@ it("is gone where the commit is on every volume, and for those who may only look
   const looking = await show([aVolume()]);
   expect(looking.queryByRole("button")).toBeNull();
 });
+
+it("never offers a volume that is away", async () => {
+  signInAs();
+  const away = aVolume({ id: "v2", name: "slow", connected: false });
+  const both = await show([aVolume(), away]);
+  expect(both.getByRole("button", { name: "Cache on fast" })).toBeTruthy();
+  both.unmount();
+  const none = await show([away]);
+  const button = none.getByRole("button", { name: "Cache" });
+  expect(button.getAttribute("aria-disabled")).toBe("true");
+  await userEvent.click(button);
+  expect(asked()).toBeUndefined();
+});

@@ -27,9 +27,11 @@ export function CacheButton({ commit, place }: Props) {
   const { start, busy } = useCaching(commit, place);
   const { offerOf, wonder } = useOffers(commit, place);
   const taken = commit.cached_on.filter((cached) => cached.state !== "failed").map((cached) => cached.volume);
-  const left = volumes.filter((volume) => !taken.includes(volume.name));
+  const without = volumes.filter((volume) => !taken.includes(volume.name));
+  const left = without.filter((volume) => volume.connected);
   const only = offerOf(left[0]?.name);
-  if (!may || (volumes.length > 0 && left.length === 0)) return null;
+  if (!may || (volumes.length > 0 && without.length === 0)) return null;
+  if (without.length > 0 && left.length === 0) return <NoneConnected volumes={without} />;
   if (left.length <= 1) {
     return (
       <Tooltip label={only ? wordsOf(only) : "…"} disabled={!only} multiline maw={360} events={HOVERED}>
@@ -76,6 +78,18 @@ export function CacheButton({ commit, place }: Props) {
   );
 }
 
+/** Nothing can be filled there now; why is said to those who look at the button, also by keyboard. */
+function NoneConnected({ volumes }: { volumes: Volume[] }) {
+  const names = volumes.map((volume) => volume.name).join(", ");
+  return (
+    <Tooltip label={`${names}: not connected. Check its agent.`} events={HOVERED}>
+      <Button variant="light" leftSection={<IconRipple size={16} aria-hidden />} data-disabled aria-disabled>
+        Cache
+      </Button>
+    </Tooltip>
+  );
+}
+
 /** Asks for the commit, and says what the server answers: where it goes, how much room there is, and why there. */
 function useCaching(commit: Commit, place: DatasetPlace) {
   const cache = useCacheCommit();
@@ -103,10 +117,9 @@ function useOffers(commit: Commit, place: DatasetPlace) {
 
 function VolumeItem(props: { volume: Volume; offer?: CacheOffer; onClick: () => void }) {
   const { volume, offer, onClick } = props;
-  const state = volume.connected ? `${formatBytes(volume.free_bytes)} free` : "away";
   return (
     <Menu.Item onClick={onClick}>
-      {volume.name} at {volume.site}, {state}
+      {volume.name} at {volume.site}, {formatBytes(volume.free_bytes)} free
       {offer && (
         <Text size="xs" c={offer.answer === "refused" ? "red" : "dimmed"}>
           {wordsOf(offer)}

@@ -9,6 +9,8 @@ const EDGE_LINES = 200;
 
 interface Props {
   lines: readonly LogLine[];
+  /** Nothing more will come. */
+  ended: boolean;
   wrap: boolean;
   follow: boolean;
   /** The line to bring into sight, whenever it is another one than before; and how to mark it. */
@@ -21,7 +23,17 @@ interface Props {
 }
 
 /** A million lines cost no more than the few that are in sight. */
-export function LogLines({ lines, wrap, follow, target, isHit, onScrolledUp, onEarlier, onLater }: Props) {
+export function LogLines({
+  lines,
+  ended,
+  wrap,
+  follow,
+  target,
+  isHit,
+  onScrolledUp,
+  onEarlier,
+  onLater,
+}: Props) {
   const box = useRef<HTMLDivElement>(null);
   const isReading = useRef(false);
   // More is read where a person scrolls to, and not where a jump happens to pass.
@@ -65,7 +77,7 @@ export function LogLines({ lines, wrap, follow, target, isHit, onScrolledUp, onE
     }
   }
 
-  if (lines.length === 0) return <div className="log">No output yet.</div>;
+  if (lines.length === 0) return <div className="log">{ended ? "No output." : "No output yet."}</div>;
   return (
     <div
       ref={box}

@@ -116,6 +116,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
       <Loaded result={result}>
         {(shown) => (
           <Window
+            ended={!isRunning}
             log={shown}
             searching={searching}
             goal={goal}
@@ -133,6 +134,7 @@ function AttemptLog({ job, place, attempt, setAttempt }: Props) {
 
 interface WindowProps {
   log: Log;
+  ended: boolean;
   searching: Searching;
   goal: "hit" | "start" | null;
   wrap: boolean;
@@ -142,7 +144,7 @@ interface WindowProps {
   setFollow: (follow: boolean) => void;
 }
 
-function Window({ log, searching, goal, wrap, from, place, follow, setFollow }: WindowProps) {
+function Window({ log, ended, searching, goal, wrap, from, place, follow, setFollow }: WindowProps) {
   const lines = shownLines(log);
   const { hit } = searching;
   const index = hit && goal === "hit" ? indexOf(lines, hit.line_offset, log.next) : goal === "start" ? 0 : -1;
@@ -151,6 +153,7 @@ function Window({ log, searching, goal, wrap, from, place, follow, setFollow }: 
   return (
     <LogLines
       lines={lines}
+      ended={ended}
       wrap={wrap}
       follow={follow}
       target={target}
