@@ -1,0 +1,195 @@
+"""The phases of a plan for one pool, in order, until none of them changes anything any more (docs/design/014, m)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from heapq import heapify, heappop, heappush
+from math import inf
+
+from millpond.decide.scheduling import rules
+from millpond.decide.scheduling.accounts import Account, Cursor, Line
+from millpond.decide.scheduling.fleet import Spread
+from millpond.decide.scheduling.pool import Pool
+from millpond.decide.scheduling.preemption import Preemptor
+from millpond.decide.scheduling.room import Room
+from millpond.decide.scheduling.rules import CLAIM, FREE, PRIORITY, REBALANCE
+
+# Every round moves towards what quotas and shares say, so few are needed; this only bounds an error of ours.
+MAX_ROUNDS = 20
+
+May = Callable[[Account, Line], bool]
+Offers = Iterator[tuple[Account, Line]]
+
+
+def run_phases(pool: Pool, *, rebalance: bool) -> None:
+    """Start and preempt what the rules say. Call `pool.begin` before it."""
+    phases = [_claims, _priorities, _shares if rebalance else _shares_of_free_room, _rest]
+    for _ in range(MAX_ROUNDS):
+        before = frozenset(pool.preempted), frozenset(pool.starts)
+        for phase in phases:
+            phase(pool, Preemptor(pool))
+            pool.reprieve()
+        if before == (frozenset(pool.preempted), frozenset(pool.starts)):
+            return
+
+
+def _claims(pool: Pool, preemptor: Preemptor) -> None:
+    """Jobs within their project's quota, in the order of first submission: free room, else preemption."""
+
+    def may(account: Account, line: Line) -> bool:
+        return rules.is_claim(account, line) and rules.obstacle(account, line, pool.now) is None
+
+    for account, line in _first_submitted(pool, may):
+        spread = _find(pool, line, claim=True, only_cpu=not line.gpus)
+        if spread is not None:
+            pool.start(line.head, spread, CLAIM)
+        elif line.gpus:
+            preemptor.take(account, line, CLAIM)
+
+
+def _priorities(pool: Pool, preemptor: Preemptor) -> None:
+    """Within a project, a higher priority takes from preemptible jobs of a lower one."""
+    for account in pool.by_usage():
+        lowest = min((one.job.priority for one, _ in account.running if one.job.preemptible), default=inf)
+        if any(line.priority > lowest for line in account.lines.values()):
+            _prefer(pool, preemptor, account, lowest)
+
+
+def _prefer(pool: Pool, preemptor: Preemptor, account: Account, lowest: float) -> None:
+    """A job that fits into free room is left to the later phases, which divide it among all projects. What a preemption
+    of this phase freed beyond its need is no such room: it is used by the next job of that project, if any."""
+    most = max(account.allocated, account.share_floor)
+
+    def may(account: Account, line: Line) -> bool:
+        # What the project gives up for it counts against limits, so these are looked at when that is known.
+        return line.priority > lowest and rules.obstacle(account, line, pool.now) in (None, rules.LIMIT)
+
+    cursor = Cursor(account, may)
+    while (line := cursor.peek()) is not None:
+        job = line.head.job
+        claim = rules.is_claim(account, line)
+        if _find(pool, line, claim=claim, besides=preemptor.touched) is None:
+            spread = _find(pool, line, claim=claim)
+            within = account.allocated + line.gpus <= most and not rules.exceeds_limit(account, line.gpus)
+            if spread is not None and within:
+                pool.start(line.head, spread, FREE)
+            else:
+                preemptor.take_from_own(account, line, PRIORITY)
+        cursor.done(started=job.id in pool.starts)
+
+
+def _shares(pool: Pool, preemptor: Preemptor) -> None:
+    """Jobs that stay within their project's share: free room, else jobs of projects above theirs."""
+    for account, line in _in_turn(pool, _within_share(pool)):
+        if not _start_if_free(pool, account, line):
+            preemptor.take(account, line, REBALANCE)
+
+
+def _shares_of_free_room(pool: Pool, _preemptor: Preemptor) -> None:
+    for account, line in _in_turn(pool, _within_share(pool)):
+        _start_if_free(pool, account, line)
+
+
+def _within_share(pool: Pool) -> May:
+    def may(account: Account, line: Line) -> bool:
+        stays = line.gpus > 0 and rules.stays_within_share(account, line)
+        return stays and rules.obstacle(account, line, pool.now) is None
+
+    return may
+
+
+def _rest(pool: Pool, _preemptor: Preemptor) -> None:
+    """What is still free goes to the project with the least per weight; elastic nodes come last."""
+
+    def may(account: Account, line: Line) -> bool:
+        return rules.obstacle(account, line, pool.now) is None
+
+    for account, line in _in_turn(pool, may):
+        _start_if_free(pool, account, line)
+    if not pool.fleet.has_elastic:
+        return
+
+    def may_elsewhere(account: Account, line: Line) -> bool:
+        return not rules.exceeds_limit(account, line.gpus)
+
+    for _, line in _in_turn(pool, may_elsewhere):
+        spread = _find(pool, line, claim=False, elastic=True)
+        if spread is not None:
+            pool.start(line.head, spread, FREE)
+
+
+def _start_if_free(pool: Pool, account: Account, line: Line) -> bool:
+    spread = _find(pool, line, claim=rules.is_claim(account, line))
+    if spread is None:
+        return False
+    pool.start(line.head, spread, FREE)
+    return True
+
+
+def _find(
+    pool: Pool,
+    line: Line,
+    *,
+    claim: bool,
+    elastic: bool = False,
+    only_cpu: bool = False,
+    besides: Container[str] = (),
+) -> Spread | None:
+    if pool.fleet.is_full(line.shape, elastic=elastic):
+        return None
+    wanted = line.head
+
+    def allowed(room: Room) -> bool:
+        if besides and room.node.id in besides:
+            return False
+        return room.reservation is None or rules.may_use(room, wanted, pool.now, claim=claim)
+
+    return pool.fleet.find(line.shape, allowed, elastic=elastic, only_cpu=only_cpu)
+
+
+def _first_submitted(pool: Pool, may: May) -> Offers:
+    """Jobs of all projects by first submission; within a project in its own order."""
+    cursors = [Cursor(account, may) for account in pool.accounts.values()]
+    heap: list[tuple[float, tuple[int, float, str], int]] = []
+
+    def push(number: int) -> None:
+        line = cursors[number].peek()
+        if line is not None:
+            heappush(heap, (line.head.job.submitted, line.head.job.rank, number))
+
+    for number in range(len(cursors)):
+        push(number)
+    while heap:
+        _, _, number = heappop(heap)
+        line = cursors[number].peek()
+        if line is not None:
+            job = line.head.job
+            yield cursors[number].account, line
+            cursors[number].done(started=job.id in pool.starts)
+            push(number)
+
+
+def _in_turn(pool: Pool, may: May) -> Offers:
+    """The next job of the project with the least per weight, then by priority, first submission and id.
+
+    A project that got something is asked again behind those with less.
+    """
+    cursors = [Cursor(account, may) for account in pool.accounts.values()]
+    heap: list[tuple[float, tuple[int, float, str], int]] = []
+    for number, cursor in enumerate(cursors):
+        line = cursor.peek()
+        if line is not None:
+            heap.append((cursor.account.usage, line.head.job.rank, number))
+    heapify(heap)
+    while heap:
+        _, _, number = heappop(heap)
+        cursor = cursors[number]
+        while (line := cursor.peek()) is not None:
+            usage, job = cursor.account.usage, line.head.job
+            yield cursor.account, line
+            cursor.done(started=job.id in pool.starts)
+            if cursor.account.usage != usage:
+                break
+        line = cursor.peek()
+        if line is not None:
+            heappush(heap, (cursor.account.usage, line.head.job.rank, number))

@@ -1,0 +1,196 @@
+"""Who may be preempted for whom in one phase of a plan, and the preemption itself (docs/design/014, c to f and i)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millpond.decide.scheduling import rules
+from millpond.decide.scheduling.accounts import Account, Line
+from millpond.decide.scheduling.fleet import Shape
+from millpond.decide.scheduling.pool import Pool
+from millpond.decide.scheduling.room import Room
+from millpond.decide.scheduling.rules import CLAIM, REBALANCE
+from millpond.decide.scheduling.snapshot import Pending, Running, Size
+from millpond.decide.scheduling.victims import Candidate, Choice, Chooser, GangChooser, least_harm
+
+# What decides which nodes and jobs a search may choose from.
+Search = tuple[str, Size, frozenset[str], frozenset[str] | None]
+
+
+class Preemptor:
+    """Lives for one phase: what it learned about nodes holds while only its own preemptions change them."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        # The nodes on which it has preempted jobs.
+        self.touched: set[str] = set()
+        self._rooms: dict[str, list[Room]] = {}
+        self._single: dict[Search, Chooser] = {}
+        self._gangs: dict[Search, GangChooser] = {}
+        self._own: dict[tuple[str, int], dict[str, Candidate]] = {}
+        # Who may be preempted on a node: removing an over-quota job changes nothing about who else is.
+        self._beyond: dict[int, list[tuple[str, Account, int, float]]] = {}
+
+    def take(self, account: Account, line: Line, rule: str) -> bool:
+        """Make room for a job with over-quota jobs of other projects; False where that is not possible."""
+        rooms = self._rooms.get(rule)
+        if rooms is None:
+            rooms = self._rooms[rule] = self._rooms_with_candidates(rule)
+        if not rooms:
+            return False
+        wanted, shape = line.head, line.shape
+        key = (rule, shape.size._replace(processes=min(1, shape.size.processes)), shape.requires, shape.zones)
+
+        def allowed(room: Room) -> bool:
+            return room.reservation is None or rules.may_use(room, wanted, self._pool.now, claim=rule == CLAIM)
+
+        if shape.size.processes:
+            gang = self._gangs.get(key)
+            if gang is None:
+                gang = self._gangs[key] = self._gang_chooser(line, rule)
+            choice = gang.choose(shape.size.processes, account.name, allowed)
+        else:
+            single = self._single.get(key)
+            if single is None:
+                suiting = [room for room in rooms if _suits(room, shape)]
+                single = Chooser(shape.size, suiting, lambda room, taker: self._candidates(room, taker, rule))
+                self._single[key] = single
+            choice = single.choose(account.name, allowed)
+        if choice is not None:
+            self._apply(wanted, choice, rule)
+        return choice is not None
+
+    def take_from_own(self, account: Account, line: Line, rule: str) -> bool:
+        """Make room with jobs of lower priority of its own project. What the project holds may grow by that only
+        within its share: what is free besides belongs to all."""
+        pool, wanted, size = self._pool, line.head, line.shape.size
+        lower = self._lower(account, line.priority)
+        # The cheap bounds first: most that wait are ruled out by them.
+        spare = sum(one.gpus for one in lower.values()) + max(0, account.share_floor - account.allocated)
+        if not lower or spare < line.gpus:
+            return False
+
+        def candidates(room: Room, _taker: str | None) -> list[Candidate]:
+            return [lower[job_id] for job_id in room.holds if job_id in lower]
+
+        if size.processes:
+            rooms = [
+                (name, [room for room in found if _suits(room, line.shape)]) for name, found in self._computes(line)
+            ]
+            choice = GangChooser(size, rooms, candidates).choose(size.processes, "", lambda _: True)
+        else:
+            nodes = {seat.node for job_id in lower for seat in pool.running[job_id].seats}
+            suiting = [room for node in nodes if _suits(room := pool.fleet.rooms[node], line.shape)]
+            choices = [least_harm(room, size, candidates(room, None)) for room in suiting]
+            choice = min((one for one in choices if one), key=lambda one: one.harm, default=None)
+        if choice is None:
+            return False
+        growth = line.gpus - sum(one.gpus for one in choice.victims)
+        if growth > 0 and account.allocated + growth > account.share_floor:
+            return False
+        if rules.exceeds_limit(account, growth):
+            return False
+        self._apply(wanted, choice, rule)
+        return True
+
+    def _lower(self, account: Account, priority: int) -> dict[str, Candidate]:
+        """Its preemptible jobs below a priority."""
+        known = self._own.get((account.name, priority))
+        if known is None:
+            known = self._own[account.name, priority] = {
+                one.job.id: self._candidate(account, one)
+                for one, _ in account.running
+                if one.job.priority < priority and self._is_preemptible(account, one)
+            }
+        return known
+
+    def _gang_chooser(self, line: Line, rule: str) -> GangChooser:
+        def candidates(room: Room, taker: str | None) -> list[Candidate]:
+            return self._candidates(room, taker, rule)
+
+        return GangChooser(line.shape.size, self._computes(line), candidates)
+
+    def _computes(self, line: Line) -> Iterable[tuple[str, list[Room]]]:
+        for name, rooms in self._pool.fleet.computes(line.shape.zones):
+            yield name, [room for room in rooms if _suits(room, line.shape)]
+
+    def _apply(self, wanted: Pending, choice: Choice, rule: str) -> None:
+        pool = self._pool
+        victims = [one.job_id for one in choice.victims]
+        touched = {seat.node for job_id in victims for seat in pool.running[job_id].seats}
+        real = tuple(job_id for job_id in victims if job_id not in pool.starts)
+        for job_id in victims:
+            pool.stop(job_id, wanted.job.id, rule)
+        pool.start(wanted, choice.spread, rule, real)
+        touched |= {room.node.id for room, _ in choice.spread}
+        self.touched |= touched
+        self._own.clear()
+        for node in touched:
+            room = pool.fleet.rooms[node]
+            self._beyond.pop(room.order, None)
+            for single in self._single.values():
+                single.update(room)
+            for gang in self._gangs.values():
+                gang.update(room)
+
+    # Candidates
+
+    def _rooms_with_candidates(self, rule: str) -> list[Room]:
+        """Nodes on which somebody may be preempted at all: mostly few, and often none."""
+        pool = self._pool
+        found: set[str] = set()
+        for account in pool.accounts.values():
+            spare = account.allocated - account.share_ceil
+            if not account.over or (rule == REBALANCE and spare < 0):
+                continue
+            for job_id in account.over:
+                running = pool.running[job_id]
+                if (rule == CLAIM or running.job.size.gpus <= spare) and self._is_preemptible(account, running):
+                    found.update(seat.node for seat in running.seats)
+        rooms = pool.fleet.rooms
+        return sorted((rooms[node] for node in found if node in rooms), key=lambda room: room.order)
+
+    def _candidates(self, room: Room, taker: str | None, rule: str) -> list[Candidate]:
+        known = self._beyond.get(room.order)
+        if known is None:
+            known = self._beyond[room.order] = self._beyond_quota(room)
+        if rule == CLAIM:
+            return [
+                Candidate(job_id, account.name, gpus, lost, account.satisfaction)
+                for job_id, account, gpus, lost in known
+                if account.name != taker
+            ]
+        return [
+            Candidate(job_id, account.name, gpus, lost, account.satisfaction, account.allocated - account.share_ceil)
+            for job_id, account, gpus, lost in known
+            if account.name != taker
+        ]
+
+    def _beyond_quota(self, room: Room) -> list[tuple[str, Account, int, float]]:
+        pool = self._pool
+        found = []
+        for job_id in room.holds:
+            running = pool.running[job_id]
+            account = pool.accounts[running.job.project]
+            if job_id in account.over and self._is_preemptible(account, running):
+                lost = 0.0 if job_id in pool.starts else running.lost(pool.now)
+                found.append((job_id, account, running.job.size.gpus, lost))
+        return found
+
+    def _is_preemptible(self, account: Account, running: Running) -> bool:
+        """A job that waits for victims to end is no victim itself; one that this plan started has not run at all."""
+        job = running.job
+        if not job.preemptible or running.nominated:
+            return False
+        return job.id in self._pool.starts or self._pool.now - running.started >= account.project.min_runtime
+
+    def _candidate(self, account: Account, running: Running) -> Candidate:
+        job = running.job
+        lost = 0.0 if job.id in self._pool.starts else running.lost(self._pool.now)
+        return Candidate(job.id, account.name, job.size.gpus, lost, account.satisfaction)
+
+
+def _suits(room: Room, shape: Shape) -> bool:
+    node = room.node
+    inside = shape.zones is None or node.zone in shape.zones
+    return node.open and inside and not room.elastic and shape.requires <= node.offers and room.fits_empty(shape.size)
