@@ -227,8 +227,8 @@ def _listening(host: str, port: int, *, is_fixed: bool, option: str = "--port") 
             yield listening
         return
     raise SetupError(
-        f"The server cannot listen on {host} port {port}: {problem.strerror}.",
-        hint=f"Stop what uses it, or choose another {option} (or --host).",
+        f"Cannot listen on {host} port {port}: {problem.strerror}.",
+        hint=f"Stop the program that uses it, or choose another {option} (or --host).",
     ) from problem
 
 
@@ -294,4 +294,4 @@ def _check_is_current(db: Database) -> None:
 
 
 def _no_database() -> SetupError:
-    return SetupError("There is no database of this version here.", hint="Run `mill up` once, or check --data-dir.")
+    return SetupError("No database of this version found.", hint="Run `mill up` once, or check --data-dir.")

@@ -26,7 +26,7 @@ def locked(directory: Path, now: datetime) -> Iterator[None]:
         descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise SetupError(
-            f"The data directory {directory} cannot be used: {error.strerror}.",
+            f"Cannot use the data directory {directory}: {error.strerror}.",
             hint="Choose another one with --data-dir.",
         ) from error
     try:
@@ -34,7 +34,7 @@ def locked(directory: Path, now: datetime) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SetupError(
-                f"Millpond already runs on {directory}: {_owner(directory)}.",
+                f"Millpond is already running on {directory}: {_owner(directory)}.",
                 hint="Use that one, stop it, or start with another --data-dir.",
             ) from None
         os.ftruncate(descriptor, 0)

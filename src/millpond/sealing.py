@@ -40,7 +40,7 @@ class Seal:
         except FileExistsError:
             return cls(_read(path))
         except OSError as error:
-            raise SetupError(f"The key file {path} cannot be made: {error.strerror}.") from error
+            raise SetupError(f"Cannot create the key file {path}: {error.strerror}.") from error
         key = os.urandom(_KEY_BYTES)
         with os.fdopen(descriptor, "wb") as file:
             file.write(b64encode(key) + b"\n")
@@ -56,22 +56,22 @@ class Seal:
     def open(self, sealed: bytes, purpose: str) -> str:
         """Unavailable if it was sealed with another key, or for something else."""
         mark, nonce = sealed[:_MARK_BYTES], sealed[_MARK_BYTES : _MARK_BYTES + _NONCE_BYTES]
-        hint = "Put the server's key file back (MILL_SECRET_KEY_FILE), or give the credentials again."
+        hint = "Restore the server's key file (MILL_SECRET_KEY_FILE), or enter the credentials again."
         if mark != self._mark:
-            raise Unavailable("The credentials were sealed with another key than this server has.", hint=hint)
+            raise Unavailable("The credentials were encrypted with another key than this server's.", hint=hint)
         try:
             return self._cipher.decrypt(nonce, sealed[_MARK_BYTES + _NONCE_BYTES :], purpose.encode()).decode()
         except (InvalidTag, ValueError) as error:
-            raise Unavailable("The sealed credentials are damaged.", hint=hint) from error
+            raise Unavailable("The encrypted credentials are damaged.", hint=hint) from error
 
 
 def _read(path: Path) -> bytes:
     try:
         if path.stat().st_mode & 0o007:
-            raise SetupError(f"Everybody can read the key file {path}.", hint=f"Run: chmod 600 {path}")
+            raise SetupError(f"Other users can read the key file {path}.", hint=f"Run: chmod 600 {path}")
         key = b64decode(path.read_bytes(), validate=False)
     except (OSError, ValueError) as error:
-        raise SetupError(f"The key file {path} cannot be read: {error}.") from error
+        raise SetupError(f"Cannot read the key file {path}: {error}.") from error
     if len(key) != _KEY_BYTES:
         raise SetupError(f"The key file {path} does not hold a key of {_KEY_BYTES} bytes in base64.")
     return key

@@ -76,7 +76,7 @@ def test_what_is_not_there_or_not_covered(outside: Outside) -> None:
     with pytest.raises(NotFound):
         outside.place.look(f"{outside.root}nothing")
     for uri in (outside.root.replace("places", "other").replace("pub", "other") + "x", f"{outside.root}../x"):
-        with pytest.raises(BadRequest, match="does not lie below"):
+        with pytest.raises(BadRequest, match="is not below"):
             outside.place.look(uri)
 
 

@@ -35,7 +35,7 @@ def test_a_dataset_is_made_deleted_brought_back_and_purged(screen: Screen) -> No
     page.get_by_role("button", name="New Dataset").first.click()
     page.get_by_role("textbox", name="Name").fill("Not A Name")
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_role("alert")).to_contain_text("cannot name a dataset")
+    expect(page.get_by_role("alert")).to_contain_text("is not a valid name for a dataset")
     page.get_by_role("textbox", name="Name").fill("made-here")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="made-here")).to_be_visible()

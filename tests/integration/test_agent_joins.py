@@ -160,7 +160,7 @@ def test_an_agent_of_another_version_is_told_so(lab: Lab) -> None:
     for path in ("/agents/join", "/agents/sync"):
         answer = newer.post(path, json={"what": "nobody knows"}, headers={PROTOCOL_HEADER: "99"})
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
-        assert "speaks version 99 of the protocol, this server version 1" in answer.json()["detail"]
+        assert "uses version 99 of the protocol, this server version 1" in answer.json()["detail"]
 
 
 def join(client: httpx.Client, token: Path, secret: str, **more: object) -> httpx.Response:

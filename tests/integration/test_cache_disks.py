@@ -208,7 +208,7 @@ def test_who_makes_room_on_a_full_disk_is_believed_at_once(small: Disk) -> None:
         commit = a_commit(server.deps, {"large": bytes(4_000_000)})
         server.admin.patch("/volumes/shared", json={"capacity_bytes": 7_000_000, "reserve_bytes": 0})
         asked = {"dataset": f"xray@{commit.id}", "volume": "shared"}
-        assert "filled by other files" in server.admin.post("/caches", json=asked).text
+        assert "other files fill the disk" in server.admin.post("/caches", json=asked).text
         foreign.unlink()
         wait_until(lambda: site.row()["disk_free_bytes"] > 4_000_000, what="room", within=5)
         site.wait_for(site.cache(commit), "ready")

@@ -93,7 +93,7 @@ def test_a_branch_is_kept_and_a_project_limited(mill: Mill, tmp_path: Path) -> N
     mill.ok("volume", "limit", "local", "default", "1")
     wait_until(lambda: not cached(mill, "kept"), what="evictions down to the limit")
     refused = mill("cache", "add", "kept")
-    assert refused.code == 5 and "its project may take" in refused.err
+    assert refused.code == 5 and "its project may use" in refused.err
     mill.ok("volume", "limit", "local", "default", "none")
     mill.ok("cache", "add", "kept")
 

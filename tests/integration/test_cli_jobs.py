@@ -58,7 +58,7 @@ def test_the_whole_story(mill: Mill, tmp_path: Path) -> None:
     assert points["steps"] == [0, 1, 2]
     assert mill.ok("data", "cat", f".outputs@{job['output_commit'][:12]}:model.txt").out == "weights"
     missed = mill("cache", "add", ".outputs@nobody")
-    assert missed.code == 3 and "Name a job, by its id or name: .outputs@JOB." in missed.err
+    assert missed.code == 3 and "Name a job: .outputs@JOB." in missed.err
     listed = mill.ok("data", "commits", ".outputs", "--json").json
     assert job["output_commit"] in [commit["id"] for commit in listed["items"]]
     again = mill.ok("submit", "train", "--data", "numbers", "--wait", "--json", "--", "python", "train.py", cwd=code)
@@ -227,7 +227,7 @@ def test_a_secret_reaches_the_job_and_no_log(mill: Mill, tmp_path: Path) -> None
     assert mill.ok("get", "with-secret", "--json").json["secrets"] == {"HUB_KEY": "HUB_KEY", "SAME": "HUB_KEY"}
     assert "HUB_KEY" in mill.ok("get", "with-secret").out
     mill.ok("secret", "rm", "HUB_KEY", "--yes")
-    assert "There is no secret" in mill("submit", "--no-code", "--secret", "HUB_KEY", "--", "true").err
+    assert "No secret" in mill("submit", "--no-code", "--secret", "HUB_KEY", "--", "true").err
 
 
 def test_followed_as_json_the_job_is_all_there_is_on_stdout(mill: Mill) -> None:

@@ -62,7 +62,7 @@ def test_the_volume_is_chosen_near_the_compute_and_what_it_saves_is_counted(mill
     done = mill.ok("cache", "add", "counted", "--near", compute)
     assert "near: both are at site local" in done.err
     again = mill.ok("cache", "add", "counted", "--near", "local", "--json")
-    assert "it is there already" in again.err
+    assert "it is already cached there" in again.err
     assert again.json["volume"] == "local"
 
     total = mill.ok("cache", "summary", "--json").json["total"]

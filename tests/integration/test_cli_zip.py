@@ -33,7 +33,7 @@ def test_a_directory_is_saved_once(data: DataServer, tmp_path: Path) -> None:
     assert size == target.stat().st_size == seen[-1]
     with zipfile.ZipFile(target) as found:
         assert found.read("train/a.txt") == b"one"
-    with pytest.raises(NameTaken, match="there already"):
+    with pytest.raises(NameTaken, match="already exists"):
         save_zip(data.api, "default", "xray", "main", "", target)
     save_zip(data.api, "default", "xray", "main", "", target, force=True)
     with zipfile.ZipFile(target) as found:
@@ -43,7 +43,7 @@ def test_a_directory_is_saved_once(data: DataServer, tmp_path: Path) -> None:
 def test_nothing_is_left_of_an_archive_that_ends_early(tmp_path: Path) -> None:
     with running_server() as server:
         server.on("GET", ".*/zip", lambda r: Answer(body=b"PK\3\4", headers={"Content-Length": "1000"}))
-        with Api(server.url) as api, pytest.raises(Unavailable, match="before it was whole"):
+        with Api(server.url) as api, pytest.raises(Unavailable, match="cut off"):
             save_zip(api, "default", "xray", "main", "", tmp_path / "x.zip")
     assert list(tmp_path.iterdir()) == []
 

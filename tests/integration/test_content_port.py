@@ -52,7 +52,7 @@ def test_it_is_the_port_behind_the_pages_or_the_next_free_one() -> None:
 def test_a_port_that_was_asked_for_is_that_one_or_none() -> None:
     with closing(bind(HOST, 0)) as taken:
         settings = Settings(data_dir=Path(), port=0, content_port=port_of(taken))
-        with pytest.raises(SetupError, match="cannot listen") as refused, _listening_for_content(settings, 8420):
+        with pytest.raises(SetupError, match="Cannot listen") as refused, _listening_for_content(settings, 8420):
             pass
         assert "--content-port" in (refused.value.hint or "")
     with _listening_for_content(Settings(data_dir=Path(), port=65_535), 65_535) as anywhere:

@@ -107,7 +107,7 @@ def test_an_open_file_behaves_like_one(server: DataServer) -> None:
 def test_what_cannot_be_opened(server: DataServer) -> None:
     dataset = millpond.Dataset("xray")
     for mode in ("wb", "a", "r+b", "x"):
-        with pytest.raises(io.UnsupportedOperation, match="never change"):
+        with pytest.raises(io.UnsupportedOperation, match="read-only"):
             dataset.open("training.csv", mode)
     with pytest.raises(NotFound):
         dataset.open("absent")

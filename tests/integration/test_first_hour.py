@@ -117,9 +117,9 @@ def test_older_data_directory_is_copied_aside_and_migrated(tmp_path: Path) -> No
         ({"database_url": "postgresql://maria:secret@127.0.0.1:1/mill"}, SetupError, "postgresql.*cannot be used"),
         ({"database_url": "mysql://root@localhost/mill"}, BadRequest, "not the address of a database"),
         ({"database_url": "nonsense"}, BadRequest, "not the address of a database"),
-        ({"lake_url": "ftp://somewhere"}, BadRequest, "does not name a place for a lake"),
+        ({"lake_url": "ftp://somewhere"}, BadRequest, "is not a location for a lake"),
         ({"lake_url": "/proc/lake"}, SetupError, "The lake cannot be in /proc/lake"),
-        ({"host": "203.0.113.9"}, SetupError, "cannot listen on 203.0.113.9"),
+        ({"host": "203.0.113.9"}, SetupError, "Cannot listen on 203.0.113.9"),
     ],
 )
 def test_settings_that_cannot_be(tmp_path: Path, change: dict[str, str], error: type[MillError], words: str) -> None:

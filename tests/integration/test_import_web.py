@@ -94,7 +94,7 @@ def test_a_plain_listing_of_urls(api: Api, site: Website) -> None:
     assert done.added == 2
     assert b"".join(read_file(api, "default", "listed", "main", "in/x/sub/2")) == b"22"
     site.files["/pub/list"] = b"https://elsewhere.test/x\n"
-    with pytest.raises(MillError, match="does not lie below"):
+    with pytest.raises(MillError, match="is not below"):
         bring(api, "listed2", site.url("/pub/list"), listing=True)
 
 

@@ -145,7 +145,7 @@ def test_single_objects_and_odd_keys(there: Importing) -> None:
     reasons = {skipped.uri: skipped.reason for skipped in more.skipped}
     assert there.uri("odd/.mill/config.json") in reasons
     assert more.added + more.skipped_count >= 2
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="Nothing found at"):
         there.bring("odd", "archive", there.uri("not-here/"))
 
 

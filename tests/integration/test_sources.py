@@ -130,7 +130,7 @@ def test_a_place_that_is_suddenly_empty_empties_nothing(there: Importing) -> Non
     there.bucket.remove("emptied/a")
     failed = ran(there, source)
     assert failed.state == "failing" and failed.failures == 1
-    assert failed.problem is not None and "nothing at" in failed.problem
+    assert failed.problem is not None and "Nothing found at" in failed.problem
     assert [entry.path for entry in list_entries(there.api, "default", "emptied", "main", "")] == ["a"]
     there.bucket.put("emptied/a", b"back")
     assert ran(there, failed).failures == 0
@@ -315,7 +315,7 @@ def test_a_source_ends_with_the_role_of_its_user(there: Importing) -> None:
     assert "b" not in content(there, "leaver")
     with there.server.deps.db.write() as tx:
         users.delete(tx, user.id)
-    assert "gone" in str(ran(there, failed).problem)
+    assert "no longer exists" in str(ran(there, failed).problem)
     for paused in (True, False):
         change_source(there.api, "default", source.id, SourceChange(paused=paused))
     assert ran(there, source).user == "admin"

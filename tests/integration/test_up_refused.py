@@ -40,7 +40,7 @@ def test_directory_of_a_running_server(tmp_path: Path) -> None:
 
 def test_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SetupError, match="cannot be used"):
+    with pytest.raises(SetupError, match="Cannot use"):
         start(Settings(data_dir=tmp_path / "file" / "data", port=0))
 
 

@@ -94,12 +94,12 @@ def test_admission(case: Case) -> None:
 def test_a_refusal_says_how_much_could_be_given() -> None:
     answer = admit(SPACE, Stock([held("a", 60, pinned=True), held("b", 10)]), Asked("x", Room(50)))
     assert isinstance(answer, Refuse)
-    assert answer.reasons == ("x takes 50 B", "nfs can give 40 B of its 100 B")
+    assert answer.reasons == ("x takes 50 B", "nfs can free 40 B of its 100 B")
 
 
 def test_a_refusal_says_what_an_empty_volume_or_a_whole_limit_would_take() -> None:
     there = Stock([replace(held("a", 30, pinned=True), project_id="p")], limits={"p": 40})
-    for project, why in (("q", "nfs can give 100 B in all"), ("p", "its project may take 40 B of nfs in all")):
+    for project, why in (("q", "nfs can hold 100 B in total"), ("p", "its project may use 40 B of nfs in total")):
         answer = admit(SPACE, there, Asked("x", Room(120), project_id=project))
         assert answer == Refuse(("x takes 120 B", why), ())
 
@@ -109,8 +109,8 @@ def test_other_files_are_named_where_it_would_fit_without_them(needed: int, are_
     disk = replace(SPACE, disk_free_bytes=20)
     answer = admit(disk, Stock([held("a", 60, pinned=True)]), Asked("x", Room(needed)))
     assert isinstance(answer, Refuse)
-    assert answer.reasons[-1].startswith("nfs can give 10 B of its 70 B")
-    assert ("filled by other files" in answer.reasons[-1]) == are_named
+    assert answer.reasons[-1].startswith("nfs can free 10 B of its 70 B")
+    assert ("other files fill the disk" in answer.reasons[-1]) == are_named
 
 
 def test_a_fill_waits_until_the_bytes_it_was_promised_are_gone() -> None:
@@ -171,7 +171,7 @@ SHARED_CASES = [
         (shared("ab", 60), shared("a", 10)),
         Room(50),
         None,
-        "nfs can give 40 B of its 100 B",
+        "nfs can free 40 B of its 100 B",
     ),
     SharedCase(
         "a base never goes for what is filled beside it",
@@ -187,7 +187,7 @@ SHARED_CASES = [
         (shared("a", 50),),
         Room(60),
         None,
-        "nfs can give 40 B of its 100 B",
+        "nfs can free 40 B of its 100 B",
     ),
     SharedCase(
         "a base that is leaving gives nothing back that a fill links from it",
@@ -195,7 +195,7 @@ SHARED_CASES = [
         (shared("a", 50),),
         Room(60),
         None,
-        "nfs can give 40 B of its 100 B",
+        "nfs can free 40 B of its 100 B",
     ),
     SharedCase(
         "nor what was linked from it since anybody measured",
@@ -203,7 +203,7 @@ SHARED_CASES = [
         (shared("a", 50),),
         Room(60),
         None,
-        "nfs can give 40 B of its 100 B",
+        "nfs can free 40 B of its 100 B",
     ),
     SharedCase(
         "a project keeps to its limit: its own go, the least recently used first",
@@ -223,7 +223,7 @@ SHARED_CASES = [
         (),
         Room(30),
         None,
-        "its project may take 45 B of nfs, and 20 B of that cannot go",
+        "its project may use 45 B of nfs, and 20 B of that cannot be evicted",
         limits=(("p", 45),),
     ),
     SharedCase(
@@ -240,7 +240,7 @@ SHARED_CASES = [
         (),
         Room(1, 101),
         None,
-        "it is 101 files and directories, and nfs can take 100 more (inodes)",
+        "it has 101 files and directories, but nfs can hold only 100 more (inodes)",
         space=replace(SPACE, inodes_total=110, inodes_free=110),
     ),
 ]
@@ -300,6 +300,6 @@ def test_what_evicted_commits_have_left_is_neither_free_nor_others() -> None:
     assert foreign_bytes(space, Stock()) == 70
     answer = admit(space, Stock(), Asked("x", Room(80)))
     assert isinstance(answer, Refuse)
-    left = "30 B of evicted commits are not removed yet: somebody may have them open"
-    assert answer.reasons[1] == f"nfs can give 70 B in all ({left})"
+    left = "30 B of evicted commits are not removed yet, because they may still be open"
+    assert answer.reasons[1] == f"nfs can hold 70 B in total ({left})"
     assert isinstance(admit(space, Stock(), Asked("x", Room(70))), Admit)

@@ -41,7 +41,7 @@ SCENARIOS = [
         a_queued_job("a", image=True),
         (MACHINE, SLICED),
         "No compute can run container images.",
-        "Leave the image out, or attach a compute with a container driver.",
+        "Leave out the image, or attach a compute with a container driver.",
     ),
     Scenario(
         "an image on a compute without containers: those that have them are named",
@@ -56,7 +56,7 @@ SCENARIOS = [
         "a notebook where people only get a terminal",
         a_queued_job("a", reached=WAYS, compute="shells"),
         (SHELLS, OPEN),
-        "Compute shells cannot lead to the ports of a job.",
+        "Compute shells cannot forward ports of a job.",
         "These can: open.",
     ),
     Scenario("a partition that there is", a_queued_job("a", options=["partition=long"]), (MACHINE, SHORT, LONG)),
@@ -66,42 +66,42 @@ SCENARIOS = [
         a_queued_job("a", options=["partition=night", "account=x"], compute="slurm"),
         (MACHINE, SHORT, LONG),
         "slurm has no partition 'night'.",
-        "There are: long, main, short.",
+        "Available: long, main, short.",
     ),
     Scenario(
         "a partition without what it asks for besides: those that have it are named",
         a_queued_job("a", options=["partition=long"], gpus=100),
         (a_node("n3", compute="slurm", gpus=1, options=frozenset({"partition=gpu"})), LONG),
         "slurm has no partition 'long'.",
-        "There are: gpu.",
+        "Available: gpu.",
     ),
     Scenario(
         "an option where jobs have none",
         a_queued_job("a", options=["partition=long"], compute="machine"),
         (MACHINE, LONG),
-        "machine has no option 'partition' for jobs.",
+        "machine has no job option 'partition'.",
         "These can: slurm.",
     ),
     Scenario(
         "an option that no compute has",
         a_queued_job("a", options=["colour=red"]),
         (MACHINE,),
-        "machine has no option 'colour' for jobs.",
-        "`mill compute show` says which options jobs may give there.",
+        "machine has no job option 'colour'.",
+        "`mill compute show` lists the options of each compute.",
     ),
     Scenario(
         "a terminal where there is none",
         a_queued_job("a", reached=frozenset({"exec"})),
         (MACHINE,),
-        "No compute can run a terminal beside a job.",
-        "`mill compute show` says what each can do. Leave out --interactive and --port, and it runs without.",
+        "No compute can open a terminal in a job.",
+        "`mill compute show` lists what each compute supports. Without --interactive and --port, the job can run.",
     ),
     Scenario("a part of a GPU where it is counted", a_queued_job("a", gpus=50), (MACHINE,)),
     Scenario(
         "a part of a GPU where only whole ones are given",
         a_queued_job("a", gpus=50, compute="cluster"),
         (MACHINE, CLUSTER),
-        "cluster gives whole GPUs only.",
+        "cluster supports whole GPUs only.",
         "These can: machine.",
     ),
     Scenario("whole GPUs there", a_queued_job("a", gpus=300), (CLUSTER,)),
@@ -109,15 +109,15 @@ SCENARIOS = [
         "one and a half is a part, too",
         a_queued_job("a", gpus=150),
         (CLUSTER,),
-        "cluster gives whole GPUs only.",
-        "Ask for whole GPUs.",
+        "cluster supports whole GPUs only.",
+        "Request whole GPUs.",
     ),
     Scenario(
         "enforced where it is only counted",
         a_queued_job("a", gpus=50, enforced=True),
         (MACHINE,),
-        "machine counts parts of a GPU, but does not enforce them.",
-        "Leave out --enforced, and the job is told its share.",
+        "machine does not enforce fractions of a GPU.",
+        "Leave out --enforced; the job is then told its share.",
     ),
     Scenario("enforced where it is", a_queued_job("a", gpus=50, enforced=True), (MACHINE, SLICED)),
     Scenario("enforced means nothing for whole GPUs", a_queued_job("a", gpus=100, enforced=True), (MACHINE,)),
@@ -126,7 +126,7 @@ SCENARIOS = [
         a_queued_job("a", gpus=50),
         (NOTHING,),
         "No node has a GPU.",
-        "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs.",
+        "Declare the GPUs of the server's machine when you start it: mill up --gpus N. Or request no GPUs.",
     ),
     Scenario(
         "a GPU on a compute without one",
@@ -141,14 +141,14 @@ SCENARIOS = [
         a_queued_job("a", cpu=64, memory_bytes=GB),
         (NOTHING, MACHINE),
         "No node has 64 CPUs, 1.0 GB of memory: the largest, machine, has 8 CPUs, 32.0 GB of memory and 1 GPUs.",
-        "Ask for less, or attach a larger compute.",
+        "Request less, or attach a larger compute.",
     ),
     Scenario(
         "more than the nodes with containers have",
         a_queued_job("a", cpu=16, image=True),
         (a_node("large", cpus=64), a_node("small", containers=True)),
         "No node has 16 CPUs: the largest, small, has 8 CPUs, 32.0 GB of memory and 0 GPUs.",
-        "Ask for less, or attach a larger compute.",
+        "Request less, or attach a larger compute.",
     ),
 ]
 
@@ -162,6 +162,6 @@ def test_refusals(scenario: Scenario) -> None:
 
 def test_each_node_says_what_it_cannot_do() -> None:
     assert why_unable(a_queued_job("a", image=True), MACHINE) == "machine cannot run container images."
-    assert why_unable(a_queued_job("a", gpus=50), CLUSTER) == "cluster gives whole GPUs only."
-    assert why_unable(a_queued_job("a", gpus=500), CLUSTER) == "cluster/n1 has 4 GPUs in all, 5 asked."
+    assert why_unable(a_queued_job("a", gpus=50), CLUSTER) == "cluster supports whole GPUs only."
+    assert why_unable(a_queued_job("a", gpus=500), CLUSTER) == "cluster/n1 has 4 GPUs; 5 requested."
     assert why_unable(a_queued_job("a", gpus=400, image=True), CLUSTER) is None

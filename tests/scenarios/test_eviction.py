@@ -110,7 +110,7 @@ def test_what_a_project_has_above_its_limit_goes() -> None:
     rows = [held("a", 20, hours=3, project_id="p"), held("b", 20, hours=2, project_id="p"), held("c", 20, hours=9)]
     (evict,) = plan_evictions(LIMITS, Stock(rows, limits={"p": 25}), NOON)
     assert (evict.id, evict.cause) == ("a", Cause.LIMIT)
-    assert evict.reason == "its project takes 40 B, above its limit of 25 B there"
+    assert evict.reason == "its project uses 40 B, above its limit of 25 B"
 
 
 def test_files_may_fill_a_volume_before_bytes_do() -> None:

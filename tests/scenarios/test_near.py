@@ -29,8 +29,8 @@ class Scenario:
 
 SCENARIOS = [
     Scenario("one site", None, True, "both are at site east", b="east"),
-    Scenario("nothing is known", None, False, "no link between east and west is known"),
-    Scenario("a price alone", Link("a", "b", price_per_gb=0.1), False, "nobody has said how fast"),
+    Scenario("nothing is known", None, False, "no link between east and west is configured"),
+    Scenario("a price alone", Link("a", "b", price_per_gb=0.1), False, "is not set"),
     Scenario("ten gigabits", link(10), True, "east and west are linked by 10 Gbit/s"),
     Scenario("a little less", link(9.9), False, "9.9 Gbit/s, less than 10 Gbit/s"),
     Scenario("fast and far", link(100, 30), False, "with 30 ms of latency, more than 5 ms"),
@@ -55,7 +55,7 @@ def test_near(scenario: Scenario) -> None:
         (None, True, True, "both are at site east"),
         (Look("It is read-only."), True, False, "gpu cannot use fast: It is read-only."),
         (Look(), False, True, "linked by 10 Gbit/s"),
-        (None, False, False, "gpu does not see fast as a mount"),
+        (None, False, False, "gpu does not have fast mounted"),
         (Look("The directory does not exist."), False, False, "The directory does not exist."),
     ],
 )

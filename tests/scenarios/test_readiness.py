@@ -23,25 +23,25 @@ def first(state: JobState, problem: str | None = None) -> dict[str, Job]:
 @pytest.mark.parametrize(
     ("when", "state", "expected"),
     [
-        ("success", JobState.QUEUED, "first (first001), which is queued, and begins when that has succeeded."),
-        ("success", JobState.RUNNING, "first (first001), which is running, and begins when that has succeeded."),
-        ("any", JobState.RUNNING, "first (first001), which is running, and begins when that has ended."),
+        ("success", JobState.QUEUED, "first (first001), which is queued, and starts when that has succeeded."),
+        ("success", JobState.RUNNING, "first (first001), which is running, and starts when that has succeeded."),
+        ("any", JobState.RUNNING, "first (first001), which is running, and starts when that has ended."),
         ("success", JobState.SUCCEEDED, Ready()),
         ("any", JobState.FAILED, Ready()),
         ("any", JobState.CANCELLED, Ready()),
-        ("success", JobState.FAILED, Never("first (first001), which had to succeed before it, failed")),
-        ("success", JobState.CANCELLED, Never("first (first001), which had to succeed before it, was cancelled")),
+        ("success", JobState.FAILED, Never("first (first001), which had to succeed first, failed")),
+        ("success", JobState.CANCELLED, Never("first (first001), which had to succeed first, was cancelled")),
     ],
 )
 def test_a_job_that_comes_after_another(when: str, state: JobState, expected: object) -> None:
     job = a_job(after=(Dependency(FIRST, when),))
     found = readiness(job, first(state), NOON)
-    assert found == (Waits(f"it comes after {expected}") if isinstance(expected, str) else expected)
+    assert found == (Waits(f"it depends on {expected}") if isinstance(expected, str) else expected)
 
 
 def test_the_reason_of_the_first_is_told() -> None:
-    found = readiness(a_job(after=(Dependency(FIRST),)), first(JobState.FAILED, "exit status 3"), NOON)
-    assert found == Never("first (first001), which had to succeed before it, failed: exit status 3")
+    found = readiness(a_job(after=(Dependency(FIRST),)), first(JobState.FAILED, "exit code 3"), NOON)
+    assert found == Never("first (first001), which had to succeed first, failed: exit code 3")
 
 
 def test_one_that_was_deleted_for_good() -> None:
@@ -51,7 +51,7 @@ def test_one_that_was_deleted_for_good() -> None:
 
 def test_the_pause_before_a_retry() -> None:
     job = a_job(not_before=NOON + timedelta(seconds=5))
-    assert readiness(job, {}, NOON) == Waits("it is tried again at 12:00:05 UTC.")
+    assert readiness(job, {}, NOON) == Waits("retry at 12:00:05 UTC.")
     assert readiness(job, {}, NOON + timedelta(seconds=5)) == Ready()
 
 

@@ -12,7 +12,7 @@ from millpond.decide.retention import CommitSeen, RefSeen, Rule, retain
 from millpond.model.dataset import RefType
 from millpond.testing.clock import NOON
 
-NOTHING = "nothing names it"
+NOTHING = "nothing refers to it"
 
 
 def line(ids: str, *, days: int = 100) -> list[CommitSeen]:

@@ -54,7 +54,7 @@ def test_each_wait_is_twice_as_long_up_to_a_most() -> None:
     waits = []
     for retried in range(10):
         job = a_placed_job(retries=10, retry_on=DEFAULT, retried=retried, backoff_seconds=5)
-        verdict = after_ending(job, Ending.EXIT, "exit status 1", 1, NOON)
+        verdict = after_ending(job, Ending.EXIT, "exit code 1", 1, NOON)
         assert isinstance(verdict, Again) and verdict.at is not None
         waits.append((verdict.at - NOON).total_seconds())
     assert waits[:4] == [5, 10, 20, 40]
@@ -70,10 +70,10 @@ def test_machines_that_die_one_after_the_other_are_given_time() -> None:
 
 def test_the_words_say_what_happens_next() -> None:
     job = a_placed_job(retries=3, retry_on=DEFAULT, retried=1)
-    verdict = after_ending(job, Ending.EXIT, "exit status 1", 1, NOON)
-    assert verdict.reason == "exit status 1; it is tried again in 10.0 s (retry 2 of 3)"
-    over = after_ending(replace(job, retried=3), Ending.EXIT, "exit status 1", 1, NOON)
-    assert over.reason == "exit status 1, and all 3 retries are used up"
+    verdict = after_ending(job, Ending.EXIT, "exit code 1", 1, NOON)
+    assert verdict.reason == "exit code 1; retrying in 10.0 s (retry 2 of 3)"
+    over = after_ending(replace(job, retried=3), Ending.EXIT, "exit code 1", 1, NOON)
+    assert over.reason == "exit code 1, and no retries are left (3 used)"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_kinds_as_people_write_them(written: list[str], kinds: tuple[str, ...]) 
 
 @pytest.mark.parametrize("word", ["lost", "0", "256", "-1", "Exit", ""])
 def test_what_is_no_kind_is_refused(word: str) -> None:
-    with pytest.raises(Invalid, match="no way for a job to end"):
+    with pytest.raises(Invalid, match="not an ending"):
         checked_kinds([word])
 
 

@@ -30,13 +30,13 @@ class Scenario:
 
 
 SCENARIOS = [
-    Scenario("nobody else has it", lake(), (), "lake", ("fetched from the lake: how fast it is has not been",)),
+    Scenario("nobody else has it", lake(), (), "lake", ("fetched from the lake: its speed has not been",)),
     Scenario(
         "nothing is known of either",
         lake(),
         (volume("west"),),
         "lake",
-        ("fetched from the lake", "not from volume west: how fast it is has not been measured yet"),
+        ("fetched from the lake", "not from volume west: its speed has not been measured yet"),
     ),
     Scenario(
         "only the volume is known to be fast",
@@ -78,9 +78,9 @@ SCENARIOS = [
     Scenario(
         "what cannot be read is not taken, however fast",
         lake(1 * MB),
-        (volume("west", 1000 * MB, obstacle="gpu does not see it as a mount"),),
+        (volume("west", 1000 * MB, obstacle="gpu does not have it mounted"),),
         "lake",
-        ("the lake", "not from volume west: gpu does not see it as a mount"),
+        ("the lake", "not from volume west: gpu does not have it mounted"),
     ),
 ]
 

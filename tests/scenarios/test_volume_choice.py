@@ -13,8 +13,8 @@ from millpond.model.cached_state import CachedState
 
 GB = 10**9
 NEAR = Serves(True, True, "both are at site east")
-FAR = Serves(False, True, "no link between east and west is known")
-UNSEEN = Serves(True, False, "gpu does not see it as a mount")
+FAR = Serves(False, True, "no link between east and west is configured")
+UNSEEN = Serves(True, False, "gpu does not have it mounted")
 
 
 def a(name: str, **changes: Any) -> Candidate:
@@ -34,8 +34,8 @@ class Scenario:
 
 SCENARIOS = [
     Scenario("no volumes", (), ()),
-    Scenario("the only one", (a("x"),), ("x",), ("x is the volume for it", "100.0 GB are free there")),
-    Scenario("the most room", (a("x"), a("y", free_bytes=200 * GB)), ("y", "x"), ("y was chosen of 2 volumes",)),
+    Scenario("the only one", (a("x"),), ("x",), ("x is the only volume that can hold it", "it has 100.0 GB free")),
+    Scenario("the most room", (a("x"), a("y", free_bytes=200 * GB)), ("y", "x"), ("y was chosen from 2 volumes",)),
     Scenario("equal: by name", (a("y"), a("x")), ("x", "y")),
     Scenario(
         "one that has it wins over everything",
@@ -45,26 +45,26 @@ SCENARIOS = [
             a("z", state=CachedState.READY),
         ),
         ("z", "y", "x"),
-        ("it is there already",),
+        ("it is already cached there",),
     ),
     Scenario(
         "what is there needs no room",
         (a("x", state=CachedState.READY, refusal="no room"), a("y")),
         ("x", "y"),
-        ("it is there already",),
+        ("it is already cached there",),
     ),
-    Scenario("on its way", (a("x", state=CachedState.FILLING),), ("x",), ("it is on its way there",)),
+    Scenario("on its way", (a("x", state=CachedState.FILLING),), ("x",), ("it is already being cached there",)),
     Scenario(
         "rather a volume that can take it than one where its fill is held up",
         (a("x", state=CachedState.FILLING, held_up="The disk is full."), a("y", evicts=1)),
         ("y", "x"),
-        ("x is filling it, but is held up: The disk is full.",),
+        ("x is caching it, but is delayed: The disk is full.",),
     ),
     Scenario(
         "held up, and nowhere else to go",
         (a("x", state=CachedState.FILLING, held_up="The disk is full."), a("y", refusal="no room")),
         ("x",),
-        ("it is on its way there, and held up: The disk is full.",),
+        ("it is already being cached there, but delayed: The disk is full.",),
     ),
     Scenario("what failed is no reason to go there", (a("y", state=CachedState.FAILED), a("x")), ("x", "y")),
     Scenario(
@@ -89,7 +89,7 @@ SCENARIOS = [
         "what a link is said to carry, before anything was measured",
         (a("x", bytes_per_second=12e6, is_measured=False), a("y", bytes_per_second=1e9, is_measured=False)),
         ("y", "x"),
-        ("about 10.0 s from the lake at the 1.0 GB/s its link is said to carry",),
+        ("about 10.0 s from the lake at the 1.0 GB/s its link is set to",),
     ),
     Scenario(
         "the faster way from the lake",
@@ -138,10 +138,10 @@ SCENARIOS = [
         ("here",),
         ("near: both are at site east",),
         (
-            "far: no link between east and west is known",
+            "far: no link between east and west is configured",
             "full: it takes 10 GB, at most 5 GB can be freed",
             "ill: It is read-only.",
-            "unseen: gpu does not see it as a mount",
+            "unseen: gpu does not have it mounted",
         ),
     ),
     Scenario("nobody can take it", (a("x", serves=FAR),), (), (), ("x: no link",)),

@@ -26,7 +26,7 @@ def test_what_is_sealed_opens_with_the_same_key_for_the_same_purpose(tmp_path: P
 
 
 def test_a_key_file_that_was_named_must_be_there_and_good(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="cannot be read"):
+    with pytest.raises(SetupError, match="Cannot read"):
         Seal.from_file(tmp_path / "typo.key", make=False)
     short = tmp_path / "short.key"
     short.write_text("aGVsbG8=\n")
@@ -36,5 +36,5 @@ def test_a_key_file_that_was_named_must_be_there_and_good(tmp_path: Path) -> Non
     good = tmp_path / "good.key"
     Seal.from_file(good, make=True)
     good.chmod(0o644)
-    with pytest.raises(SetupError, match="Everybody can read"):
+    with pytest.raises(SetupError, match="Other users can read"):
         Seal.from_file(good, make=False)

@@ -23,6 +23,6 @@ async def whole_characters(request: Request) -> None:
     try:
         json.dumps(json.loads(body), ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise Invalid("A text in the request holds half a character, which cannot be stored.") from error
+        raise Invalid("A text in the request contains an unpaired surrogate, which cannot be stored.") from error
     except (ValueError, RecursionError):
         return

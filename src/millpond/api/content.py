@@ -132,4 +132,4 @@ def _mill_error(_request: Request, error: Exception) -> Response:
 
 def _http_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return PlainTextResponse("There is nothing here.", error.status_code)
+    return PlainTextResponse("Not found.", error.status_code)

@@ -13,8 +13,8 @@ from millpond.wire.base import Page
 Item = TypeVar("Item")
 Shape = TypeVar("Shape")
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="The most items in one answer.")]
-Cursor = Annotated[str | None, Query(max_length=8000, description="`next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
+Cursor = Annotated[str | None, Query(max_length=8000, description="`next` of the previous page.")]
 DEFAULT_LIMIT = 100
 
 

@@ -64,9 +64,9 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     request_id = request_id_of(request)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return respond(request_id, NotFound(f"There is nothing at {request.url.path!r}."))
+        return respond(request_id, NotFound(f"Not found: {request.url.path!r}"))
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        answer = BadRequest(f"{request.method} is not possible at {request.url.path!r}.")
+        answer = BadRequest(f"{request.method} is not supported at {request.url.path!r}.")
         response = respond(request_id, answer, status=error.status_code)
         response.headers.update(error.headers or {})
         return response
@@ -82,9 +82,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     # What was sent stays out of the answer: it may hold a password.
     fields = [{"field": ".".join(str(part) for part in item["loc"][1:]), "message": item["msg"]} for item in found]
     told = "; ".join(f"{item['field'] or 'body'}: {item['message']}" for item in fields)
-    return respond(
-        request_id_of(request), Invalid(f"The request does not have the right shape: {told}.", fields=fields)
-    )
+    return respond(request_id_of(request), Invalid(f"Invalid request: {told}.", fields=fields))
 
 
 def _has_other_body(request: Request, found: Sequence[Any]) -> bool:

@@ -24,7 +24,7 @@ def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
     else:
         start, end = _number(first), min(_number(last) + 1 if last else size, size)
     if start >= end:
-        said = f"There are {size:,} bytes: none of them lies in the range that was asked for."
+        said = f"The range is outside the {size:,} bytes available."
         raise HTTPException(416, said, headers={"Content-Range": f"bytes */{size}"})
     return start, end
 

@@ -67,7 +67,7 @@ class RequestEdge:
             logger.exception("request_failed request=%s %s %s", request_id, scope["method"], scope["path"])
             if status:
                 raise  # half an answer is out: only closing the connection tells the client
-            error = MillError("Something went wrong in the server.", hint=f"Its log has more under {request_id}.")
+            error = MillError("Something went wrong in the server.", hint=f"See its log for {request_id}.")
             await problems.respond(request_id, error)(scope, receive, tagged)
         finally:
             self._metrics.observe(scope, status, time.monotonic() - started)
@@ -80,5 +80,5 @@ class RequestEdge:
 def _mixed_up() -> MillError:
     return Forbidden(
         "This host name belongs to the second origin, but the request came to the page's port.",
-        hint="The proxy must lead it to the port of --content-port (docs/operations.md).",
+        hint="The proxy must route it to the port of --content-port (docs/operations.md).",
     )

@@ -31,11 +31,11 @@ def translated(error: Exception) -> MillError | None:
     if isinstance(error, OperationalError) and any(words in str(error) for words in _FULL):
         return _full()
     if isinstance(error, OperationalError | TimeoutError):
-        return Unavailable("The database does not answer at the moment.", hint="Try again in a while.")
+        return Unavailable("The database is not available at the moment.", hint="Try again in a moment.")
     if isinstance(error, IntegrityError):
-        return Conflict("Somebody changed the same thing at the same moment.", hint="Look at it, then try again.")
+        return Conflict("Somebody else changed this at the same time.", hint="Check the new state, then try again.")
     if isinstance(error, _UNSTORABLE) or (isinstance(error, StatementError) and isinstance(error.orig, _UNSTORABLE)):
-        return Invalid("A number or a text in the request cannot be stored.", hint="Numbers have at most 64 bits.")
+        return Invalid("A number or a text in the request cannot be stored.", hint="Numbers can have at most 64 bits.")
     return None
 
 
@@ -50,4 +50,6 @@ async def _answer(request: Request, error: Exception) -> Response:
 
 
 def _full() -> DiskFull:
-    return DiskFull("The disk of the server is full.", hint="Make room in its data directory; nothing was changed.")
+    return DiskFull(
+        "The disk of the server is full.", hint="Free some space in its data directory. Nothing was changed."
+    )

@@ -86,7 +86,7 @@ async def agent_comes(socket: WebSocket, tunnel: str) -> None:
             raise Forbidden("This is only for agents.")
         found = deps_of(socket).tunnels.take(tunnel, actor.agent_id)
         if found is None:
-            raise NotFound("Nobody waits for this stream any more.")
+            raise NotFound("This stream was already closed.")
     except MillError as error:
         await _refuse(socket, error)
         return
@@ -102,7 +102,7 @@ def _number(socket: WebSocket, name: str, default: int) -> int:
     if not said:
         return default
     if not said.isdecimal() or len(said) > 9:
-        raise BadRequest(f"`{name}` is a number, not {said!r}.")
+        raise BadRequest(f"`{name}` must be a number, not {said!r}.")
     return int(said)
 
 

@@ -39,8 +39,8 @@ class ExternalPlace(Protocol):
 
 def changed(uri: str, why: str) -> ChangedOutside:
     return ChangedOutside(
-        f"{uri} is no longer the object that was imported: {why}.",
-        hint="Import it again to take the new one; the old content is gone from there.",
+        f"{uri} has changed since it was imported: {why}.",
+        hint="Import it again to use the new content. The old content no longer exists there.",
         uri=uri,
     )
 

@@ -69,7 +69,7 @@ class GcsPlace:
                 came += len(part)
                 yield bytes(part)
         if came != end - start:
-            raise StoreUnavailable(f"{found.uri} broke off after {came} bytes.")
+            raise StoreUnavailable(f"{found.uri} was cut off after {came} bytes.")
 
     def sign(self, uri: str, seconds: int) -> str | None:
         with _translated(uri):
@@ -80,7 +80,7 @@ class GcsPlace:
 
     def _key(self, uri: str) -> str:
         if not self._place.covers(uri):
-            raise BadRequest(f"{uri} does not lie below {self._place.root}.")
+            raise BadRequest(f"{uri} is not below {self._place.root}.")
         return self._place.key_of(uri)
 
 
@@ -105,10 +105,10 @@ def _translated(uri: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise NotFound(f"{uri} is not there.") from error
+        raise NotFound(f"{uri} not found.") from error
     except foreign.PreconditionError as error:
-        raise changed(uri, "its ETag is another one") from error
+        raise changed(uri, "its ETag differs") from error
     except (foreign.PermissionDeniedError, foreign.UnauthenticatedError, PermissionError) as error:
-        raise Forbidden(f"{uri} may not be read.", hint="Check the connection's service account.") from error
+        raise Forbidden(f"Access to {uri} denied.", hint="Check the connection's service account.") from error
     except (foreign.BaseError, OSError) as error:
         raise StoreUnavailable(f"{uri}: {str(error).strip().partition(chr(10))[0][:300]}") from error

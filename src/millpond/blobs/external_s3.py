@@ -38,7 +38,7 @@ class S3Place:
         etag = answer.headers.get("ETag")
         length = answer.headers.get("Content-Length", "")
         if not length.isdecimal():
-            raise StoreUnavailable(f"{uri} does not say how long it is.")
+            raise StoreUnavailable(f"{uri} has no known length.")
         return ExternalObject(uri, int(length), etag if strong(etag) else None)
 
     def list(self, uri: str) -> Iterator[ExternalObject]:
@@ -83,7 +83,7 @@ class S3Place:
 
     def _covered(self, uri: str) -> str:
         if not self._place.covers(uri):
-            raise BadRequest(f"{uri} does not lie below {self._place.root}.")
+            raise BadRequest(f"{uri} is not below {self._place.root}.")
         return uri
 
     def _objects(self, page: ElementTree.Element) -> Iterator[ExternalObject]:
@@ -110,12 +110,14 @@ def _check(answer: urllib3.BaseHTTPResponse, uri: str) -> None:
     body = b"" if answer.status == 404 else answer.read(1000, decode_content=False)
     answer.release_conn()
     if answer.status == 404:
-        raise NotFound(f"{shown(uri)} is not there.")
+        raise NotFound(f"{shown(uri)} not found.")
     if answer.status in (401, 403):
-        raise Forbidden(f"{shown(uri)} may not be read.", hint="Check the connection's keys, and what they allow.")
+        raise Forbidden(f"Access to {shown(uri)} denied.", hint="Check the connection's keys, and what they allow.")
     if answer.status in (301, 307) or region:
         where = f": the bucket is in region {region}" if region else ""
-        raise BadRequest(f"{shown(uri)} is answered elsewhere{where}.", hint="Add the connection with its --region.")
+        raise BadRequest(
+            f"{shown(uri)} redirects elsewhere{where}.", hint="Add the connection again with its --region."
+        )
     raise BadRequest(f"{shown(uri)} answered {answer.status}: {body[:200].decode(errors='replace')}")
 
 

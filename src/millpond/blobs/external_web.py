@@ -35,7 +35,7 @@ class WebPlace:
         _check(answer, uri)
         length = answer.headers.get("Content-Length", "")
         if not length.isdecimal():
-            raise BadRequest(f"{shown(uri)} does not say how long it is.")
+            raise BadRequest(f"{shown(uri)} has no known length.")
         etag = answer.headers.get("ETag")
         return ExternalObject(uri, int(length), etag if strong(etag) else None)
 
@@ -79,7 +79,7 @@ class WebPlace:
 
     def _covered(self, uri: str) -> str:
         if not self._place.covers(uri):
-            raise BadRequest(f"{shown(uri)} does not lie below {self._place.root}.")
+            raise BadRequest(f"{shown(uri)} is not below {self._place.root}.")
         return uri
 
 
@@ -90,16 +90,16 @@ def checked_parts(answer: urllib3.BaseHTTPResponse, found: ExternalObject, start
     """
     if answer.status == 412:
         answer.release_conn()
-        raise changed(shown(found.uri), "its ETag is another one")
+        raise changed(shown(found.uri), "its ETag differs")
     _check(answer, found.uri)
     if found.etag is not None and not same_etag(answer.headers.get("ETag"), found.etag):
         answer.release_conn()
-        raise changed(shown(found.uri), "its ETag is another one")
+        raise changed(shown(found.uri), "its ETag differs")
     # Some servers answer 200 and yet send the range, and say so.
     is_part = answer.status == 206 or "Content-Range" in answer.headers
     if is_part and not answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
         answer.release_conn()
-        raise StoreUnavailable(f"{shown(found.uri)} answered with another range than the one asked for.")
+        raise StoreUnavailable(f"{shown(found.uri)} returned another range than requested.")
     size = _whole_size(answer, is_part=is_part)
     if size is not None and size != found.size:
         answer.release_conn()
@@ -113,7 +113,7 @@ def checked_parts(answer: urllib3.BaseHTTPResponse, found: ExternalObject, start
         if at >= end:
             break
     if at < end:
-        raise StoreUnavailable(f"{shown(found.uri)} broke off after {at} bytes.")
+        raise StoreUnavailable(f"{shown(found.uri)} was cut off after {at} bytes.")
 
 
 def _whole_size(answer: urllib3.BaseHTTPResponse, *, is_part: bool) -> int | None:
@@ -129,9 +129,9 @@ def _check(answer: urllib3.BaseHTTPResponse, uri: str) -> None:
         return
     answer.release_conn()
     if answer.status in (404, 410):
-        raise NotFound(f"{shown(uri)} is not there.")
+        raise NotFound(f"{shown(uri)} not found.")
     if answer.status in (401, 403):
-        raise Forbidden(f"{shown(uri)} may not be read.", hint="Check the connection's credentials.")
+        raise Forbidden(f"Access to {shown(uri)} denied.", hint="Check the connection's credentials.")
     raise BadRequest(f"{shown(uri)} answered {answer.status}.")
 
 

@@ -66,7 +66,7 @@ class GuardedHttp:
                 return answer
             problem, cause = f"it answered {answer.status}", None
             _leave(answer)
-        raise StoreUnavailable(f"{shown(url)} does not answer as it should: {problem}.") from cause
+        raise StoreUnavailable(f"Unexpected answer from {shown(url)}: {problem}.") from cause
 
     def close(self) -> None:
         self._pool.clear()
@@ -84,15 +84,15 @@ class GuardedHttp:
                 return answer
             _leave(answer)
             url = _led_to(url, target)
-        raise BadRequest(f"{shown(url)} leads on and on: more than {_HOPS} redirects.")
+        raise BadRequest(f"{shown(url)} redirects more than {_HOPS} times.")
 
     def _check_scheme(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme == "https" or (parts.scheme == "http" and self._reach.lists(parts.hostname or "")):
             return
         raise AddressRefused(
-            f"{shown(url)} may not be reached: it is not https.",
-            hint="Plain http is for hosts that an administrator lists (MILL_IMPORT_HOSTS).",
+            f"Access to {shown(url)} refused: it is not https.",
+            hint="Plain http is only allowed for hosts that an administrator lists (MILL_IMPORT_HOSTS).",
         )
 
 
@@ -101,7 +101,7 @@ def parts_of(answer: urllib3.BaseHTTPResponse, uri: str) -> Iterator[bytes]:
     try:
         yield from answer.stream(_PART, decode_content=False)
     except urllib3.exceptions.HTTPError as error:
-        raise StoreUnavailable(f"{shown(uri)} broke off: {_words(error)}.") from error
+        raise StoreUnavailable(f"{shown(uri)} was cut off: {_words(error)}.") from error
     finally:
         answer.release_conn()
 
@@ -112,7 +112,7 @@ def body_of(answer: urllib3.BaseHTTPResponse, uri: str, most: int) -> bytes:
     for part in parts_of(answer, uri):
         found += part
         if len(found) > most:
-            raise BadRequest(f"What {shown(uri)} answers is longer than {most:,} bytes.")
+            raise BadRequest(f"The answer of {shown(uri)} is longer than {most:,} bytes.")
     return bytes(found)
 
 
@@ -144,8 +144,8 @@ class _Guarded(HTTPConnection):
                 problem = error
         if problem is None:
             raise AddressRefused(
-                f"{host} may not be reached: {', '.join(dict.fromkeys(refused))} is not a public address.",
-                hint="An administrator may list hosts and networks that imports reach (MILL_IMPORT_HOSTS).",
+                f"Access to {host} refused: {', '.join(dict.fromkeys(refused))} is not a public address.",
+                hint="An administrator can allow hosts and networks for imports (MILL_IMPORT_HOSTS).",
             )
         raise urllib3.exceptions.NewConnectionError(self, f"cannot be connected to: {problem}") from problem
 

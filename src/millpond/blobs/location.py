@@ -56,7 +56,7 @@ class Location:
     def _of_bucket(cls, parts: SplitResult, url: str) -> Location:
         if parts.scheme not in _OPENERS or not parts.netloc:
             raise BadRequest(
-                f"{url!r} does not name a place for a lake.",
+                f"{url!r} is not a location for a lake.",
                 hint="Write a directory, s3://bucket/prefix?endpoint=…, gs://bucket/prefix or az://container/prefix.",
             )
         return cls(parts.scheme, parts.netloc, unquote(parts.path).strip("/"), dict(parse_qsl(parts.query)))
@@ -78,7 +78,7 @@ def open_store(url: str, signer: LocalSigner | None = None, environment: Mapping
     except MillError:
         raise
     except Exception as error:
-        raise SetupError(f"The lake {url!r} cannot be opened: {error}") from error
+        raise SetupError(f"Cannot open the lake {url!r}: {error}") from error
 
 
 def _open_s3(location: Location, environment: Mapping[str, str]) -> ObjectStore:

@@ -189,7 +189,7 @@ def evictions(
 
 
 def _verified(mill: Session, cached: CachedCommit) -> CachedCommit:
-    """Wait until its verification has ended, or it is not there any more."""
+    """Wait until its verification has ended or it is no longer cached."""
     with Meter(mill.out, f"Verifying {name_of(cached)} on {cached.volume}") as meter:
         told = None
         while cached.verification is not None and cached.verification.ended_at is None:

@@ -48,7 +48,7 @@ def find_cached(mill: Session, written: str, on: str | None, *, every: bool = Fa
 
 
 def _leaving(mill: Session, project: str, ref: DatasetRef, on: str | None) -> list[CachedCommit]:
-    """What is left of a dataset that was deleted: whoever holds it may want to let go of it."""
+    """Cached commits of a deleted dataset: their holders may want to release them."""
     return [
         cached
         for cached in list_cached(mill.api, project=project, volume=on)

@@ -102,7 +102,7 @@ def show_offers(mill: Session, dataset: str, *, project: str, volume: str | None
             ("TAKES", lambda o: Bytes(o.needed_bytes) if o.needed_bytes else None),
             ("FETCHES", lambda o: Bytes(o.fetch_bytes) if o.answer in ("fits", "evicts") else None),
             ("TIME", lambda o: Seconds(o.seconds) if o.seconds is not None else None),
-            ("WHY", lambda o: "; ".join([*o.reasons, *(f"in the way: {one}" for one in o.blockers)])),
+            ("WHY", lambda o: "; ".join([*o.reasons, *(f"blocked by: {one}" for one in o.blockers)])),
         ],
         empty="No volumes yet. Add one: mill volume add NAME DIRECTORY",
     )

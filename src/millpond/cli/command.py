@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from millpond.cli.completing import with_completion
 from millpond.cli.report import report, use_color
 from millpond.cli.server_choice import explain_server
 from millpond.cli.session import Flags, Session
@@ -58,12 +59,16 @@ def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[Function]
 
         run.__doc__ = function.__doc__
         run.__name__ = function.__name__
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + common_parameters()
+        parameters = [_completed(p.replace(kind=inspect.Parameter.KEYWORD_ONLY)) for p in [*own, *common_parameters()]]
         sign(run, parameters if owns else [*parameters, context])
         app.command(name, **settings)(run)
         return function
 
     return register
+
+
+def _completed(parameter: inspect.Parameter) -> inspect.Parameter:
+    return parameter.replace(annotation=with_completion(parameter.annotation, parameter.name))
 
 
 def common_parameters() -> list[inspect.Parameter]:

@@ -21,21 +21,26 @@ from millpond.model.quantity import format_bytes
 from millpond.model.tree import TreeChange
 from millpond.wire.data import Change, Diff
 
+# A terminal shows so many changes; --all, a pipe and --json show all of them.
+MOST_SHOWN = 50
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
 
 app = typer.Typer()
+
+All = Annotated[bool, typer.Option("--all", help="Show all changes, also a long list.")]
 
 
 @command(app, "status")
 def status(
     mill: Session,
     rehash: Annotated[bool, typer.Option("--rehash", help="Read all files, also those that look unchanged.")] = False,
+    everything: All = False,
 ) -> None:
     """Show how this folder differs from the newest commit of its branch.
 
     Example: mill data status
     """
-    show_status(mill, here(mill), rehash=rehash)
+    show_status(mill, here(mill), rehash=rehash, everything=everything)
 
 
 @command(app, "diff")
@@ -43,24 +48,25 @@ def show_diff(
     mill: Session,
     before: Annotated[str | None, typer.Argument(metavar="DATASET@REF", help="Older commit.")] = None,
     after: Annotated[str | None, typer.Argument(metavar="REF", help="Newer commit (default: main).")] = None,
+    everything: All = False,
 ) -> None:
     """Show what changed between two commits. Without arguments, between the newest commit and this folder.
 
     Example: mill data diff x-ray@v1 v2
     """
     if before is None:
-        status(mill)
+        status(mill, everything=everything)
         return
     left, right = two_refs(mill, before, after or "main")
-    _show_diff(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref))
+    _show_diff(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref), everything=everything)
 
 
-def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool) -> None:
+def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool, everything: bool) -> None:
     with Meter(mill.out, f"Looking at {copy.root.name}") as meter:
         found = compare(mill.api, copy, rehash=rehash, progress=tell(meter))
     warn_skipped(mill, found.skipped)
     head = found.head.id if found.head else ""
-    _show_diff(mill, _summary(head, found.tree, found.changes))
+    _show_diff(mill, _summary(head, found.tree, found.changes), everything=everything)
     if copy.moving_to:
         mill.out.warn(
             f"A checkout of {copy.dataset}@{copy.moving_to[:12]} was interrupted. Finish it: mill "
@@ -72,15 +78,18 @@ def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool) -> None:
         mill.out.warn(f"{found.head.author} committed to {copy.branch} since your last sync.")
 
 
-def _show_diff(mill: Session, found: Diff) -> None:
+def _show_diff(mill: Session, found: Diff, *, everything: bool) -> None:
     if mill.out.as_json:
         mill.out.shape(found, [])
         return
-    for change in found.items:
+    shown = found.items[:MOST_SHOWN] if mill.out.for_people and not everything else found.items
+    for change in shown:
         if mill.out.for_people:
             mill.out.line(_line(change))
         else:
             mill.out.fields(_SIGNS[change.change], change.path, *([change.path_before] if change.path_before else []))
+    if len(shown) < len(found.items):
+        mill.out.note(f"… and {len(found.items) - len(shown):,} more; --all shows them")
     grown = found.added_bytes - found.removed_bytes
     mill.out.note(
         f"{found.added:,} added, {found.removed:,} removed, {found.changed:,} changed, {found.renamed:,} renamed; "

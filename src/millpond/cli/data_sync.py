@@ -32,6 +32,9 @@ def sync_folder(
         bool, typer.Option("--rebase", help="Apply commits of others first, then commit your changes on top.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without committing.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --dry-run: show all changes, also a long list.")
+    ] = False,
 ) -> None:
     """Commit this folder to its dataset and upload what is new.
 
@@ -52,7 +55,7 @@ def sync_folder(
         # What shows differences takes as long to load as all else that syncing needs.
         from millpond.cli.data_status import show_status  # noqa: PLC0415
 
-        show_status(mill, copy, rehash=rehash)
+        show_status(mill, copy, rehash=rehash, everything=everything)
         return
     with Meter(mill.out, f"Syncing {copy.written}") as meter, going_on():
         done = sync(

@@ -173,9 +173,9 @@ def remove(
 
 
 def _looked_at(mill: Session, volume: Volume) -> Volume:
-    """The new volume after its agent's first look, or as it is if there is no agent that looks.
+    """The new volume after its agent has checked it, or unchecked if there is no agent.
 
-    VolumeProblem, and the volume is not there any more, if it cannot be used.
+    Remove it again and raise VolumeProblem if it cannot be used.
     """
     deadline = time.monotonic() + LOOK_SECONDS
     while volume.seen_at is None and time.monotonic() < deadline:

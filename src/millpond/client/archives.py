@@ -32,7 +32,7 @@ def save_zip(
     because something in the lake is damaged: then nothing is left behind.
     """
     if target.exists() and not force:
-        raise NameTaken(f"{target} is there already.", hint="Name another file, or replace it with --force.")
+        raise NameTaken(f"{target} already exists.", hint="Name another file, or overwrite it with --force.")
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -59,7 +59,7 @@ def _receive(api: Api, address: str, path: str, write: Callable[[bytes], int], p
         if not begun:
             raise
         raise Unavailable(
-            "The archive ended before it was whole.",
-            hint="Try again; if it ends at the same place, `mill data verify` says what is damaged.",
+            "The download of the archive was cut off.",
+            hint="Try again. If it stops at the same place, find the damage: mill data verify",
         ) from error
     return received

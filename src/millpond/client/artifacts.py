@@ -82,7 +82,7 @@ def download_artifacts(
     wanted = _wanted(api, project, run, path)
     taken = [item.path for item in wanted if os.path.lexists(target / item.path)]
     if taken:
-        raise BadRequest(f"{target / taken[0]} is there already.", hint="Name another folder with --to.")
+        raise BadRequest(f"{target / taken[0]} already exists.", hint="Name another folder with --to.")
     commit = get_commit(api, project, ARTIFACT_DATASET, run)
     target.mkdir(parents=True, exist_ok=True)
     paths = sorted(from_text(item.path) for item in wanted)

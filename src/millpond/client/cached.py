@@ -107,12 +107,12 @@ class Cached:
                 progress(self._found.done_bytes, self._found.bytes)
             left = PROGRESS_SECONDS if deadline is None else min(PROGRESS_SECONDS, deadline - time.monotonic())
             if left <= 0:
-                held_up = f" It is held up: {self._found.problem}" if self._found.problem else ""
-                raise NotReady(f"{self._name} is not whole on {self.volume} after {timeout:g} s.{held_up}")
+                held_up = f" Delayed: {self._found.problem}" if self._found.problem else ""
+                raise NotReady(f"{self._name} is not fully cached on {self.volume} after {timeout:g} s.{held_up}")
             self._found = wait_cached(self._api, self._found.id, left)
         if self._found.state is not CachedState.READY:
             why = self._found.problem or self._found.reason
-            raise VolumeProblem(f"{self._name} could not be cached on {self.volume}: {why}", volume=self.volume)
+            raise VolumeProblem(f"Cannot cache {self._name} on {self.volume}: {why}", volume=self.volume)
         if progress is not None:
             progress(self._found.bytes, self._found.bytes)
         return self

@@ -102,8 +102,7 @@ def _would_be_lost(ref: str, conflicts: Sequence[PathConflict]) -> Conflict:
     named = ", ".join(f"{to_text(path)!r} ({change})" for path, change in list(lost.items())[:_NAMED])
     more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
     return Conflict(
-        f"Changes in this folder would be lost, because {ref} has something else there: {named}{more}. "
-        "Nothing was changed.",
-        hint="Commit them first: mill data sync. Or lose them: --force",
+        f"Uncommitted changes conflict with {ref}: {named}{more}. Nothing was changed.",
+        hint="Commit them first: mill data sync. Or discard them: --force",
         paths=[to_text(path) for path in lost],
     )

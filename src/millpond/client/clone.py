@@ -68,7 +68,7 @@ def clone(
             goes_on = _with_left(options, left) if left else options
             fetched = fetch_tree(downloader, commit.tree, temporary, options=goes_on, progress=progress)
         except Corrupt as error:
-            hint = error.hint or f"See which files it concerns: mill data verify {project}/{dataset}@{ref} --full"
+            hint = error.hint or f"List the damaged files: mill data verify {project}/{dataset}@{ref} --full"
             raise Corrupt(error.message, hint=hint) from error
         # Before the rename: a folder that stands in its place knows what it is.
         replace(copy, root=temporary).note_fetched(fetched.external)
@@ -108,12 +108,12 @@ def _put_in_place(temporary: Path, directory: Path) -> None:
 
 
 def _taken(directory: Path) -> Conflict:
-    return Conflict(f"{directory} is there already and not an empty folder.", hint="Name another folder.")
+    return Conflict(f"{directory} already exists and is not empty.", hint="Choose another folder.")
 
 
 def _unusable(directory: Path, error: OSError) -> MillError:
     kind = Forbidden if isinstance(error, PermissionError) else BadRequest
-    return kind(f"{directory} cannot be written: {error.strerror}.", hint="Name another folder.")
+    return kind(f"Cannot write to {directory}: {error.strerror}.", hint="Choose another folder.")
 
 
 @contextmanager

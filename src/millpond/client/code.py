@@ -22,7 +22,7 @@ from millpond.lake.transfer import Progress
 from millpond.model.ids import new_id
 from millpond.model.names import CODE_DATASET
 from millpond.model.path import to_text
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.quick.data import Commit, CommitCreate
 
 # What is never code, also in a folder without ignore files. An ignore file can take each of them in again (`!name`).
@@ -49,10 +49,11 @@ def measure_code(root: Path) -> CodeSize:
 def too_large(root: Path, size: CodeSize) -> TooLarge:
     heavy = ", ".join(f"{to_text(item.path)} ({format_bytes(item.size)})" for item in size.largest)
     return TooLarge(
-        f"{root} holds {format_bytes(size.bytes)} in {size.files:,} files, much for the code of a job: {heavy}.",
+        f"{root} holds {format_bytes(size.bytes)} in {format_count(size.files, 'file')}, a lot "
+        f"for the code of a job: {heavy}.",
         hint=(
-            "Data belongs in a dataset (mill data init; --data). Name what is not code in .millignore, "
-            "or add --yes to send it all, or --no-code to send nothing."
+            "Put data into a dataset (mill data init; --data) and list what is not code in "
+            ".millignore. Or add --yes to send everything, or --no-code to send nothing."
         ),
     )
 

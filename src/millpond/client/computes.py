@@ -90,8 +90,8 @@ def run_compute_test(
             return found
         sleep(POLL_SECONDS)
     raise Unavailable(
-        f"The agent of compute {name!r} did not tell within {timeout:.0f} s what it found.",
-        hint="Look at its log on its machine.",
+        f"The agent of compute {name!r} did not report within {timeout:.0f} s.",
+        hint="Look at the agent's log on its machine.",
     )
 
 

@@ -43,13 +43,13 @@ def connection_for(api: Api, project: str, uri: str) -> str:
     if not found:
         scheme = uri.partition("://")[0]
         raise NotFound(
-            f"No connection of project {project!r} leads to {uri.partition('?')[0]}.",
-            hint=f"An administrator of the project adds one: mill connection add NAME {scheme}://…",
+            f"No connection of project {project!r} covers {uri.partition('?')[0]}.",
+            hint=f"A project administrator can add one: mill connection add NAME {scheme}://…",
         )
     longest = max(length for length, _ in found)
     names = sorted(name for length, name in found if length == longest)
     if len(names) > 1:
-        raise BadRequest(f"Several connections lead there: {', '.join(names)}.", hint="Choose one with --connection.")
+        raise BadRequest(f"Several connections cover it: {', '.join(names)}.", hint="Choose one with --connection.")
     return names[0]
 
 

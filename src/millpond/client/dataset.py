@@ -86,7 +86,9 @@ class Dataset:
     def __init__(self, name: str, *, server: str | None = None, project: str | None = None) -> None:
         written = DatasetRef.parse(name)
         if written.path is not None:
-            raise BadName(f"{name!r} names a path.", hint="Name the dataset here, and the path when opening it.")
+            raise BadName(
+                f"{name!r} includes a path.", hint="Give only the dataset here, and the path when you open a file."
+            )
         target = resolve_target(server, written.project or project)
         self.project = target.project
         self.name = written.dataset

@@ -97,7 +97,7 @@ def _is_pipe(local: Path) -> bool:
     try:
         mode = local.stat().st_mode
     except FileNotFoundError as error:
-        raise NotFound(f"There is no file {str(local)!r}.") from error
+        raise NotFound(f"File not found: {str(local)!r}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise BadRequest(f"{str(local)!r} is neither a file nor a pipe.")
     return stat.S_ISFIFO(mode)
@@ -117,7 +117,7 @@ def _put(packer: Packer, meter: Meter, path: str, local: Path) -> EditPut:
     try:
         entry = read_chunks(folder, name, packer.add).entry
     except FileNotFoundError as error:
-        raise NotFound(f"There is no file {str(local)!r}.") from error
+        raise NotFound(f"File not found: {str(local)!r}") from error
     meter.add(files=1, bytes=entry.size)
     return _shape(path, entry)
 

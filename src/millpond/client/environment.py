@@ -55,10 +55,10 @@ def read_requirements(path: Path) -> Requirements:
         return Requirements(_plain(path, seen=()))
     except FileNotFoundError as error:
         raise BadRequest(
-            f"{error.filename} does not exist.", hint="Name a requirements, pyproject or lock file."
+            f"File not found: {error.filename}", hint="Give a requirements, pyproject or lock file."
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadRequest(f"{path} cannot be read as requirements: {error}.") from error
+        raise BadRequest(f"Cannot read requirements from {path}: {error}.") from error
 
 
 def commit_environment(api: Api, project: str, path: Path) -> Commit:
@@ -101,7 +101,7 @@ def _locked(path: Path) -> tuple[str, ...]:
 def _plain(path: Path, seen: tuple[Path, ...]) -> tuple[str, ...]:
     """The lines of a requirements file and of those it takes in, without comments."""
     if path.resolve() in seen:
-        raise ValueError(f"{path} takes in itself")
+        raise ValueError(f"{path} includes itself")
     lines: list[str] = []
     for line in path.read_text("utf-8").replace("\\\n", " ").splitlines():
         text = line.partition(" #")[0].strip()
@@ -111,7 +111,7 @@ def _plain(path: Path, seen: tuple[Path, ...]) -> tuple[str, ...]:
         if option in ("-r", "--requirement"):
             lines += _plain(path.parent / value.strip(), (*seen, path.resolve()))
         elif option in ("-e", "--editable", "-c", "--constraint") or text.startswith((".", "/", "file:")):
-            raise ValueError(f"{text!r} names a file or folder of this machine; a job's own code needs no requirement")
+            raise ValueError(f"{text!r} is a local file or folder; a job's own code needs no requirement")
         else:
             lines.append(" ".join(text.split()))
     return tuple(lines)

@@ -83,7 +83,7 @@ class MillFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
                 return _directory(path)
             link = reader.stat(place.path)
             if link is None:
-                raise NotFound(f"There is no {path}.")
+                raise NotFound(f"No such file or folder: {path}")
             return {**_file(path, link), "size": 0}  # a link that leads nowhere: it is listed, so it is there
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
@@ -191,7 +191,7 @@ class MillFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         project, _, rest = path.partition("/")
         written, _, inner = rest.partition("/")
         if not project or not written:
-            raise BadName(f"mill://{path} names no dataset.", hint="Write it as mill://project/dataset@ref/path.")
+            raise BadName(f"mill://{path} has no dataset.", hint="Write it as mill://project/dataset@ref/path.")
         return _Place(self._dataset(f"{project}/{unquote(written)}"), f"{project}/{written}", from_text(inner))
 
     def _dataset(self, written: str) -> Dataset:

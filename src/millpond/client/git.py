@@ -67,7 +67,7 @@ def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
     """
     url, revision = split_written(written)
     if url.startswith("-") or revision.startswith("-"):
-        raise BadRequest(f"{written!r} is no repository at a revision.", hint=_HINT)  # Git would take it for an option
+        raise BadRequest(f"{written!r} is not URL@REVISION.", hint=_HINT)  # Git would take it for an option
     try:
         source = _source(url, folder)
         with tempfile.TemporaryDirectory(prefix="millpond-git-") as temporary:
@@ -81,9 +81,9 @@ def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
             yield Checkout(target / "files", GitState(without_password(remote), commit))
     except GitError as error:
         what = f"{without_password(url)} at {revision}" if url else f"this folder's repository at {revision}"
-        raise BadRequest(f"Git cannot give {what}: {error}", hint=_HINT) from error
+        raise BadRequest(f"Git cannot fetch {what}: {error}", hint=_HINT) from error
     except FileNotFoundError as error:
-        raise BadRequest("Git is not installed here.", hint="Leave --git out to send the folder as it is.") from error
+        raise BadRequest("Git is not installed here.", hint="Leave out --git to send the folder as it is.") from error
 
 
 def split_written(written: str) -> tuple[str, str]:
@@ -124,7 +124,7 @@ def _fetch(repository: Path, source: str, revision: str) -> str:
     try:
         return _git(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
     except GitError as error:
-        raise GitError("there is no such commit, branch or tag.") from error
+        raise GitError("no such commit, branch or tag.") from error
 
 
 def _bring_submodules(repository: Path, files: Path, remote: str) -> None:
@@ -150,5 +150,5 @@ def _git(folder: Path, *words: str) -> str:
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if line]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-        raise GitError((fatal or lines or [f"git {words[0]} ended with {done.returncode}"])[0])
+        raise GitError((fatal or lines or [f"git {words[0]} exited with {done.returncode}"])[0])
     return done.stdout

@@ -227,8 +227,8 @@ class Api:
             return read(response.content)
         except (ValueError, RecursionError) as error:
             raise MillError(
-                f"{self.base_url} answered something that is not a {name}.",
-                hint="Is this a Millpond server, and of a version that fits? Compare: mill version",
+                f"Unexpected answer from {self.base_url}: not a {name}.",
+                hint="Is it a Millpond server of a compatible version? Compare: mill version",
             ) from error
 
 

@@ -119,10 +119,10 @@ def base_of(api: Api, copy: WorkingCopy) -> str | None:
 
 def base_gone(copy: WorkingCopy) -> Conflict:
     """Without the commit a folder came from nobody can tell what was changed in it."""
-    keeping = "" if copy.only else "Keep what is here: mill data sync --branch NAME. "
+    keeping = "" if copy.only else "Keep your files: mill data sync --branch NAME. "
     return Conflict(
-        f"The commit {str(copy.head)[:12]} that this folder came from is gone from {copy.written}: "
-        "its retention rule let it go, or nothing named it any more.",
-        hint=f"{keeping}Make the folder what the branch holds, without your changes: "
-        f"mill data checkout {copy.branch} --force",
+        f"The commit {str(copy.head)[:12]} that this folder is based on no longer exists in "
+        f"{copy.written}: it was removed by the retention rule, or nothing referred to it.",
+        hint=f"{keeping}Or reset the folder to the branch, without your changes: mill data checkout "
+        f"{copy.branch} --force",
     )

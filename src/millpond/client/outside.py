@@ -67,7 +67,7 @@ class Outside:
                 whole.update(part)
             yield part
         if whole is not None and expected is not None and whole.hexdigest() != expected:
-            raise Corrupt(f"{to_text(entry.path)!r} came with other bytes than its SHA-256 says.")
+            raise Corrupt(f"{to_text(entry.path)!r} does not match its SHA-256.")
 
     def _part(self, entry: Entry, start: int, end: int) -> bytes:
         """Over a URL that is renewed once if the store thinks it is too old."""
@@ -103,15 +103,15 @@ class Outside:
             given = answer.external.get(to_text(path))
             self._soon.pop(path, None)
             if given is None:
-                raise NotFound(f"The server gives no URL for {to_text(path)!r}.")
+                raise NotFound(f"The server returned no URL for {to_text(path)!r}.")
             # The tree names the descriptor, so nobody can pass another object off as this one.
             if digest_of(given.descriptor.encode()) != one.digest:
-                raise Corrupt(f"The descriptor of {to_text(path)!r} is not the one that the tree names.")
+                raise Corrupt(f"The descriptor of {to_text(path)!r} does not match the tree.")
             says = decode_descriptor(given.descriptor.encode())
             self._known[path] = _Known(given.url, ExternalObject(says.uri, says.size, says.etag, says.sha256), came)
 
 
 def _named(entry: Entry, error: MillError) -> MillError:
     details = {key: value for key, value in error.details.items() if key != "path"}
-    message = f"{to_text(entry.path)!r} lies outside the lake and cannot be read: {error.message}"
+    message = f"Cannot read {to_text(entry.path)!r}, which is stored outside the lake: {error.message}"
     return type(error)(message, hint=error.hint, path=to_text(entry.path), **details)

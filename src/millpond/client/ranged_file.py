@@ -12,7 +12,7 @@ from millpond.lake.content import ContentReader, FileContent
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-READ_ONLY = "Commits never change: this can only be read. Change files in a folder and run: mill data sync"
+READ_ONLY = "Commits are read-only. Change files in a folder and run: mill data sync"
 
 
 def check_mode(mode: str) -> None:

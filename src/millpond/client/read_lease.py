@@ -59,7 +59,7 @@ class ReadLease:
         try:
             release_cached(self._api, self.cached_id, reader=self._reader)
         except MillError as error:
-            log.info("lease not given back, it runs out: cached=%s %s", self.cached_id, error.message)
+            log.info("lease not released; it will expire: cached=%s %s", self.cached_id, error.message)
         finally:
             self._api.close()
 
@@ -70,10 +70,10 @@ class ReadLease:
                 self._renew()
                 wait = RENEW_SECONDS
             except (NotReady, NotFound) as error:
-                log.warning("what is being read is not held any more: %s", error.message)
+                log.warning("the data being read is no longer held: %s", error.message)
                 self._over.set()
             except MillError as error:
-                log.info("lease not renewed, trying again: cached=%s %s", self.cached_id, error.message)
+                log.info("lease not renewed, retrying: cached=%s %s", self.cached_id, error.message)
                 wait = AGAIN_SECONDS
 
     def _renew(self) -> None:

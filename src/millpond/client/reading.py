@@ -33,7 +33,7 @@ def read_file(api: Api, project: str, name: str, ref: str, path: str, part: str 
                 if etag is None:
                     etag, (at, end) = answer.headers.get("ETag", ""), _extent(answer)
                 elif answer.headers.get("ETag", "") != etag:
-                    raise Conflict(f"{path!r} of {name}@{ref} was changed while it was read.", hint="Read it again.")
+                    raise Conflict(f"{path!r} of {name}@{ref} changed while it was read.", hint="Read it again.")
                 for piece in answer.pieces:
                     at, in_vain = at + len(piece), 0
                     yield piece
@@ -46,8 +46,8 @@ def read_file(api: Api, project: str, name: str, ref: str, path: str, part: str 
             in_vain += 1
             if in_vain >= _IN_VAIN_MOST:
                 raise Unavailable(
-                    f"{path!r} of {name}@{ref} breaks off at byte {at:,} of {end:,}, and the server does not say why.",
-                    hint="Try again. If it ends there again: `mill data verify --full` says what is damaged.",
+                    f"{path!r} of {name}@{ref} stops at byte {at:,} of {end:,} for no known reason.",
+                    hint="Try again. If it stops there again, find the damage: mill data verify --full",
                 ) from error
 
 

@@ -60,7 +60,7 @@ def rebase(
         except RefMoved as error:
             newer = branch_head(api, copy.project, copy.dataset, copy.branch)
             if newer is None:
-                raise NotFound(f"The branch {copy.branch} of {copy.written} is gone.") from error
+                raise NotFound(f"Branch {copy.branch} of {copy.written} no longer exists.") from error
             newest = newer
             raise
 
@@ -131,10 +131,10 @@ def _conflict(copy: WorkingCopy, conflicts: list[PathConflict]) -> MergeConflict
     more = f"; and {len(conflicts) - _NAMED:,} more" if len(conflicts) > _NAMED else ""
     where = f"{copy.dataset}@{copy.branch}"
     return MergeConflict(
-        f"This folder and {where} changed the same paths in different ways. {named}{more}. Nothing was changed.",
+        f"This folder and {where} changed the same paths differently. {named}{more}. Nothing was changed.",
         hint=(
-            f"Keep both: mill data sync --branch NAME. Or take theirs for these paths ({_taking(where, conflicts)}), "
-            "sync --rebase, and make your change again."
+            "Keep both: mill data sync --branch NAME. Or take theirs for these paths "
+            f"({_taking(where, conflicts)}), run mill data sync --rebase, and make your change again."
         ),
         paths=[to_text(conflict.path) for conflict in conflicts],
         conflicts=[conflict.describe("ours", "theirs") for conflict in conflicts],

@@ -117,7 +117,7 @@ class Reporter:
                     self._append(ended if last else None, ended_at if last else None)
                     ended = None if last else ended
             except OSError as error:
-                self.warn(f"what this run reports cannot be written to {self._spool.path}: {error}")
+                self.warn(f"cannot write this run's reports to {self._spool.path}: {error}")
                 # Bounded even then: the oldest points give way.
                 del self._points[:-MOST_POINTS]
                 return
@@ -150,7 +150,7 @@ class Reporter:
 
     def _is_over(self) -> bool:
         if self._closed.is_set():
-            self.warn(f"run {self._spool.header.run} is over; what is reported to it now is left out")
+            self.warn(f"run {self._spool.header.run} has ended; later reports are ignored")
         return self._closed.is_set()
 
     def _append(self, ended: RunState | None, ended_at: datetime | None) -> None:
@@ -191,7 +191,7 @@ class Reporter:
             except Exception as error:
                 # The edge of the thread: whatever happens here must never reach the training script.
                 log.exception("run_write_failed")
-                self.warn(f"something this run reported could not be kept: {error}")
+                self.warn(f"cannot store a report of this run: {error}")
 
     def _send_loop(self) -> None:
         failures = 0
@@ -206,7 +206,7 @@ class Reporter:
                 # As above: this thread goes on, whatever happened.
                 log.exception("run_send_failed")
                 failures += 1
-                self.warn(f"what this run reports cannot be sent at the moment: {error}")
+                self.warn(f"cannot send this run's reports right now: {error}")
             if failures:
                 self._is_away = True
                 self._wake()
@@ -240,9 +240,9 @@ class Reporter:
     def _say_away(self, error: MillError) -> None:
         where = self._spool.header.server
         if error.transient:
-            self.warn(f"the server {where} is away; this run is kept on disk and sent when it is back")
+            self.warn(f"the server {where} is not reachable; this run is kept on disk and sent later")
         else:
-            self.warn(f"the server {where} does not take this run ({error.message}); it is kept in {self._spool.path}")
+            self.warn(f"the server {where} refused this run ({error.message}); it is kept in {self._spool.path}")
 
 
 def _point(point: Point) -> dict[str, Any]:

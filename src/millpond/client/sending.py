@@ -50,7 +50,7 @@ class Sender:
             if len(lines) > 1:  # one of them: the others go without it
                 return [problem for line in lines for problem in self.send([line])]
             log.warning("run_line_refused run=%s: %s", self._header.run, error.message)
-            return [f"the server refused a part of what run {self._header.run} reported: {error.message}"]
+            return [f"the server refused part of what run {self._header.run} reported: {error.message}"]
         return []
 
     def send_files(self, files: Mapping[str, Path]) -> None:
@@ -130,7 +130,7 @@ def send_spool(api: Api, path: Path) -> list[str]:
         return problems
     except NotFound as error:
         # The run or its project was deleted: nobody will ever read these lines.
-        problems.append(f"run {header.run} is not there any more ({error.message}); its unsent lines were dropped")
+        problems.append(f"run {header.run} no longer exists ({error.message}); its unsent reports were dropped")
     finally:
         sender.close()
     remove(path)

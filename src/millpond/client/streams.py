@@ -88,7 +88,7 @@ def _open(api: Api, path: str) -> Iterator[Stream]:
         except InvalidStatus as error:
             if error.response.status_code != NotFound.status:
                 raise _unreachable(api, error) from error
-            words = "This server opens no streams to jobs."
+            words = "This server does not support streams to jobs."
             raise NotFound(words, hint="It may be older than this client.") from error
         except (OSError, WebSocketException) as error:
             raise _unreachable(api, error) from error
@@ -96,11 +96,13 @@ def _open(api: Api, path: str) -> Iterator[Stream]:
 
 
 def _unreachable(api: Api, error: Exception) -> ServerUnreachable:
-    return ServerUnreachable(f"No stream can be opened at {api.base_url}: {error}", hint="See `mill doctor`.")
+    return ServerUnreachable(
+        f"Cannot open a stream at {api.base_url}: {error}", hint="Check the connection: mill doctor"
+    )
 
 
 def _over() -> Unavailable:
-    return Unavailable("The connection to the job is over.")
+    return Unavailable("The connection to the job has ended.")
 
 
 def _error_of(problem: dict[str, Any]) -> MillError:

@@ -177,23 +177,23 @@ def _nothing_left(copy: WorkingCopy, skipped: Skipped) -> BadRequest:
 
 def _between_commits(copy: WorkingCopy, moving_to: str) -> Conflict:
     return Conflict(
-        f"This folder is half way to {copy.dataset}@{moving_to[:12]}: bringing that here was interrupted.",
-        hint=f"Let it arrive first: mill data checkout {moving_to[:12]}",
+        f"A checkout of {copy.dataset}@{moving_to[:12]} was interrupted in this folder.",
+        hint=f"Finish it first: mill data checkout {moving_to[:12]}",
     )
 
 
 def _moved(copy: WorkingCopy, head: Commit | None) -> RefMoved:
     if head is None:
         return RefMoved(
-            f"The branch {copy.branch} of {copy.written}, which this folder was synced to, is gone.",
+            f"Branch {copy.branch} of {copy.written}, which this folder follows, no longer exists.",
             hint="Sync to another branch: mill data sync --branch NAME",
         )
     return RefMoved(
-        f"{head.author} committed to {copy.written}@{copy.branch} since this folder was last synced.",
+        f"{head.author} committed to {copy.written}@{copy.branch} since your last sync.",
         hint=(
-            "Bring the two together: mill data sync --rebase. "
-            f"See what changed: mill data diff {copy.dataset}@{(copy.head or head.id)[:12]} {copy.branch}. "
-            "Keep both: mill data sync --branch NAME"
+            "Combine the changes: mill data sync --rebase. See theirs: mill data diff "
+            f"{copy.dataset}@{(copy.head or head.id)[:12]} {copy.branch}. Keep both: mill data sync "
+            "--branch NAME"
         ),
         head=head.id,
     )

@@ -197,7 +197,7 @@ class ApiDownloader:
         """The commit as it lies in the lake, unchecked."""
         answer = self._api.send("POST", self._path, Urls, UrlsRequest(commit=True), idempotent=True)
         if answer.commit is None:
-            raise NotFound("The server gives no URL for the commit.", hint="Its version is too old for that.")
+            raise NotFound("The server returned no URL for the commit.", hint="Its version is too old.")
         return self._objects.get(answer.commit)
 
     def pack_url(self, pack_id: str) -> str:
@@ -236,7 +236,9 @@ class ApiDownloader:
                 return self._objects.get(url) if reach is None else self._objects.get_range(url, *reach)
             except (Forbidden, NotFound, BadRequest) as error:
                 if is_last and not isinstance(error, Forbidden):
-                    why = "is not in the lake any more." if isinstance(error, NotFound) else f"is cut: {error.message}"
+                    why = (
+                        "is no longer in the lake." if isinstance(error, NotFound) else f"is truncated: {error.message}"
+                    )
                     raise Corrupt(f"The {kind[:-1]} {object_id[:12]} {why}") from error
                 if is_last:
                     raise
@@ -272,7 +274,7 @@ class ApiDownloader:
         for asked in wanted:
             self._soon.pop(asked, None)
         if key not in self._urls:
-            raise NotFound(f"The server gives no URL for {key[0][:-1]} {key[1][:12]}.")
+            raise NotFound(f"The server returned no URL for {key[0][:-1]} {key[1][:12]}.")
 
 
 def _data_plane(api: Api) -> DataPlane:
@@ -285,7 +287,7 @@ def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:
     try:
         return unpack_locator(frame)
     except BadFormat as error:
-        hint = "Locators are made anew by `mill lake reindex`, from the packs."
+        hint = "Rebuild the locators from the packs: mill lake reindex"
         raise Corrupt(f"The locator of page {page_id[:12]} is damaged: {error.message}", hint=hint) from error
 
 

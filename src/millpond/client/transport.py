@@ -73,7 +73,7 @@ class Transport:
         self._base_url = base_url
         self._used_at = time.monotonic()
         self._pool = new_pool(
-            _proxy(base_url),
+            proxy_for(base_url),
             is_secure=urlsplit(base_url).scheme == "https",
             timeout=_seconds(timeout),
             connections=CONNECTIONS,
@@ -126,14 +126,14 @@ class Transport:
         except _ON_THE_WAY as error:
             raise self._unreachable(error) from error
         except exceptions.HTTPError as error:
-            raise MillError(f"The answer of {self._base_url} cannot be understood: {error}") from error
+            raise MillError(f"Cannot understand the answer of {self._base_url}: {error}") from error
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:
         # A connection that was refused at once counts as late in urllib3.
         is_late = isinstance(error, _LATE) and not isinstance(error, exceptions.NewConnectionError)
         reason = "does not answer in time" if is_late else "cannot be reached"
         local = is_local_host(urlsplit(self._base_url).hostname or "")
-        proxy = _proxy(self._base_url)
+        proxy = proxy_for(self._base_url)
         proxied = f", the proxy {urlsplit(proxy).hostname}" if proxy else ""
         return ServerUnreachable(
             f"The server {self._base_url} {reason}: {words_of(error)}",
@@ -167,7 +167,7 @@ def _seconds(timeout: float) -> urllib3.Timeout:
     return urllib3.Timeout(connect=CONNECT_SECONDS, read=timeout)
 
 
-def _proxy(base_url: str) -> str | None:
+def proxy_for(base_url: str) -> str | None:
     """The proxy that the environment names for this server; never one for a local address."""
     parts = urlsplit(base_url)
     if is_local_host(parts.hostname or "") or proxy_bypass(parts.netloc):

@@ -76,7 +76,7 @@ def verify_folder(
 ) -> Verified:
     """Compare a working copy with the commit it holds: names, kinds and sizes, `sample` files wholly, or every byte."""
     if copy.head is None:
-        raise NotFound(f"{copy.root} has not been synced yet.", hint="Run: mill data sync")
+        raise NotFound(f"{copy.root} has never been synced.", hint="Run: mill data sync")
     commit = get_commit(api, copy.project, copy.dataset, copy.head)
     with ApiDownloader(api, copy.project, copy.dataset, commit.id) as lake:
         wanted = frozenset(sample_paths(lake, commit.tree, sample)) if depth is Depth.SAMPLE else frozenset()
@@ -100,7 +100,7 @@ def _check_commit(lake: ApiDownloader, commit: Commit) -> Iterator[Damage]:
     except DAMAGE:
         intact = False
     if not intact:
-        yield Damage(f"The document of commit {commit.id[:12]} is damaged or not in the lake any more.", ())
+        yield Damage(f"The document of commit {commit.id[:12]} is damaged or missing from the lake.", ())
 
 
 def _check_packs(lake: ApiDownloader) -> Iterator[Damage]:
@@ -128,5 +128,5 @@ def _damaged(damage: Damage) -> Found:
 
 
 def _differs(change: TreeChange) -> Found:
-    words = {"added": "is not in the commit", "removed": "is missing", "changed": "is not what the commit holds"}
+    words = {"added": "is not in the commit", "removed": "is missing", "changed": "differs from the commit"}
     return Found(words[change.change], (to_text(change.path),))

@@ -94,7 +94,7 @@ def load_working_copy(root: Path) -> WorkingCopy | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise SetupError(
-            f"{path} cannot be read: {error}", hint=f"Remove {path.parent} and run: mill data init"
+            f"Cannot read {path}: {error}", hint=f"Remove {path.parent} and run: mill data init"
         ) from error
 
 
@@ -112,7 +112,7 @@ def require_working_copy(directory: Path) -> WorkingCopy:
     found = find_working_copy(directory)
     if found is None:
         raise NotFound(
-            f"{directory.absolute()} belongs to no dataset.",
-            hint="Run: mill data init NAME   (or clone one: mill data clone DATASET)",
+            f"{directory.absolute()} is not linked to a dataset.",
+            hint="Link it: mill data init NAME. Or clone a dataset: mill data clone DATASET",
         )
     return found

@@ -20,7 +20,7 @@ from millpond.decide.stock import (
     used_room,
 )
 from millpond.model.cached_state import CachedState
-from millpond.model.quantity import format_bytes
+from millpond.model.quantity import format_bytes, format_count
 from millpond.model.volume import Cause
 
 # How many of those in the way are named.
@@ -129,9 +129,9 @@ def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
         blockers = _blockers(stock, asked) if usable.holds(asked.needed) else ()
         return Refuse((size, _most(space, usable, account.used, asked.needed)), blockers)
     if not evict:
-        return Admit((), (f"{size}; {format_bytes(free)} of {space.name} are free",))
-    commits = "cached commit makes" if len(evict) == 1 else "cached commits make"
-    return Admit(tuple(evict), (size, f"{len(evict)} unused {commits} room on {space.name}"))
+        return Admit((), (f"{size}; {space.name} has {format_bytes(free)} free",))
+    commits = format_count(len(evict), "unused cached commit")
+    return Admit(tuple(evict), (size, f"evicting {commits} makes space on {space.name}"))
 
 
 def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
@@ -163,36 +163,36 @@ def why_stays(held: Held, bases: Collection[str]) -> str | None:
         return f"kept here as the newest commit of {held.kept_for}"
     if held.state is CachedState.FILLING:
         return "being filled"
-    return "needed by a fill that links from it" if held.id in bases else None
+    return "used by a fill that links from it" if held.id in bases else None
 
 
 def _evict(held: Held, cause: Cause) -> Evict:
     # Those who see what is evicted may not see what comes: its name stays out of the reason.
     within = " within its project's limit" if cause is Cause.LIMIT else ""
-    return Evict(held.id, f"makes room for another commit{within}", cause)
+    return Evict(held.id, f"evicted to make space for another commit{within}", cause)
 
 
 def _limited(space: Space, account: Account, asked: Asked, limit: int) -> str:
     if asked.needed.bytes > limit:
-        return f"its project may take {format_bytes(limit)} of {space.name} in all"
+        return f"its project may use {format_bytes(limit)} of {space.name} in total"
     used = format_bytes(account.used_by[asked.project_id].bytes)
-    return f"its project may take {format_bytes(limit)} of {space.name}, and {used} of that cannot go"
+    return f"its project may use {format_bytes(limit)} of {space.name}, and {used} of that cannot be evicted"
 
 
 def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
     if used.bytes + needed.bytes <= usable.bytes and usable.inodes is not None:
         more = max(0, usable.inodes - used.inodes)
-        return f"it is {needed.inodes:,} files and directories, and {space.name} can take {more:,} more (inodes)"
+        return f"it has {needed.inodes:,} files and directories, but {space.name} can hold only {more:,} more (inodes)"
     most, free = format_bytes(usable.bytes), format_bytes(max(0, usable.bytes - used.bytes))
-    text = f"{space.name} can give {free} of its {most}"
+    text = f"{space.name} can free {free} of its {most}"
     if needed.bytes > usable.bytes:
-        text = f"{space.name} can give {most} in all"
+        text = f"{space.name} can hold {most} in total"
     within = space.capacity_bytes - space.reserve_bytes - used.bytes - needed.bytes
     if within >= space.leftover_bytes:
-        text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but the disk is filled by other files)"
+        text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but other files fill the disk)"
     elif within >= 0:
         left = format_bytes(space.leftover_bytes)
-        text += f" ({left} of evicted commits are not removed yet: somebody may have them open)"
+        text += f" ({left} of evicted commits are not removed yet, because they may still be open)"
     return text
 
 

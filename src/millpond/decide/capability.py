@@ -10,7 +10,7 @@ from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
 from millpond.decide.node_room import NodeRoom
 from millpond.model.job import Resources
-from millpond.model.quantity import format_bytes, format_gpus
+from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     large = [node for node in allowed if _too_small(job.resources, node) is None]
     if large:
         return _too_many(job, large)
-    return Refusal(_largest(job.resources, allowed), "Ask for less, or attach a larger compute.")
+    return Refusal(_largest(job.resources, allowed), "Request less, or attach a larger compute.")
 
 
 Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]]
@@ -77,20 +77,22 @@ def _no_gpu(job: QueuedJob) -> Refusal:
     where = "No node" if job.compute is None else f"No node of compute {job.compute}"
     return Refusal(
         f"{where} has a GPU.",
-        "Declare those of the server's machine when you start it: `mill up --gpus N`. Or leave out the GPUs.",
+        "Declare the GPUs of the server's machine when you start it: mill up --gpus N. Or request no GPUs.",
     )
 
 
 def _not_shared(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     reason = min(words for node in nodes if (words := _unable_to_share(job.resources, node)))
     counted = job.resources.gpu_enforced and any(node.gpu_fractions == "accounted" for node in nodes)
-    return Refusal(reason, "Leave out --enforced, and the job is told its share." if counted else "Ask for whole GPUs.")
+    return Refusal(
+        reason, "Leave out --enforced; the job is then told its share." if counted else "Request whole GPUs."
+    )
 
 
 def _no_image(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
     return Refusal(
-        f"{where} run container images.", "Leave the image out, or attach a compute with a container driver."
+        f"{where} run container images.", "Leave out the image, or attach a compute with a container driver."
     )
 
 
@@ -98,7 +100,7 @@ def _no_gang(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
     return Refusal(
         f"{where} run distributed jobs.",
-        "Leave out --processes, or attach a compute whose driver starts several processes together.",
+        "Leave out --processes, or attach a compute whose driver supports distributed jobs.",
     )
 
 
@@ -114,8 +116,9 @@ def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     if by_compute[best] >= job.processes:
         return None
     return Refusal(
-        f"No compute has room for {job.processes} processes of this size at once: {best} has for {by_compute[best]}.",
-        "Ask for fewer processes or less for each, or attach a larger compute.",
+        f"No compute has room for {job.processes} processes of this size at once; {best} has room "
+        f"for {by_compute[best]}.",
+        "Request fewer or smaller processes, or attach a larger compute.",
     )
 
 
@@ -123,12 +126,12 @@ def _not_reached(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
     return Refusal(
         f"{where} {min(_lacking(job, node) for node in nodes)}.",
-        "`mill compute show` says what each can do. Leave out --interactive and --port, and it runs without.",
+        "`mill compute show` lists what each compute supports. Without --interactive and --port, the job can run.",
     )
 
 
 def _lacking(job: QueuedJob, node: NodeView) -> str:
-    words = {"exec": "run a terminal beside a job", "ports": "lead to the ports of a job"}
+    words = {"exec": "open a terminal in a job", "ports": "forward ports of a job"}
     return words[min(job.reached - node.reached)]
 
 
@@ -136,15 +139,13 @@ def _no_option(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     node = next((node for node in nodes if _values(_untaken(job, node) or "", node)), nodes[0])
     untaken = _untaken(job, node) or ""
     values = sorted({value for one in nodes for value in _values(untaken, one)})
-    hint = (
-        f"There are: {', '.join(values)}." if values else "`mill compute show` says which options jobs may give there."
-    )
+    hint = f"Available: {', '.join(values)}." if values else "`mill compute show` lists the options of each compute."
     return Refusal(f"{node.compute} has {_no_such(untaken, node)}.", hint)
 
 
 def _no_such(untaken: str, node: NodeView) -> str:
     key, _, value = untaken.partition("=")
-    return f"no {key} {value!r}" if _values(untaken, node) else f"no option {key!r} for jobs"
+    return f"no {key} {value!r}" if _values(untaken, node) else f"no job option {key!r}"
 
 
 def _untaken(job: QueuedJob, node: NodeView) -> str | None:
@@ -163,20 +164,22 @@ def _unable_to_share(resources: Resources, node: NodeView) -> str | None:
     if resources.gpu_hundredths % WHOLE == 0:
         return None
     if node.gpu_fractions == "none":
-        return f"{node.compute} gives whole GPUs only."
+        return f"{node.compute} supports whole GPUs only."
     if resources.gpu_enforced and node.gpu_fractions != "enforced":
-        return f"{node.compute} counts parts of a GPU, but does not enforce them."
+        return f"{node.compute} does not enforce fractions of a GPU."
     return None
 
 
 def _too_small(resources: Resources, node: NodeView) -> str | None:
     if resources.gpu_hundredths > node.gpus * WHOLE:
-        return f"{node.written} has {node.gpus} GPUs in all, {format_gpus(resources.gpu_hundredths)} asked."
+        return (
+            f"{node.written} has {format_count(node.gpus, 'GPU')}; {format_gpus(resources.gpu_hundredths)} requested."
+        )
     if resources.cpu > node.cpus:
-        return f"{node.written} has {node.cpus} CPUs in all, {resources.cpu} asked."
+        return f"{node.written} has {format_count(node.cpus, 'CPU')}; {resources.cpu} requested."
     if resources.memory_bytes > node.memory_bytes:
         total = format_bytes(node.memory_bytes)
-        return f"{node.written} has {total} of memory in all, {format_bytes(resources.memory_bytes)} asked."
+        return f"{node.written} has {total} of memory; {format_bytes(resources.memory_bytes)} requested."
     return None
 
 

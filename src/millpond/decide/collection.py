@@ -91,17 +91,17 @@ def why_stays(pack: PackSeen, policy: Policy, now: datetime) -> str | None:
     if pack.mark is not None:
         return _MARKS[pack.mark] if pack.problem is None else f"{_MARKS[pack.mark]}, though it is damaged"
     if pack.state is PackState.PROMISED and pack.promised_at > now - max(policy.upload, URL_MARGIN):
-        return "promised to an upload that may still write it"
+        return "reserved for an upload that may still write it"
     if pack.used_at > now - policy.upload:
-        return f"of an upload that was used within {format_seconds(policy.upload.total_seconds())}"
+        return f"part of an upload that was active within {format_seconds(policy.upload.total_seconds())}"
     return None
 
 
 _MARKS = {
-    Mark.NAMED: "needed by commits that people, jobs or caches name",
-    Mark.BIN: "needed only by deleted datasets, which can still be brought back",
-    Mark.SET_ASIDE: "needed only by commits that nothing names, set aside for some days",
-    Mark.UPLOADING: "needed by pages that somebody is about to commit",
+    Mark.NAMED: "needed by commits in use",
+    Mark.BIN: "needed only by deleted datasets, which can still be restored",
+    Mark.SET_ASIDE: "needed only by unreferenced commits, within their grace period",
+    Mark.UPLOADING: "needed by pages that are about to be committed",
 }
 
 

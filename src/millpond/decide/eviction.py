@@ -70,7 +70,7 @@ def _above_limits(limits: Limits, stock: Stock, account: Account, candidates: Se
 
         used = format_bytes(account.used_by[project_id].bytes)
         gone = account.make_room((one for one in candidates if one.project_id == project_id), is_within)
-        reason = f"its project takes {used}, above its limit of {format_bytes(limit)} there"
+        reason = f"its project uses {used}, above its limit of {format_bytes(limit)}"
         plan += [Evict(one.id, reason, Cause.LIMIT) for one in gone]
     return plan
 

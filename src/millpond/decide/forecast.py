@@ -35,7 +35,7 @@ def forecast(limits: Limits, stock: Stock, now: datetime) -> Forecast:
     """What is leaving, what the next round evicts, then what will be idle, in this order; and what stays."""
     account = Account(Stock(stock.held, stock.measured, stock.limits))
     goes = [
-        Step(one.id, now, None, "on its way out", one.reserved_bytes)
+        Step(one.id, now, None, "being evicted", one.reserved_bytes)
         for one in stock.held
         if one.state is CachedState.EVICTING
     ]

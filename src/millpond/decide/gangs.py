@@ -35,7 +35,7 @@ def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
         by_compute[room.node.compute].append(room)
     counts = {compute: most(job, found) for compute, found in by_compute.items()}
     return [
-        f"{compute} has room for {count} of {job.processes} processes now; all start together, or none."
+        f"{compute} has room for {count} of {job.processes} processes now; all start together or none."
         for compute, count in counts.items()
         if count < job.processes
     ]

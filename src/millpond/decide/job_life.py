@@ -146,7 +146,7 @@ def run_out(job: Job, silent: str, now: datetime) -> Job:
     """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
     if job.stop_requested_at is not None and job.ending is None:
         after = replace(job, ended_at=now, ending=Ending.STOPPED)
-        return _move(after, JobState.CANCELLED, f"{silent}; the job was to be stopped.")
+        return _move(after, JobState.CANCELLED, f"{silent}; the job was being stopped.")
     return _not_succeeded(job, Ending.EXPIRED, silent, Report(PlacementState.FINISHED), now)
 
 
@@ -163,7 +163,7 @@ def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
 def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
     ending = _ENDINGS.get(report.reason or "")
     if ending is Ending.OOM:
-        return ending, f"killed for using more than its memory{_memory(job)}"
+        return ending, f"killed for exceeding its memory limit{_memory(job)}"
     if ending is Ending.TIMEOUT:
         return ending, _too_long(job)
     if report.problem:
@@ -175,7 +175,7 @@ def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
     if report.exit_code is None:
         return Ending.PROBLEM, "It is not known how the command ended."
     if report.exit_code != 0:
-        return Ending.EXIT, f"exit status {report.exit_code}"
+        return Ending.EXIT, f"exit code {report.exit_code}"
     return None, "Succeeded."
 
 
@@ -222,7 +222,7 @@ def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: 
 
 
 def _too_long(job: Job) -> str:
-    return f"ran longer than its limit of {format_seconds(job.timeout_seconds)}"
+    return f"exceeded its time limit of {format_seconds(job.timeout_seconds)}"
 
 
 def _memory(job: Job) -> str:

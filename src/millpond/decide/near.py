@@ -47,9 +47,9 @@ def nearness(a: str, b: str, link: Link | None, rule: Rule) -> Nearness:
     if a == b:
         return Nearness(True, f"both are at site {a}")
     if link is None:
-        return Nearness(False, f"no link between {a} and {b} is known")
+        return Nearness(False, f"no link between {a} and {b} is configured")
     if link.bits_per_second is None:
-        return Nearness(False, f"nobody has said how fast the link between {a} and {b} is")
+        return Nearness(False, f"the bandwidth of the link between {a} and {b} is not set")
     speed = format_bandwidth(link.bits_per_second)
     way = f"{a} and {b} are linked by {speed}"
     if link.bits_per_second < rule.bits_per_second:
@@ -67,5 +67,5 @@ def serves(volume: str, compute: str, near: Nearness, look: Look | None, *, same
     if look is not None and look.problem is not None:
         return Serves(near.near, False, f"{compute} cannot use {volume}: {look.problem}")
     if look is None and not same_site:
-        return Serves(near.near, False, f"{near.reason}; {compute} does not see {volume} as a mount")
+        return Serves(near.near, False, f"{near.reason}; {compute} does not have {volume} mounted")
     return Serves(near.near, True, near.reason)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from millpond.decide.computes import WHOLE, NodeView
 from millpond.model.job import Resources
-from millpond.model.quantity import format_bytes, format_gpus
+from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 # Jobs that reserve nothing still cost processes: the one limit on how many of them a node gets.
 MAX_JOBS_PER_NODE = 256
@@ -50,15 +50,18 @@ class NodeRoom:
         """What is missing now, in words; None if the job fits."""
         where = self.node.written
         if self.jobs >= MAX_JOBS_PER_NODE:
-            return f"{where} runs {self.jobs} jobs, the most a node is given."
+            return f"{where} already runs {format_count(self.jobs, 'job')}, the maximum per node."
         if resources.gpu_hundredths and self.pick_gpus(resources.gpu_hundredths) is None:
             asked, free = format_gpus(resources.gpu_hundredths), format_gpus(sum(self.gpus))
-            return f"{where} has {free} of {self.node.gpus} GPUs free, {asked} asked."
+            return f"{where} has {free} of {format_count(self.node.gpus, 'GPU')} free; {asked} requested."
         if resources.cpu > self.cpu:
-            return f"{where} has {max(0, self.cpu)} of {self.node.cpus} CPUs free, {resources.cpu} asked."
+            return (
+                f"{where} has {max(0, self.cpu)} of {format_count(self.node.cpus, 'CPU')} free; "
+                f"{resources.cpu} requested."
+            )
         if resources.memory_bytes > self.memory_bytes:
             free, total = format_bytes(max(0, self.memory_bytes)), format_bytes(self.node.memory_bytes)
-            return f"{where} has {free} of {total} memory free, {format_bytes(resources.memory_bytes)} asked."
+            return f"{where} has {free} of {total} memory free; {format_bytes(resources.memory_bytes)} requested."
         return None
 
     def hold(self, resources: Resources, indices: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ from millpond.decide.capability import why_unable
 from millpond.decide.computes import Held, NearView, Need, NodeView, QueuedJob, Snapshot
 from millpond.decide.node_room import NodeRoom
 from millpond.model.job import RankPlace, Resources
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.quantity import format_bytes, format_count, format_seconds
 
 __all__ = [
     "Held", "NearView", "Need", "NodeView", "Plan", "QueuedJob", "Snapshot", "Start",
@@ -129,7 +129,7 @@ def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     """The first rule that keeps a job from this node, in words; None if it may start there now."""
     node = room.node
     if job.compute is not None and node.compute != job.compute:
-        return f"It is to run on {job.compute} and nowhere else."
+        return f"The job may only run on {job.compute}."
     if node.revoked:
         return (
             f"The credential of {node.compute} was revoked. Re-attach it: mill compute token --compute {node.compute}"
@@ -137,20 +137,21 @@ def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     if not node.connected:
         return f"{node.written} is not connected."
     if node.cordoned_by is not None:
-        return f"{node.compute} takes no new jobs: it was cordoned by {node.cordoned_by}."
+        return f"{node.compute} accepts no new jobs: cordoned by {node.cordoned_by}."
     if node.closed is not None:
         return f"{node.written} takes no new jobs: {node.closed}."
     if not node.trust.accepts(job.project_id):
         return (
-            f"{node.compute} runs all jobs under one account, and project {job.project} was not let in there; "
-            f"an administrator can do so: mill compute trust {node.compute} --project {job.project}"
+            f"{node.compute} runs all jobs under one account, and project {job.project} is not "
+            f"allowed there. An administrator can allow it: mill compute trust {node.compute} "
+            f"--project {job.project}"
         )
     unable = why_unable(job, node)
     if unable:
         return unable
     near = snapshot.near.get(node.compute_id)
     if job.needs and (near is None or not near.volumes):
-        return f"No working volume is near {node.compute} for the job's data; see `mill topology`."
+        return f"No working volume is near {node.compute} for the job's data. See: mill topology"
     return snapshot.blocked.get((job.id, node.compute_id)) or room.lacks(job.resources)
 
 
@@ -163,7 +164,9 @@ def _why_not(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> t
         found = [*gangs.too_little(job, open_ones), *found]
     reasons = list(dict.fromkeys(reason for reason in found if reason))
     more = len(reasons) - MAX_REASONS
-    return tuple(reasons[:MAX_REASONS]) + ((f"{more} more nodes are no better.",) if more > 0 else ())
+    return tuple(reasons[:MAX_REASONS]) + (
+        (f"{format_count(more, 'other node')} cannot run it either.",) if more > 0 else ()
+    )
 
 
 def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
@@ -171,10 +174,10 @@ def _why_here(job: QueuedJob, node: NodeView, snapshot: Snapshot) -> str:
         return f"Placed on {node.written}."
     missing = _missing_bytes(job, node, snapshot)
     if not missing:
-        return f"Placed on {node.written}: its data is there or on its way."
+        return f"Placed on {node.written}: its data is cached there or on the way."
     near = snapshot.near.get(node.compute_id)
     seconds = expected_seconds(missing, near.bytes_per_second if near else None)
-    about = f", about {format_seconds(seconds)} by what was measured" if seconds is not None else ""
+    about = f", about {format_seconds(seconds)} at the measured bandwidth" if seconds is not None else ""
     return f"Placed on {node.written}: {format_bytes(missing)} of its data must be fetched{about}."
 
 

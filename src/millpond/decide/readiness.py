@@ -41,22 +41,22 @@ def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Wai
         return Waits(" ".join(waiting))
     # A clock that has been set back since then does not make it wait for longer.
     if job.not_before is not None and (job.requeued_at or now) <= now < job.not_before:
-        return Waits(f"it is tried again at {job.not_before:%H:%M:%S} UTC.")
+        return Waits(f"retry at {job.not_before:%H:%M:%S} UTC.")
     return Ready()
 
 
 def _dependency(dependency: Dependency, other: Job | None) -> Ready | Waits | Never:
     if other is None:
-        reason = f"The job {dependency.job_id} that it was to come after is gone."
+        reason = f"Job {dependency.job_id}, which it depends on, no longer exists."
         return Ready() if dependency.when == ANY_END else Never(reason)
     written = f"{other.name} ({other.id})"
     if not other.state.is_finished:
         until = "has ended" if dependency.when == ANY_END else "has succeeded"
-        return Waits(f"it comes after {written}, which is {other.state.value}, and begins when that {until}.")
+        return Waits(f"it depends on {written}, which is {other.state.value}, and starts when that {until}.")
     if dependency.when == ANY_END or other.state is JobState.SUCCEEDED:
         return Ready()
     how = f": {other.problem}" if other.problem else ""
-    return Never(f"{written}, which had to succeed before it, {_became(other.state)}{how}")
+    return Never(f"{written}, which had to succeed first, {_became(other.state)}{how}")
 
 
 def _became(state: JobState) -> str:

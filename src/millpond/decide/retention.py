@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from millpond.model.dataset import RefType
+from millpond.model.quantity import format_count
 
-NOTHING_NAMES_IT = "nothing names it"
+NOTHING_NAMES_IT = "nothing refers to it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Rule:
     @property
     def written(self) -> str:
         parts = [f"the newest {self.keep_last} of each branch"] if self.keep_last is not None else []
-        parts += [f"those younger than {self.keep_days} days"] if self.keep_days is not None else []
+        parts += [f"those younger than {format_count(self.keep_days, 'day')}"] if self.keep_days is not None else []
         return " and ".join(parts)
 
 
@@ -87,7 +88,7 @@ def _kept_behind(ref: RefSeen, commit: CommitSeen, number: int, rule: Rule | Non
     if ref.type is RefType.BRANCH and rule.keep_last is not None and number < rule.keep_last:
         return f"one of the newest {rule.keep_last} of branch {ref.name}"
     if rule.keep_days is not None and commit.time > now - timedelta(days=rule.keep_days):
-        return f"younger than {rule.keep_days} days"
+        return f"younger than {format_count(rule.keep_days, 'day')}"
     return None
 
 

@@ -49,8 +49,8 @@ def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
             return tuple(kind.value for kind in KINDS)
         if word not in kinds and not (word.isascii() and word.isdigit() and 0 < int(word) <= MAX_EXIT_STATUS):
             raise Invalid(
-                f"{word!r} is no way for a job to end that could be tried again.",
-                hint=f"Choose among {', '.join([*(kind.value for kind in KINDS), ANY])} and exit statuses like 75.",
+                f"{word!r} is not an ending that can be retried.",
+                hint=f"Choose from {', '.join([*(kind.value for kind in KINDS), ANY])} and exit codes like 75.",
                 fields=["retry_on"],
             )
         found.append(word)
@@ -67,7 +67,7 @@ def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now
         return Final(said)
     if job.retried >= job.retries:
         return Final(
-            f"{begin}, and all {job.retries} retries are used up" if job.retries > 1 else f"{begin}, as before"
+            f"{begin}, and no retries are left ({job.retries} used)" if job.retries > 1 else f"{begin}, as before"
         )
     wait = _doubled(job.backoff_seconds, job.retried + 1)
     return Again(
@@ -89,4 +89,4 @@ def _later(now: datetime, seconds: int) -> datetime | None:
 
 
 def _when(seconds: int) -> str:
-    return f"; it is tried again in {format_seconds(seconds)}" if seconds else "; it is tried again"
+    return f"; retrying in {format_seconds(seconds)}" if seconds else "; retrying"

@@ -68,7 +68,7 @@ def _described(way: Way, missing_bytes: int) -> str:
     if way.obstacle is not None:
         return way.obstacle
     if not way.bytes_per_second:
-        return "how fast it is has not been measured yet"
+        return "its speed has not been measured yet"
     seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
     words = f"{format_bytes(missing_bytes)} in about {format_seconds(seconds)} at {format_rate(way.bytes_per_second)}"
     price = way.price_per_gb * missing_bytes / _GB

@@ -16,7 +16,7 @@ from statistics import median
 from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.near import Serves
 from millpond.model.cached_state import CachedState
-from millpond.model.quantity import format_bytes, format_rate, format_seconds
+from millpond.model.quantity import format_bytes, format_count, format_rate, format_seconds
 
 # Taken for a volume nothing was measured of, where nothing was measured of any other either.
 _UNMEASURED = 100e6
@@ -103,26 +103,32 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
     """What speaks for the first."""
     best = ranked[0]
     others = ranked[1:]
-    reasons = [f"{best.name} was chosen of {len(ranked)} volumes" if others else f"{best.name} is the volume for it"]
+    reasons = [
+        f"{best.name} was chosen from {format_count(len(ranked), 'volume')}"
+        if others
+        else f"{best.name} is the only volume that can hold it"
+    ]
     if best.serves is not None:
         reasons.append(f"near: {best.serves.reason}")
     if best.is_there:
-        held_up = f", and held up: {best.held_up}" if best.held_up else ""
+        held_up = f", but delayed: {best.held_up}" if best.held_up else ""
         return (
             *reasons,
-            "it is there already" if best.state is CachedState.READY else f"it is on its way there{held_up}",
+            "it is already cached there"
+            if best.state is CachedState.READY
+            else f"it is already being cached there{held_up}",
         )
     if best.base is not None:
         reasons.append(f"{best.base} is cached there, so only {format_bytes(best.fetch_bytes)} must be fetched")
-    reasons.append(f"{format_bytes(best.free_bytes)} are free there")
+    reasons.append(f"it has {format_bytes(best.free_bytes)} free")
     seconds = expected_seconds(best.fetch_bytes, best.bytes_per_second)
     if seconds is not None and best.bytes_per_second is not None:
-        known = "measured" if best.is_measured else "its link is said to carry"
+        known = "measured" if best.is_measured else "its link is set to"
         rate = format_rate(best.bytes_per_second)
         reasons.append(f"about {format_seconds(seconds)} from the lake at the {rate} {known}")
     if (best.tier_throughput, best.tier_price) != (1.0, 1.0):
         reasons.append(f"tier {best.tier}: {best.tier_throughput:g} × the throughput, {best.tier_price:g} × the price")
-    reasons += [f"{one.name} is filling it, but is held up: {one.held_up}" for one in others if one.held_up]
+    reasons += [f"{one.name} is caching it, but is delayed: {one.held_up}" for one in others if one.held_up]
     if others and not others[0].is_there:
         reasons.append(_compared(best, others[0], usual))
     return tuple(reasons)
@@ -135,6 +141,6 @@ def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
     if _rank(best, usual)[:3] == _rank(next_best, usual)[:3]:
         if best.base is not None and next_best.base is None:
             return f"{next_best.name} takes no longer, but has no commit to link from"
-        return f"{next_best.name} would do as well, and has no more room"
+        return f"{next_best.name} would do as well, but has no more free space"
     mine, its = (format_seconds(_weight(one, usual)) for one in (best, next_best))
     return f"time to fill × price ÷ throughput: {mine} here, {its} on {next_best.name}, the next best"

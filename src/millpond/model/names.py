@@ -26,8 +26,8 @@ def check_name(name: str, noun: str) -> str:
     """`name` itself if it may name a project, dataset, user, volume, site or job; BadName otherwise."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise BadName(
-            f"{name!r} cannot name a {noun}.",
-            hint="Use 1 to 63 lower-case letters, digits, '.', '_' and '-', beginning with a letter or digit.",
+            f"{name!r} is not a valid name for a {noun}.",
+            hint="Use 1 to 63 lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.",
         )
     return name
 
@@ -37,8 +37,8 @@ def check_ref_name(name: str) -> str:
     parts = name.split("/")
     if not _REF.fullmatch(name) or ".." in name or any(not p or p.endswith(".lock") for p in parts):
         raise BadName(
-            f"{name!r} cannot name a branch or tag.",
-            hint="Use letters, digits, '.', '_', '-' and '/', beginning with a letter or digit.",
+            f"{name!r} is not a valid name for a branch or tag.",
+            hint="Use letters, digits, '.', '_', '-' and '/', starting with a letter or digit.",
         )
     return name
 
@@ -66,7 +66,7 @@ class DatasetRef:
         project, slash, dataset = head.rpartition("/")
         if not dataset or (slash and not project) or (at and not ref):
             raise BadName(
-                f"{text!r} does not name a dataset.",
+                f"{text!r} is not a dataset.",
                 hint="Write it as dataset, dataset@ref or project/dataset@ref:path.",
             )
         if dataset not in SYSTEM_DATASETS:
@@ -83,7 +83,7 @@ class DatasetRef:
         found = cls.parse(text)
         if found.path is not None:
             whole = replace(found, path=None)
-            raise BadName(f"{text!r} names a path.", hint=f"A whole commit is meant here: write it as {whole}.")
+            raise BadName(f"{text!r} includes a path.", hint=f"Give a whole commit: {whole}.")
         return found
 
     def __str__(self) -> str:

@@ -33,7 +33,7 @@ def parse_seconds(text: str, *, least: int = 0, most: int | None = None) -> int:
     """`90`, `90s`, `15m`, `8h`, `1d`; BadRequest also for less than `least` seconds or more than `most`."""
     match = _TIME.fullmatch(text)
     if not match:
-        raise BadRequest(f"{text!r} is not a length of time.", hint="Write it as 90s, 15m, 8h or 1d.")
+        raise BadRequest(f"{text!r} is not a duration.", hint="Write it as 90s, 15m, 8h or 1d.")
     seconds = int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
     if seconds < least:
         raise BadRequest(f"{text!r} is too short.", hint=f"At least {format_seconds(least)}.")
@@ -66,7 +66,7 @@ def parse_gpus(text: str) -> int:
     except InvalidOperation:
         raise BadRequest(f"{text!r} is not a number of GPUs.", hint="Write it as 1, 2 or 0.5.") from None
     if not amount.is_finite() or amount < 0 or amount != amount.to_integral_value():
-        raise BadRequest(f"{text!r} is not a number of GPUs.", hint="GPUs are given in whole hundredths, like 0.25.")
+        raise BadRequest(f"{text!r} is not a number of GPUs.", hint="Give GPUs in hundredths, like 0.25.")
     return int(amount)
 
 

@@ -39,10 +39,10 @@ def check_secret_name(name: str) -> str:
     """The name, which may become that of a variable. Invalid otherwise."""
     if not _NAME.fullmatch(name):
         raise Invalid(
-            f"{name[:63]!r} cannot name a secret.",
-            hint="Letters, digits and _, not a digit first, at most 63 of them: like WANDB_API_KEY.",
+            f"{name[:63]!r} is not a valid name for a secret.",
+            hint="Use up to 63 letters, digits and _, not starting with a digit, like WANDB_API_KEY.",
             fields=["name"],
         )
     if name.startswith(RESERVED):
-        raise Invalid(f"Names that begin with {RESERVED} are Millpond's own.", hint="Choose another.", fields=["name"])
+        raise Invalid(f"Names that start with {RESERVED} are reserved.", hint="Choose another.", fields=["name"])
     return name

@@ -54,16 +54,16 @@ def _lake(deps: Deps) -> Check:
     except LakeTakenOver as error:
         return Check("lake", False, error.message, error.hint)
     except MillError as error:
-        return Check("lake", False, f"The lake cannot be used: {error.message}", error.hint or "Check its address.")
+        return Check("lake", False, f"Cannot use the lake: {error.message}", error.hint or "Check its URL.")
     body = str(deps.clock.now()).encode()
     try:
         deps.store.put(_PROBE, body)
         same = deps.store.get(_PROBE) == body
         deps.store.delete(_PROBE)
     except MillError as error:
-        return Check("lake", False, f"The lake cannot be used: {error.message}", error.hint or "Check its address.")
+        return Check("lake", False, f"Cannot use the lake: {error.message}", error.hint or "Check its URL.")
     if not same:
-        return Check("lake", False, "The lake does not give back what was written.", "Check the object store.")
+        return Check("lake", False, "The lake did not return what was written.", "Check the object store.")
     return Check("lake", True, f"Ours (owner record {deps.fence.epoch}); an object was written, read and deleted.")
 
 
@@ -95,7 +95,7 @@ def _disk(deps: Deps) -> Check:
     free = shutil.disk_usage(deps.settings.data_dir).free
     said = f"{format_bytes(free)} free in the data directory."
     if free < LEAST_FREE_BYTES:
-        return Check("disk", False, said, "Make room, or move the data directory with --data-dir.")
+        return Check("disk", False, said, "Free some space, or move the data directory (--data-dir).")
     return Check("disk", True, said)
 
 
@@ -107,7 +107,7 @@ def _agents(deps: Deps) -> Check:
             "agent",
             False,
             "No agent is connected.",
-            "`mill up` starts one (not with --no-agent); its log is agent/agent.log in the data directory.",
+            "`mill up` starts one, unless --no-agent is given. Its log is agent/agent.log in the data directory.",
         )
     return Check("agent", True, f"{agents} connected.")
 
@@ -116,10 +116,10 @@ def _volumes(deps: Deps) -> Check:
     with deps.db.read() as tx:
         now = counts.totals(tx, agents_since=deps.clock.now())
     if not now.volumes:
-        return Check("volume", False, "There is no volume.", "Add one with `mill volume add NAME PATH`.")
+        return Check("volume", False, "No volumes.", "Add one: mill volume add NAME PATH")
     if now.volume_problems:
         return Check(
-            "volume", False, f"{now.volume_problems} of {now.volumes} have a problem.", "See `mill volume list`."
+            "volume", False, f"{now.volume_problems} of {now.volumes} have a problem.", "See: mill volume list"
         )
     used, room = format_bytes(now.cached_bytes), format_bytes(now.volume_bytes)
-    return Check("volume", True, f"{now.volumes} in use, {used} of {room} taken.")
+    return Check("volume", True, f"{now.volumes} in use, {used} of {room} used.")

@@ -70,4 +70,4 @@ def _is_key(part: object) -> bool:
 
 
 def _bad(cursor: str) -> BadRequest:
-    return BadRequest(f"{cursor[:80]!r} is not a cursor.", hint="Take `next` of the page before, or leave it out.")
+    return BadRequest(f"{cursor[:80]!r} is not a cursor.", hint="Use `next` of the previous page, or leave it out.")

@@ -20,7 +20,7 @@ def moment_of(cursor: str | None) -> tuple[datetime, str] | None:
     match decode(cursor):
         case [str(text), str(item_id)] if (moment := _moment(text)) is not None:
             return moment, item_id
-    raise BadRequest(f"{cursor[:80]!r} is not a cursor.", hint="Take `next` of the page before, or leave it out.")
+    raise BadRequest(f"{cursor[:80]!r} is not a cursor.", hint="Use `next` of the previous page, or leave it out.")
 
 
 def _moment(text: str) -> datetime | None:

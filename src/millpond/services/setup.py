@@ -127,7 +127,7 @@ def _add_site(tx: Connection, volume_path: Path, now: datetime) -> None:
 def _add_compute(tx: Connection, now: datetime) -> Compute:
     site = sites.find(tx, LOCAL)
     if site is None:
-        raise SetupError(f"There is no site {LOCAL!r} any more.", hint="Start with --no-agent.")
+        raise SetupError(f"Site {LOCAL!r} no longer exists.", hint="Start with --no-agent.")
     # The machine of whoever runs `mill up`: without root it has one account, and is of use all the same.
     compute = Compute(new_id(), LOCAL, site.id, site.name, "process", now, trusts_all=True)
     computes.insert(tx, compute)
@@ -148,4 +148,4 @@ def _any_administrator(tx: Connection) -> User:
     for user in users.page(tx, limit=1000):
         if user.is_admin and user.disabled_at is None:
             return user
-    raise SetupError("There is no site administrator left.", hint="Run `mill user reset-password admin`.")
+    raise SetupError("No site administrator is left.", hint="Run `mill user reset-password admin`.")

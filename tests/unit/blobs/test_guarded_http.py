@@ -60,7 +60,7 @@ def test_a_listed_host_is_reached(site: Website) -> None:
 )
 def test_private_addresses_are_refused_however_they_are_written(site: Website, url: str) -> None:
     asked = len(site.asked)
-    with pytest.raises(BadRequest, match="may not be reached"):
+    with pytest.raises(BadRequest, match="refused: "):
         fetch(Reach(), url.format(port=site.port))
     assert len(site.asked) == asked
 
@@ -69,7 +69,7 @@ def test_a_redirect_to_a_private_address_is_refused(site: Website) -> None:
     site.files["/secret"] = b"metadata"
     for target in (site.url("/secret", "other.test"), f"https://127.0.0.1:{site.port}/secret", "//127.0.0.1/secret"):
         site.redirects["/there"] = target
-        with pytest.raises(BadRequest, match="may not be reached"):
+        with pytest.raises(BadRequest, match="refused: "):
             fetch(LISTED, site.url("/there"))
     for target in (f"http://files.test:{site.port}/secret", "file:///etc/passwd", "gopher://files.test/"):
         site.redirects["/there"] = target
@@ -107,7 +107,7 @@ def test_a_redirect_that_can_be_read_in_two_ways_is_refused(site: Website, targe
 
 def test_redirects_end(site: Website) -> None:
     site.redirects["/round"] = "/round"
-    with pytest.raises(BadRequest, match="on and on"):
+    with pytest.raises(BadRequest, match="redirects more than"):
         fetch(LISTED, site.url("/round"))
 
 

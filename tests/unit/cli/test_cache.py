@@ -79,7 +79,7 @@ def test_without_waiting_it_is_on_its_way(server: FakeServer, mill: Mill) -> Non
 
 
 def test_what_is_just_leaving_is_asked_for_until_it_has_left(server: FakeServer, mill: Mill) -> None:
-    leaving = problem(409, "not_ready", "default/xray@3fa2c1d0 is just leaving nfs.")
+    leaving = problem(409, "not_ready", "default/xray@3fa2c1d0 is being evicted from nfs.")
     told: Iterator[Any] = iter([leaving, leaving, {"cached": CACHED, "started": True, "reasons": []}])
     server.on("POST", "/caches", lambda received: next(told))
     assert mill("cache", "add", "xray").code == 0
@@ -87,7 +87,7 @@ def test_what_is_just_leaving_is_asked_for_until_it_has_left(server: FakeServer,
 
 def test_what_is_left_of_a_deleted_dataset_is_found_by_its_name(server: FakeServer, mill: Mill) -> None:
     """One's own hold keeps it there: it can be let go, although there is no such dataset any more."""
-    gone = problem(404, "not_found", "There is no dataset 'xray' that you may see.")
+    gone = problem(404, "not_found", "No dataset 'xray' found, or you have no access to it.")
     listed = [CACHED | {"leaving": True}, CACHED | {"id": "c2", "dataset": "other", "leaving": True}]
     released: list[str] = []
     server.on("GET", "/projects/default/datasets/xray/commits/.*", lambda received: gone)
@@ -97,7 +97,7 @@ def test_what_is_left_of_a_deleted_dataset_is_found_by_its_name(server: FakeServ
         assert mill("cache", "release", written).code == 0
     assert [path.rpartition("/caches/")[2] for path in released] == ["c1/hold", "c1/hold"]
     other = mill("cache", "release", "xray@4fff")
-    assert other.code != 0 and "There is no dataset 'xray'" in other.err
+    assert other.code != 0 and "No dataset 'xray'" in other.err
 
 
 def clears(server: FakeServer, *seen: dict[str, Any] | Answer) -> None:

@@ -68,7 +68,7 @@ def test_what_only_this_machine_understands_is_refused(tmp_path: Path, line: str
 
 
 def test_a_file_that_is_not_there_or_no_requirements(tmp_path: Path) -> None:
-    with pytest.raises(BadRequest, match="does not exist"):
+    with pytest.raises(BadRequest, match="File not found"):
         read_requirements(tmp_path / "requirements.txt")
     with pytest.raises(BadRequest, match="lists no"):
         read_requirements(written(tmp_path, pyproject__toml="[tool.x]\n") / "pyproject.toml")

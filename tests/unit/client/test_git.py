@@ -108,7 +108,7 @@ def test_submodules_come_along(repository: Path, tmp_path: Path, monkeypatch: py
 def test_what_looks_like_an_option_is_refused(tmp_path: Path, written: str) -> None:
     made = tmp_path / "made"
     with (
-        pytest.raises(BadRequest, match="no repository at a revision"),
+        pytest.raises(BadRequest, match="not URL@REVISION"),
         checked_out(written.format(made, made), tmp_path),
     ):
         pass
@@ -117,7 +117,7 @@ def test_what_looks_like_an_option_is_refused(tmp_path: Path, written: str) -> N
 
 def test_what_git_cannot_give_is_said_in_its_words(repository: Path, tmp_path: Path) -> None:
     with (
-        pytest.raises(BadRequest, match="at nothing: there is no such commit"),
+        pytest.raises(BadRequest, match="at nothing: no such commit"),
         checked_out(f"file://{repository}@nothing", tmp_path),
     ):
         pass

@@ -121,7 +121,7 @@ def test_a_newer_artifact_does_not_overtake_an_older_one(
     server.stop()
     model.write_text("while it was away")
     run.log_artifact(model)
-    assert "is away" in capsys.readouterr().err
+    assert "is not reachable" in capsys.readouterr().err
     server.start()
     model.write_text("when it was back")
     run.log_artifact(model)
@@ -167,7 +167,7 @@ def test_what_comes_after_the_end_is_left_out_and_said_once(
         run.log_artifact(__file__)
     run.finish()
     assert runs.points("late") == []
-    assert capsys.readouterr().err.count("is over") == 1
+    assert capsys.readouterr().err.count("has ended") == 1
 
 
 def test_a_block_that_raises_is_a_failed_run(runs: Runs) -> None:
@@ -243,7 +243,7 @@ def test_a_run_without_a_server_is_sent_by_the_next_one(
         run.log_artifact(home / "credentials.json", "note")
     assert time.monotonic() - began < 5.0, "a refused connection must not use up the whole deadline"
     said = capsys.readouterr().err
-    assert said.count("is away") == 1
+    assert said.count("is not reachable") == 1
     assert "mill run upload" in said
     server.start()
     # The spool of a process that lives is its own: pretend that one has ended.

@@ -250,5 +250,8 @@ def test_old_urls_are_renewed_before_they_fail(api: Api, server: FakeServer, lak
 
 
 def test_what_the_server_names_and_the_store_lacks_is_damage(api: Api, lake: Lake) -> None:
-    with ApiDownloader(api, "vision", "xray", "c1") as downloader, pytest.raises(Corrupt, match="not in the lake"):
+    with (
+        ApiDownloader(api, "vision", "xray", "c1") as downloader,
+        pytest.raises(Corrupt, match="no longer in the lake"),
+    ):
         downloader.pack_range("absent", 0, 1)

@@ -41,7 +41,7 @@ def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
         found = differences.find(tx, the_project(deps).id, first.tree, second.tree)
     assert found is not None
     assert (found.bytes, found.files) == (9000, 1)
-    assert cache_why.why(deps, maria, "xray").reasons == ["it is on its way to nfs"]
+    assert cache_why.why(deps, maria, "xray").reasons == ["it is being cached on nfs"]
     now = deps.clock.now()
     with deps.db.write() as tx:
         leases.drop_expired(tx, now + timedelta(seconds=61))

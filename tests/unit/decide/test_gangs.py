@@ -45,7 +45,7 @@ def test_all_or_none() -> None:
     busy = replace(cluster(4)[0], held=(Held(Resources(cpu=2)),))
     plan = planned((busy,), a_queued_job("a", cpu=1, processes=3), a_queued_job("b", cpu=2))
     assert [start.job_id for start in plan.starts] == ["b"]
-    assert plan.waits["a"] == ("slurm has room for 2 of 3 processes now; all start together, or none.",)
+    assert plan.waits["a"] == ("slurm has room for 2 of 3 processes now; all start together or none.",)
 
 
 def test_one_gang_never_stretches_over_two_computes() -> None:
@@ -53,8 +53,8 @@ def test_one_gang_never_stretches_over_two_computes() -> None:
     plan = planned(nodes, a_queued_job("a", cpu=1, processes=3))
     assert not plan.starts
     assert plan.waits["a"] == (
-        "here has room for 2 of 3 processes now; all start together, or none.",
-        "there has room for 2 of 3 processes now; all start together, or none.",
+        "here has room for 2 of 3 processes now; all start together or none.",
+        "there has room for 2 of 3 processes now; all start together or none.",
     )
 
 
@@ -93,5 +93,5 @@ def test_a_compute_that_cannot_is_told_with_those_that_can() -> None:
 def test_what_would_never_fit_is_refused_with_what_would() -> None:
     refused = refusal(a_queued_job("a", cpu=3, memory_bytes=GB, processes=4), cluster(8, 4))
     assert refused is not None
-    assert refused.reason == "No compute has room for 4 processes of this size at once: slurm has for 3."
+    assert refused.reason == "No compute has room for 4 processes of this size at once; slurm has room for 3."
     assert refusal(a_queued_job("a", cpu=3, processes=3), cluster(8, 4)) is None

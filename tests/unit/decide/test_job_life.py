@@ -23,7 +23,7 @@ def ended(**report: object) -> Report:
     ("report", "state", "reason"),
     [
         (ended(exit_code=0), JobState.SUCCEEDED, "Succeeded."),
-        (ended(exit_code=3), JobState.FAILED, "exit status 3"),
+        (ended(exit_code=3), JobState.FAILED, "exit code 3"),
         (ended(signal=9), JobState.FAILED, "killed by signal 9 (SIGKILL)"),
         (ended(signal=99), JobState.FAILED, "killed by signal 99"),
         (ended(), JobState.FAILED, "It is not known how the command ended."),
@@ -45,10 +45,10 @@ def test_how_a_job_ends(report: Report, state: JobState, reason: str) -> None:
 @pytest.mark.parametrize(
     ("report", "ending", "reason"),
     [
-        (ended(exit_code=3), Ending.EXIT, "exit status 3"),
+        (ended(exit_code=3), Ending.EXIT, "exit code 3"),
         (ended(signal=9), Ending.SIGNAL, "killed by signal 9 (SIGKILL)"),
-        (ended(signal=9, reason="out_of_memory"), Ending.OOM, "killed for using more than its memory of 2.0 GB"),
-        (ended(signal=15, reason="timeout"), Ending.TIMEOUT, "ran longer than its limit of 1 m"),
+        (ended(signal=9, reason="out_of_memory"), Ending.OOM, "killed for exceeding its memory limit of 2.0 GB"),
+        (ended(signal=15, reason="timeout"), Ending.TIMEOUT, "exceeded its time limit of 1 m"),
         (ended(exit_code=0, problem="no room"), Ending.PROBLEM, "no room"),
     ],
 )
@@ -145,7 +145,7 @@ def test_requeued_is_as_if_never_placed() -> None:
     assert after.state is JobState.QUEUED
     assert (after.placement_id, after.placed_at, after.started_at, after.node) == (None, None, None, None)
     assert after.queued_at == job.queued_at
-    assert after.reasons[-1] == "Compute local has been silent; it is tried again"
+    assert after.reasons[-1] == "Compute local has been silent; retrying"
     assert (after.losses, after.retried, after.requeued_at, after.not_before) == (1, 0, LATER, None)
 
 

@@ -90,13 +90,15 @@ def test_the_start_says_how_much_must_be_fetched() -> None:
     jobs = (a_queued_job("a", needs={"here": GB, "away": 2 * GB}), a_queued_job("b", needs={"here": GB}))
     first, second = plan_starts(Snapshot((a_node(),), jobs, near)).starts
     assert first.reasons == ("Placed on local: 2.0 GB of its data must be fetched.",)
-    assert second.reasons == ("Placed on local: its data is there or on its way.",)
+    assert second.reasons == ("Placed on local: its data is cached there or on the way.",)
 
 
 def test_the_start_says_how_long_fetching_takes_once_that_is_measured() -> None:
     near = {"compute-local": NearView(1, bytes_per_second=100e6)}
     (start,) = plan_starts(Snapshot((a_node(),), (a_queued_job("a", needs={"away": 2 * GB}),), near)).starts
-    assert start.reasons == ("Placed on local: 2.0 GB of its data must be fetched, about 20.0 s by what was measured.",)
+    assert start.reasons == (
+        "Placed on local: 2.0 GB of its data must be fetched, about 20.0 s at the measured bandwidth.",
+    )
 
 
 def test_the_likely_node_is_asked_as_if_nothing_ran() -> None:

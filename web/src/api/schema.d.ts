@@ -6902,7 +6902,7 @@ export interface operations {
     list_activity: {
         parameters: {
             query?: {
-                /** @description The most items. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 project?: string | null;
             };
@@ -7065,9 +7065,9 @@ export interface operations {
     list_audit: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -7166,10 +7166,10 @@ export interface operations {
     list_policies: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
                 dataset?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 project?: string | null;
                 volume?: string | null;
@@ -7265,7 +7265,7 @@ export interface operations {
     list_refusals: {
         parameters: {
             query?: {
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 volume?: string | null;
             };
@@ -7331,10 +7331,10 @@ export interface operations {
     list_caches: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
                 dataset?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 project?: string | null;
                 volume?: string | null;
@@ -7401,7 +7401,7 @@ export interface operations {
     get_cache: {
         parameters: {
             query?: {
-                /** @description How long to wait, in seconds, while it is being filled or verified. */
+                /** @description Seconds to wait while it is being filled or verified. */
                 wait?: number;
             };
             header?: never;
@@ -7690,9 +7690,9 @@ export interface operations {
     list_computes: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -8047,13 +8047,13 @@ export interface operations {
     list_datasets: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description Those in the bin, newest first. */
+                /** @description Deleted ones, most recently deleted first. */
                 deleted?: boolean;
-                /** @description What people made, or the code and outputs of jobs. */
+                /** @description Only data, or the code and outputs of jobs. */
                 kind?: components["schemas"]["DatasetKind"];
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 /** @description Only those of this project. */
                 project?: string | null;
@@ -8149,7 +8149,7 @@ export interface operations {
     stream_events: {
         parameters: {
             query: {
-                /** @description Topics with commas between them. */
+                /** @description Comma-separated topics. */
                 topics: string;
             };
             header?: {
@@ -8181,9 +8181,9 @@ export interface operations {
     list_evictions: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 volume?: string | null;
             };
@@ -8246,16 +8246,16 @@ export interface operations {
         parameters: {
             query?: {
                 compute?: string | null;
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
                 deleted?: boolean;
                 kind?: components["schemas"]["JobKind"] | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 mine?: boolean;
                 project?: string | null;
                 state?: components["schemas"]["JobState"][] | null;
-                /** @description In the name, or the beginning of the id. */
+                /** @description Part of the name, or the beginning of the id. */
                 text?: string | null;
                 user?: string | null;
             };
@@ -8288,9 +8288,9 @@ export interface operations {
     list_join_tokens: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -8574,12 +8574,12 @@ export interface operations {
     put_log: {
         parameters: {
             query: {
-                /** @description Answer when no crash can lose any of it. */
+                /** @description Answer only when the bytes are durable. */
                 durable?: boolean;
-                /** @description Nobody has the bytes from here to `offset` any more. */
+                /** @description The bytes from here to `offset` are lost. */
                 left_out_from?: number | null;
                 offset: number;
-                /** @description Which process of a distributed job wrote them. */
+                /** @description Rank of a distributed job. */
                 rank?: number;
             };
             header?: never;
@@ -8646,9 +8646,9 @@ export interface operations {
     list_projects: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -8810,9 +8810,9 @@ export interface operations {
     list_connections: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -9156,9 +9156,9 @@ export interface operations {
     list_commits: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 ref?: string | null;
             };
@@ -9266,9 +9266,9 @@ export interface operations {
     list_entries: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 /** @description In text form: \xNN for bytes that are not UTF-8. */
                 path?: string;
@@ -9349,10 +9349,10 @@ export interface operations {
     get_lineage: {
         parameters: {
             query?: {
-                /** @description How many commits away to look. */
+                /** @description Maximum distance in commits. */
                 depth?: number;
                 direction?: components["schemas"]["LineageDirection"];
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -9535,9 +9535,9 @@ export interface operations {
             query: {
                 after: string;
                 before: string;
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -9715,9 +9715,9 @@ export interface operations {
     list_refs: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -9790,7 +9790,7 @@ export interface operations {
     delete_ref: {
         parameters: {
             query?: {
-                /** @description The commit it must still be at. */
+                /** @description The commit it must still point to. */
                 expected?: string | null;
             };
             header?: never;
@@ -10030,12 +10030,12 @@ export interface operations {
     read_log: {
         parameters: {
             query?: {
-                /** @description Which attempt; without it, the newest. */
+                /** @description Attempt (default: the newest). */
                 attempt?: number | null;
                 limit?: number;
-                /** @description Of the first byte; a negative one counts from the end. */
+                /** @description Offset of the first byte; negative: counted from the end. */
                 offset?: number;
-                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                /** @description Rank of a distributed job (default: the first that failed, or 0). */
                 rank?: number | null;
             };
             header?: never;
@@ -10102,9 +10102,9 @@ export interface operations {
     download_log: {
         parameters: {
             query?: {
-                /** @description Which attempt; without it, the newest. */
+                /** @description Attempt (default: the newest). */
                 attempt?: number | null;
-                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                /** @description Rank of a distributed job (default: the first that failed, or 0). */
                 rank?: number | null;
             };
             header?: never;
@@ -10138,21 +10138,21 @@ export interface operations {
     search_log: {
         parameters: {
             query: {
-                /** @description Which attempt; without it, the newest. */
+                /** @description Attempt (default: the newest). */
                 attempt?: number | null;
-                /** @description Lines around each hit. */
+                /** @description Lines of context around each match. */
                 context?: number;
                 ignore_case?: boolean;
-                /** @description How many hits at most. */
+                /** @description Maximum number of matches. */
                 limit?: number;
-                /** @description Matches before it are passed over. */
+                /** @description Skip matches before it. */
                 offset?: number;
-                /** @description A text, or with `regex` a pattern (RE2). */
+                /** @description Text, or with `regex` a regular expression (RE2). */
                 q: string;
-                /** @description Which process of a distributed job; without it, the one that failed first, or 0. */
+                /** @description Rank of a distributed job (default: the first that failed, or 0). */
                 rank?: number | null;
                 regex?: boolean;
-                /** @description After this time the search says how far it came. */
+                /** @description After this time the search reports how far it came. */
                 seconds?: number;
             };
             header?: never;
@@ -10186,7 +10186,7 @@ export interface operations {
     open_job_port: {
         parameters: {
             query?: {
-                /** @description Beside which process of a distributed job it listens. */
+                /** @description Rank of a distributed job. */
                 rank?: number;
             };
             header?: never;
@@ -10665,9 +10665,9 @@ export interface operations {
     list_artifacts: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 /** @description Only files below this folder. */
                 path?: string;
@@ -10846,7 +10846,7 @@ export interface operations {
         parameters: {
             query?: {
                 key?: string | null;
-                /** @description The most points of one series. */
+                /** @description Maximum number of points per series. */
                 limit?: number;
             };
             header?: never;
@@ -10915,9 +10915,9 @@ export interface operations {
     list_secrets: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -11020,10 +11020,10 @@ export interface operations {
     list_sources: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
                 dataset?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -11499,11 +11499,11 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
                 deleted?: boolean;
                 experiment?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 project?: string | null;
             };
@@ -11659,9 +11659,9 @@ export interface operations {
     list_sites: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -11786,9 +11786,9 @@ export interface operations {
     list_tokens: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -11911,9 +11911,9 @@ export interface operations {
     list_users: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -12073,9 +12073,9 @@ export interface operations {
     list_volumes: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
-                /** @description The most items in one answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -12171,7 +12171,7 @@ export interface operations {
     delete_volume: {
         parameters: {
             query?: {
-                /** @description Clear what is neither leased nor pinned first. */
+                /** @description Clear cached commits that are neither leased nor pinned first. */
                 force?: boolean;
             };
             header?: never;
@@ -12306,9 +12306,9 @@ export interface operations {
     get_volume_usage: {
         parameters: {
             query?: {
-                /** @description 24 hours before `to` without it. */
+                /** @description Default: 24 hours before `to`. */
                 from?: string | null;
-                /** @description Now, without it. */
+                /** @description Default: now. */
                 to?: string | null;
             };
             header?: never;

@@ -136,7 +136,7 @@ class JobPorts:
             )
         opened = job_ports.granted(self._deps, grant, host=host_of(scope))
         if needs_origin and "origin" not in connection.headers:
-            raise Forbidden("A WebSocket must say which page opens it.")
+            raise Forbidden("A WebSocket must send the origin of its page.")
         if not is_own(Names(self._outside(scope), opened.port), scope["headers"]):
             raise Forbidden("Another site's page made this request.")
         return opened

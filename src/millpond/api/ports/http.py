@@ -60,7 +60,7 @@ async def _answer(pipe: Pipe, job: h11.Connection, names: Names, send: Send) -> 
             event = job.next_event()
         except h11.RemoteProtocolError as error:
             if not started:
-                raise NothingSent("The job does not speak HTTP at this port, or went away.") from error
+                raise NothingSent("The job does not serve HTTP at this port, or has ended.") from error
             raise
         if event is h11.NEED_DATA:
             job.receive_data(await pipe.read())
@@ -74,4 +74,4 @@ async def _answer(pipe: Pipe, job: h11.Connection, names: Names, send: Send) -> 
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
         elif isinstance(event, h11.ConnectionClosed):
-            raise NothingSent("The job went away before it answered.")
+            raise NothingSent("The job ended before it answered.")

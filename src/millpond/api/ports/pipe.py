@@ -68,7 +68,7 @@ class Pipes:
             socket = await tunnel.agent()
             first = await socket.receive()
             if not isinstance(first, str):
-                raise Unavailable("The agent of the job went away.")
+                raise Unavailable("The agent of the job disconnected.")
             _check(first)
         except BaseException:
             self._deps.tunnels.forget(tunnel)

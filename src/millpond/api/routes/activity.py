@@ -18,7 +18,7 @@ def list_activity(
     actor: SignedIn,
     deps: DepsOf,
     project: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=200, description="The most items.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of items.")] = 50,
 ) -> wire.Activity:
     """What people changed and how jobs ended, newest first, in the projects one may see."""
     found = activity.latest(deps, actor, project=project, limit=limit)

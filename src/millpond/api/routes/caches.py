@@ -21,9 +21,7 @@ router = APIRouter(tags=["caches"])
 
 Looker = Annotated[Actor, ByObject(Role.VIEWER)]
 User = Annotated[Actor, ByObject(Role.MEMBER)]
-Wait = Annotated[
-    float, Query(ge=0, le=20, description="How long to wait, in seconds, while it is being filled or verified.")
-]
+Wait = Annotated[float, Query(ge=0, le=20, description="Seconds to wait while it is being filled or verified.")]
 
 
 @router.get("/caches")

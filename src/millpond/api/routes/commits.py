@@ -89,7 +89,7 @@ def get_lineage(
     scope: Viewer,
     deps: DepsOf,
     direction: LineageDirection = LineageDirection.UP,
-    depth: Annotated[int, Query(ge=1, le=lineage.MOST_DEPTH, description="How many commits away to look.")] = 3,
+    depth: Annotated[int, Query(ge=1, le=lineage.MOST_DEPTH, description="Maximum distance in commits.")] = 3,
     limit: Limit = DEFAULT_LIMIT,
 ) -> wire_lineage.Lineage:
     """What made the commit (`up`), or what was made from it (`down`), the nearest first."""

@@ -24,10 +24,8 @@ def list_datasets(
     deps: DepsOf,
     project: Annotated[str | None, Query(description="Only those of this project.")] = None,
     search: Annotated[str, Query(max_length=200, description="Part of the name or description.")] = "",
-    deleted: Annotated[bool, Query(description="Those in the bin, newest first.")] = False,
-    kind: Annotated[DatasetKind, Query(description="What people made, or the code and outputs of jobs.")] = (
-        DatasetKind.DATA
-    ),
+    deleted: Annotated[bool, Query(description="Deleted ones, most recently deleted first.")] = False,
+    kind: Annotated[DatasetKind, Query(description="Only data, or the code and outputs of jobs.")] = (DatasetKind.DATA),
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Dataset]:
@@ -109,7 +107,7 @@ def delete_ref(
     ref: str,
     scope: Member,
     deps: DepsOf,
-    expected: Annotated[str | None, Query(description="The commit it must still be at.")] = None,
+    expected: Annotated[str | None, Query(description="The commit it must still point to.")] = None,
 ) -> None:
     """The commits stay; the default branch does, too."""
     refs.delete(deps, scope.actor, find(deps, scope, dataset), name=ref, expected=expected)

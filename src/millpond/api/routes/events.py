@@ -19,7 +19,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 async def stream_events(
     actor: SignedIn,
     hub: HubOf,
-    topics: Annotated[str, Query(max_length=4000, description="Topics with commas between them.")],
+    topics: Annotated[str, Query(max_length=4000, description="Comma-separated topics.")],
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
 ) -> StreamingResponse:
     """Events of the topics, from now on or behind `Last-Event-ID`; `reset` when those are no longer held."""

@@ -86,8 +86,8 @@ def create_preview(
     content = content_origin(deps.settings, request.scope)
     if content is None:
         raise NotReady(
-            "This server has no second address that your browser could reach, so it shows HTML and SVG as text only.",
-            hint="An administrator gives it one with `mill up --content-url` (docs/operations.md).",
+            "This server has no second address for your browser, so it shows HTML and SVG only as text.",
+            hint="An administrator can set one: mill up --content-url (docs/operations.md).",
         )
     check_origin(request)
     found = commit_of(deps, scope, dataset, ref)

@@ -25,7 +25,7 @@ def open_job_port(
     scope: Member,
     deps: DepsOf,
     request: Request,
-    rank: Annotated[int, Query(ge=0, description="Beside which process of a distributed job it listens.")] = 0,
+    rank: Annotated[int, Query(ge=0, description="Rank of a distributed job.")] = 0,
 ) -> PortAddress:
     """A ticket for a port that a running job listens at: an address on an origin of its own that works once."""
     found = jobs.get_plain(deps, scope.project, job)
@@ -33,9 +33,9 @@ def open_job_port(
     origin = job_origin(deps.settings, request.scope, label(found.id, port, rank))
     if origin is None:
         raise NotReady(
-            "This server has no address for ports of jobs that your browser could reach.",
-            hint=f"Use `mill port-forward {found.name} {port}{chosen}`, or have an administrator start the server with "
-            "--content-url 'https://*.apps.example.com' (docs/operations.md).",
+            "This server has no address for ports of jobs in your browser.",
+            hint=f"Use `mill port-forward {found.name} {port}{chosen}`, or ask an administrator to start "
+            "the server with --content-url 'https://*.apps.example.com' (docs/operations.md).",
         )
     check_origin(request)
     opened = Opened(scope.actor.user_id or "", scope.project.name, found.id, port, urlsplit(origin).netloc, rank)

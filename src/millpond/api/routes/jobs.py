@@ -33,7 +33,9 @@ def list_jobs(
     user: str | None = None,
     compute: str | None = None,
     kind: JobKind | None = None,
-    text: Annotated[str | None, Query(max_length=100, description="In the name, or the beginning of the id.")] = None,
+    text: Annotated[
+        str | None, Query(max_length=100, description="Part of the name, or the beginning of the id.")
+    ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.Job]:

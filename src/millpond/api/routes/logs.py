@@ -28,12 +28,10 @@ _PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _MOST = 1 << 31
 _MOST_BYTES = 1 << 62
 
-Attempt = Annotated[int | None, Query(ge=1, lt=_MOST, description="Which attempt; without it, the newest.")]
+Attempt = Annotated[int | None, Query(ge=1, lt=_MOST, description="Attempt (default: the newest).")]
 Rank = Annotated[
     int | None,
-    Query(
-        ge=0, lt=_MOST, description="Which process of a distributed job; without it, the one that failed first, or 0."
-    ),
+    Query(ge=0, lt=_MOST, description="Rank of a distributed job (default: the first that failed, or 0)."),
 ]
 
 
@@ -44,7 +42,7 @@ def read_log(
     deps: DepsOf,
     offset: Annotated[
         int,
-        Query(gt=-_MOST_BYTES, lt=_MOST_BYTES, description="Of the first byte; a negative one counts from the end."),
+        Query(gt=-_MOST_BYTES, lt=_MOST_BYTES, description="Offset of the first byte; negative: counted from the end."),
     ] = 0,
     limit: Annotated[int, Query(ge=1, le=logs.MAX_READ)] = 1 << 20,
     attempt: Attempt = None,
@@ -83,13 +81,19 @@ def search_log(
     job: str,
     scope: Viewer,
     deps: DepsOf,
-    q: Annotated[str, Query(min_length=1, max_length=1000, description="A text, or with `regex` a pattern (RE2).")],
+    q: Annotated[
+        str, Query(min_length=1, max_length=1000, description="Text, or with `regex` a regular expression (RE2).")
+    ],
     regex: bool = False,
     ignore_case: bool = False,
-    offset: Annotated[int, Query(ge=0, lt=_MOST_BYTES, description="Matches before it are passed over.")] = 0,
-    context: Annotated[int, Query(ge=0, le=log_search.MAX_CONTEXT, description="Lines around each hit.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=10_000, description="How many hits at most.")] = 1000,
-    seconds: Annotated[float, Query(gt=0, le=60, description="After this time the search says how far it came.")] = 20,
+    offset: Annotated[int, Query(ge=0, lt=_MOST_BYTES, description="Skip matches before it.")] = 0,
+    context: Annotated[
+        int, Query(ge=0, le=log_search.MAX_CONTEXT, description="Lines of context around each match.")
+    ] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Maximum number of matches.")] = 1000,
+    seconds: Annotated[
+        float, Query(gt=0, le=60, description="After this time the search reports how far it came.")
+    ] = 20,
     attempt: Attempt = None,
     rank: Rank = None,
 ) -> StreamingResponse:

@@ -22,11 +22,9 @@ async def put_log(
     request: Request,
     actor: AgentOnly,
     deps: DepsOf,
-    rank: Annotated[int, Query(ge=0, description="Which process of a distributed job wrote them.")] = 0,
-    left_out_from: Annotated[
-        int | None, Query(ge=0, description="Nobody has the bytes from here to `offset` any more.")
-    ] = None,
-    durable: Annotated[bool, Query(description="Answer when no crash can lose any of it.")] = False,
+    rank: Annotated[int, Query(ge=0, description="Rank of a distributed job.")] = 0,
+    left_out_from: Annotated[int | None, Query(ge=0, description="The bytes from here to `offset` are lost.")] = None,
+    durable: Annotated[bool, Query(description="Answer only when the bytes are durable.")] = False,
 ) -> LogAnswer:
     """Bytes that begin at `offset`; the answer says how far the server is, and the agent goes on from there."""
     content = await request.body()

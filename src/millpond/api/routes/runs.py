@@ -64,7 +64,7 @@ def get_metrics(
     scope: Viewer,
     deps: DepsOf,
     key: Annotated[str | None, Query(max_length=250)] = None,
-    limit: Annotated[int, Query(ge=4, le=100_000, description="The most points of one series.")] = 1000,
+    limit: Annotated[int, Query(ge=4, le=100_000, description="Maximum number of points per series.")] = 1000,
 ) -> wire.SeriesList:
     """One metric, or all of them without `key`."""
     found = series.metric_series(deps, scope.actor, scope.project, run, key=key, limit=limit)

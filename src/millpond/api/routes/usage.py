@@ -19,8 +19,8 @@ def get_volume_usage(
     volume: str,
     actor: SignedIn,
     deps: DepsOf,
-    since: Annotated[Time | None, Query(alias="from", description="24 hours before `to` without it.")] = None,
-    until: Annotated[Time | None, Query(alias="to", description="Now, without it.")] = None,
+    since: Annotated[Time | None, Query(alias="from", description="Default: 24 hours before `to`.")] = None,
+    until: Annotated[Time | None, Query(alias="to", description="Default: now.")] = None,
 ) -> VolumeUsage:
     """By the minute within the last day, otherwise by the hour, for 90 days."""
     return volume_usage.usage(deps, actor, volume, since, until)

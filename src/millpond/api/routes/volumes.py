@@ -42,7 +42,7 @@ def delete_volume(
     volume: str,
     actor: SiteAdmin,
     deps: DepsOf,
-    force: Annotated[bool, Query(description="Clear what is neither leased nor pinned first.")] = False,
+    force: Annotated[bool, Query(description="Clear cached commits that are neither leased nor pinned first.")] = False,
 ) -> None:
     """Refused while commits are cached there; the answer says which."""
     volumes.delete(deps, actor, volume, force=force)

@@ -62,7 +62,8 @@ async def _check_reaches(far: FarSide, plan: Plan, trusted: str) -> None:
     if answer != "ok":
         raise SetupError(
             f"{plan.address.host} cannot reach the server at {plan.server}: {answer}.",
-            hint="Say how it is reached from there with --url; `mill up --host 0.0.0.0` listens for other machines.",
+            hint="Give the URL that works from there with --url; `mill up --host 0.0.0.0` accepts "
+            "connections of other machines.",
         )
 
 
@@ -72,16 +73,16 @@ async def _bring_package(far: FarSide, there: Machine, say: Callable[[str], None
     digest, data = make_bundle(with_packages=whole)
     name = f"packages/{digest}-{there.python[0]}.{there.python[1]}"
     if await far.call("has", name) == "yes":
-        say("Millpond is there already")
+        say("Millpond is already installed there")
         return name
     say(f"copying Millpond{' and its packages' if whole else ''}: {len(data) / 1e6:.1f} MB")
     if not whole:
-        say("its packages come with pip: the machine is of another kind than this one")
+        say("installing packages with pip: the machine has another platform than this one")
         answer = await far.call("install", name, *requirements())
         if answer != "ok":
             raise SetupError(
-                f"The packages Millpond needs could not be installed there: {answer}",
-                hint="Attach it from a machine with the same system and Python, which brings them along.",
+                f"Cannot install Millpond's packages there: {answer}",
+                hint="Attach it from a machine with the same system and Python version, which copies them.",
             )
     await far.call("unpack", name, data=data)
     return name
@@ -102,8 +103,8 @@ async def _start(
     if found is None:
         words = (await far.call("log", state)).splitlines()
         raise SetupError(
-            f"The agent on {plan.address.host} has not reported: {words[-1] if words else 'its log is empty'}",
-            hint=f"Its log there: ~/.millpond/{state}/agent.log",
+            f"The agent on {plan.address.host} has not reported yet: {words[-1] if words else 'its log is empty'}",
+            hint=f"Its log on that machine: ~/.millpond/{state}/agent.log",
         )
     return found
 

@@ -184,7 +184,8 @@ def _parsed(text: str) -> Mapping[str, str]:
     found = _MOUNT.fullmatch(text)
     if found is None:
         raise Invalid(
-            f"{text!r} is no mount.", hint="Write /mill=pvc:CLAIM[/SUB], /mill=nfs:SERVER:/EXPORT or /mill=host[:PATH]."
+            f"{text!r} is not a mount.",
+            hint="Write /mill=pvc:CLAIM[/SUB], /mill=nfs:SERVER:/EXPORT or /mill=host[:PATH].",
         )
     return found.groupdict()
 

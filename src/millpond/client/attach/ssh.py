@@ -58,7 +58,7 @@ class FarSide:
         found = f"only an older one: {', '.join(older)}" if older else f"no {chosen or 'python3'}"
         raise SetupError(
             f"{self._address.host} has {found}. An agent needs Python 3.11 or newer.",
-            hint="Install one there, or say where it is with --python PATH.",
+            hint="Install one there, or give its path with --python PATH.",
         )
 
     async def call(self, verb: str, *arguments: str, data: bytes = b"") -> str:
@@ -99,7 +99,7 @@ def _text(said: bytes | str | None) -> str:
 def parse_address(text: str) -> tuple[str | None, str]:
     user, _, host = text.rpartition("@")
     if not host or host.startswith("-"):
-        raise BadRequest(f"{text!r} names no machine.", hint="Write it as USER@HOST.")
+        raise BadRequest(f"{text!r} is not a machine.", hint="Write it as USER@HOST.")
     return user or None, host
 
 
@@ -133,19 +133,19 @@ def _explained(error: Exception, address: Address) -> MillError:
     where, who = address.written, address.user or "you"
     if isinstance(error, asyncssh.HostKeyNotVerifiable):
         return Forbidden(
-            f"The host key of {where} is not known, or is not the one that was: {error.reason}.",
+            f"The host key of {where} is unknown or has changed: {error.reason}.",
             hint="Check its fingerprint and add it to known_hosts (ssh-keyscan), or use --accept-new-host-key once.",
         )
     if isinstance(error, asyncssh.PermissionDenied):
         return NotSignedIn(
-            f"{where} did not let {who} in: {error.reason}.",
-            hint="Name the user (USER@HOST) and the key (--identity FILE), or load it into your SSH agent.",
+            f"{where} refused the login of {who}: {error.reason}.",
+            hint="Give the user (USER@HOST) and the key (--identity FILE), or load the key into ssh-agent.",
         )
     if isinstance(error, asyncssh.KeyImportError | asyncssh.KeyEncryptionError):
         return SetupError(
-            f"The key {address.identity} cannot be used: {error}.", hint="Load a key with a passphrase into ssh-agent."
+            f"Cannot use the key {address.identity}: {error}.", hint="Load a key with a passphrase into ssh-agent."
         )
     if isinstance(error, FileNotFoundError):
-        return SetupError(f"There is no file {error.filename}.")
-    reason = "it does not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-    return Unavailable(f"{where} cannot be reached over SSH: {reason}.", hint="Check host, --port and your network.")
+        return SetupError(f"File not found: {error.filename}")
+    reason = "timed out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return Unavailable(f"Cannot reach {where} over SSH: {reason}.", hint="Check host, --port and your network.")

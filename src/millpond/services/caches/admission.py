@@ -84,10 +84,10 @@ def begin_fill(
     found = caches.find(tx, volume.id, size.commit_id)
     if found and found.cached.state in (CachedState.READY, CachedState.FILLING):
         caches.touch(tx, [found.cached.id], now)
-        what = "is cached on" if found.cached.state is CachedState.READY else "is on its way to"
-        return Begun(found, False, (f"{size.written} {what} {volume.name} already",))
+        what = "is already cached on" if found.cached.state is CachedState.READY else "is already being cached on"
+        return Begun(found, False, (f"{size.written} {what} {volume.name}",))
     if found and found.cached.state is CachedState.EVICTING:
-        raise NotReady(f"{size.written} is just leaving {volume.name}.", hint="Ask again in a moment.")
+        raise NotReady(f"{size.written} is being evicted from {volume.name}.", hint="Try again in a moment.")
     check_usable(volume)
     trust.check_volume(tx, volume, size.project_id, size.project)
     answer = would_admit(tx, volume, size, now, sees=sees)
@@ -120,14 +120,14 @@ def would_admit(tx: Connection, volume: Volume, size: CommitSize, now: datetime,
 def check_usable(volume: Volume) -> None:
     if volume.problem is not None:
         raise VolumeProblem(
-            f"Volume {volume.name} cannot be used: {volume.problem}",
-            hint="It is used again by itself once this is mended.",
+            f"Cannot use volume {volume.name}: {volume.problem}",
+            hint="It is used again automatically once this is fixed.",
             volume=volume.name,
         )
     if volume.capacity_bytes == 0 or volume.seen_at is None:
         raise VolumeProblem(
-            f"No agent has looked at volume {volume.name} yet.",
-            hint=f"The agent of site {volume.site} does so within seconds of its start; see `mill doctor`.",
+            f"No agent has checked volume {volume.name} yet.",
+            hint=f"The agent of site {volume.site} does so within seconds of its start. See: mill doctor",
             volume=volume.name,
         )
 
@@ -308,8 +308,8 @@ def _row(
 
 
 def _does_not_fit(volume: Volume, size: CommitSize, need: Need, answer: Refuse) -> DoesNotFit:
-    standing = f" In the way: {'; '.join(answer.blockers)}." if answer.blockers else ""
-    more_room = "give the volume or project more room, or choose another volume."
+    standing = f" Blocked by: {'; '.join(answer.blockers)}." if answer.blockers else ""
+    more_room = "give the volume or project more space, or choose another volume."
     return DoesNotFit(
         f"{'; '.join(answer.reasons)}.{standing}",
         hint=f"Clear, release or unpin something there, {more_room}" if standing else more_room.capitalize(),

@@ -41,7 +41,7 @@ def require_role(actor: Actor, project_id: str, project: str, needed: Role) -> N
     if role is None or not role.includes(needed):
         raise Forbidden(
             f"This needs the role {needed.value} in project {project!r}.",
-            hint="Ask an administrator of the project.",
+            hint="Ask a project administrator.",
             needed=needed.value,
         )
 
@@ -54,18 +54,18 @@ def check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime) 
     if users:
         raise InUse(
             f"{where} is in use by {', '.join(users)}.",
-            hint="It can be cleared when they have ended; who holds it ends that with `mill cache release`, an "
-            "administrator of the project with `--of USER`.",
+            hint="It can be cleared when they have ended. Holders can end their hold with `mill cache "
+            "release`; project administrators can do it for them with `--of USER`.",
             depends=users,
         )
     if view.cached.pinned:
         by = f" by {view.cached.pinned_by}" if view.cached.pinned_by else ""
-        raise InUse(f"{where} is pinned{by}.", hint="Unpin it first.", depends=["a pin"])
+        raise InUse(f"{where} is pinned{by}.", hint="Unpin it first: mill cache unpin", depends=["a pin"])
     branch = policies.kept_on(tx, view.cached.volume_id).get(view.cached.commit_id)
     if branch is not None:
         raise InUse(
             f"{where} is kept there as the newest commit of {branch}.",
-            hint=f"Let go of it first: mill cache unkeep {view.project}/{view.dataset}@{branch} --on {view.volume}",
+            hint=f"Stop keeping it first: mill cache unkeep {view.project}/{view.dataset}@{branch} --on {view.volume}",
             depends=[f"the policy for {branch}"],
         )
 

@@ -120,7 +120,7 @@ def _look(deps: Deps, actor: Actor, user_id: str, cached_id: str, until: datetim
             return  # gone meanwhile
         if _may_be_read(view):
             leases.hold_for_user(
-                tx, cached_id, user_id, kind=LeaseKind.READ, until=until, reason="looks at its files", now=now,
+                tx, cached_id, user_id, kind=LeaseKind.READ, until=until, reason="reading its files", now=now,
                 reader=PAGE,
             )  # fmt: skip
             caches.touch(tx, [cached_id], now)
@@ -138,10 +138,10 @@ def check_may_use(view: CachedView, *, whole: bool) -> None:
     if view.leaving is not None or view.cached.state is CachedState.EVICTING:
         why = f": {view.leaving}" if view.leaving else ""
         again = f"mill cache add {view.project}/{view.dataset}@{view.cached.commit_id[:8]} --on {view.volume}"
-        hint = f"Bring its dataset back first: mill data undelete {view.dataset}" if view.is_deleted else again
-        raise NotReady(f"{view.written} is leaving {view.volume}{why}.", hint=hint)
+        hint = f"Restore its dataset first: mill data undelete {view.dataset}" if view.is_deleted else again
+        raise NotReady(f"{view.written} is being evicted from {view.volume}{why}.", hint=hint)
     if view.cached.state is CachedState.FAILED or (whole and view.cached.state is not CachedState.READY):
-        raise NotReady(f"{view.written} is not whole on {view.volume} ({view.cached.state.value}).")
+        raise NotReady(f"{view.written} is not fully cached on {view.volume} ({view.cached.state.value}).")
 
 
 def _reads_on(tx: Connection, view: CachedView, user_id: str, reader: str | None, now: datetime) -> bool:
@@ -153,7 +153,7 @@ def _reads_on(tx: Connection, view: CachedView, user_id: str, reader: str | None
 
 def _user(actor: Actor) -> str:
     if actor.user_id is None:
-        raise Forbidden("Only people hold cached commits; a job holds its inputs anyway.")
+        raise Forbidden("Only people can hold cached commits. Jobs hold their inputs automatically.")
     return actor.user_id
 
 

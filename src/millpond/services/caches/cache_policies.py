@@ -58,7 +58,9 @@ def keep(deps: Deps, actor: Actor, asked: wire.CachePolicyCreate) -> wire.CacheP
                     project_id=dataset.project_id, details={"volume": volume.name},
                 )  # fmt: skip
     except IntegrityError as error:
-        raise NameTaken(f"Somebody else keeps {dataset.written}@{branch} on {volume.name} this moment.") from error
+        raise NameTaken(
+            f"Another request to keep {dataset.written}@{branch} on {volume.name} is in progress."
+        ) from error
     carry_out(deps, now)
     with deps.db.read() as tx:
         found = policies.find(tx, volume.id, dataset.id, branch)
@@ -141,7 +143,7 @@ def _note(deps: Deps, view: PolicyView, head: str, error: MillError, now: dateti
     logger.info("policy_refused %s volume=%s reason=%s", view.written, view.volume, error.message)
     with deps.db.write() as tx:
         # Others' commits may be in the way: their names stay out of what members of this project read.
-        problem = error.message.partition(" In the way: ")[0]
+        problem = error.message.partition(" Blocked by: ")[0]
         _note_tried(tx, view.policy, head, now, problem)
 
 
@@ -181,6 +183,6 @@ def _shape(view: PolicyView) -> wire.CachePolicy:
 
 def _problem(view: PolicyView) -> str | None:
     if view.head is None:
-        return f"There is no branch {view.policy.branch} any more; one of that name would be kept again."
+        return f"Branch {view.policy.branch} no longer exists. A new branch of that name would be kept again."
     # Somebody else may have asked for it since it was refused.
     return None if _is_there(view) else view.policy.problem

@@ -130,10 +130,10 @@ def _reconcile(
         if not settled or (row.dataset_id, row.commit_id) in there:
             continue
         if row.pinned or holders.get(row.id):
-            refill(tx, view, reason="it was gone from the volume and is filled again", now=now)
+            refill(tx, view, reason="it was missing from the volume and is filled again", now=now)
             changed.append((caches.get(tx, row.id) or view, "filling"))
         else:
-            evictions.record(tx, row, reason="it was no longer found on the volume", now=now, cause=Cause.LOST)
+            evictions.record(tx, row, reason="it was missing from the volume", now=now, cause=Cause.LOST)
             caches.delete(tx, row.id)
             count_as_whole(tx, volume, row.id, now)
             changed.append((view, "gone"))

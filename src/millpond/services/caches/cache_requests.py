@@ -96,7 +96,7 @@ def _request(deps: Deps, actor: Actor, asked: wire.CacheAdd, commit: Commit) -> 
     if source:
         why = (*why, *source)
     elif asked.volume is not None and shape.seconds_left:
-        why = (f"it takes about {format_seconds(shape.seconds_left)}, by what earlier fills brought",)
+        why = (f"it takes about {format_seconds(shape.seconds_left)}, judging by earlier fills",)
     return wire.CacheAdded(cached=shape, started=begun.started, reasons=[*why, *_reasons(deps, volume, begun)])
 
 
@@ -148,7 +148,7 @@ def pin(deps: Deps, actor: Actor, cached_id: str, *, pinned: bool) -> wire.Cache
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id)
         if pinned and (view.leaving is not None or view.cached.state is CachedState.EVICTING):
-            raise InUse(f"{view.written} is on its way out already.", hint="Ask for it again in a moment.")
+            raise InUse(f"{view.written} is already being evicted.", hint="Request it again in a moment.")
         if pinned != view.cached.pinned:
             by = {"pinned_by": actor.name, "pinned_at": now} if pinned else {"pinned_by": None, "pinned_at": None}
             caches.change(tx, cached_id, pinned=pinned, used_at=now, **by)
@@ -180,7 +180,8 @@ def verify(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
         volume, view = lock_cached(tx, actor, cached_id)
         if view.cached.state is not CachedState.READY:
             raise NotReady(
-                f"{view.written} on {view.volume} is {view.cached.state.value}.", hint="Only what is whole is verified."
+                f"{view.written} on {view.volume} is {view.cached.state.value}.",
+                hint="Only fully cached commits can be verified.",
             )
         check_usable(volume)
         known = view.cached.verification
@@ -227,7 +228,7 @@ def find_volume(tx: Connection, name: str) -> Volume:
 def named_volume(tx: Connection, volume: str | None, near: str | None) -> Volume | None:
     """The volume asked for; None where one is to be chosen."""
     if volume is not None and near is not None:
-        raise BadRequest("Name a volume or a compute it shall be near, not both.", hint="Leave one of them away.")
+        raise BadRequest("Give a volume or a compute to be near to, not both.", hint="Leave out one of them.")
     return None if volume is None else find_volume(tx, volume)
 
 
@@ -257,7 +258,7 @@ def _note_refusal(deps: Deps, actor: Actor, project_id: str, commit_id: str, err
                 commit_id=commit_id,
                 project_id=project_id,
                 by=actor.name,
-                reason=error.message.partition(" In the way: ")[0],
+                reason=error.message.partition(" Blocked by: ")[0],
                 now=deps.clock.now(),
             )
 
@@ -265,5 +266,5 @@ def _note_refusal(deps: Deps, actor: Actor, project_id: str, commit_id: str, err
 def _reasons(deps: Deps, volume: Volume, begun: Begun) -> list[str]:
     reasons = list(begun.reasons)
     if begun.started and not is_connected(volume.seen_at, deps.clock.now()):
-        reasons.append(f"the agent of site {volume.site} is away; the fill begins when it is back")
+        reasons.append(f"the agent of site {volume.site} is not connected; the fill starts when it is back")
     return reasons

@@ -126,19 +126,19 @@ def _with_speed(shape: wire.CachedCommit, speed: FillSpeed | None) -> wire.Cache
 def _problem(view: CachedView, now: datetime) -> str | None:
     """What is in the way: of itself, its volume, or whoever should work on it."""
     if view.cached.problem or view.volume_problem:
-        return view.cached.problem or f"Its volume cannot be used: {view.volume_problem}"
+        return view.cached.problem or f"Cannot use its volume: {view.volume_problem}"
     is_under_way = view.cached.state in (CachedState.FILLING, CachedState.EVICTING) or is_verifying(view.cached)
     if not is_under_way or is_connected(view.volume_seen_at, now):
         return None
     if view.volume_seen_at is None:
         return (
-            f"No agent of site {view.site} has looked at {view.volume} yet. It goes on when one has: mill compute list"
+            f"No agent of site {view.site} has checked {view.volume} yet. It continues when one has: mill compute list"
         )
     # The moment, not how long ago: whoever waits is told anew when the words change.
     silent = f"{view.volume_seen_at.astimezone(UTC):%H:%M:%S} UTC"
     return (
-        f"The agent that fills {view.volume} has not been heard of since {silent}. It goes on when it is back, or "
-        f"with another of site {view.site}: mill compute list"
+        f"The agent that fills {view.volume} has been silent since {silent}. It continues when "
+        f"the agent or another of site {view.site} is back: mill compute list"
     )
 
 

@@ -112,13 +112,13 @@ def _newest(found: Sequence[EvictionView]) -> dict[str, EvictionView]:
 def _everywhere(shown: Sequence[wire.CachedCommit]) -> list[str]:
     ready = [item.volume for item in shown if item.state is CachedState.READY and item.problem is None]
     away = [item.volume for item in shown if item.state is CachedState.READY and item.problem is not None]
-    unusable = [f"it is cached on {', '.join(away)}, where it cannot be used now"] if away else []
+    unusable = [f"it is cached on {', '.join(away)}, which cannot be used now"] if away else []
     if ready:
         return [f"it is cached on {', '.join(ready)}", *unusable]
     if unusable:
         return unusable
     coming = [item.volume for item in shown if item.state is CachedState.FILLING]
-    return [f"it is on its way to {', '.join(coming)}" if coming else "it is not cached anywhere"]
+    return [f"it is being cached on {', '.join(coming)}" if coming else "it is not cached anywhere"]
 
 
 def _reasons(
@@ -141,9 +141,9 @@ def _reasons(
         reasons.append(f"it was evicted {ago} ago{by}: {evicted.reason}")
     if refused is not None:
         ago = format_seconds((now - refused.at).total_seconds())
-        reasons.append(f"it was refused {ago} ago, asked for by {refused.by}: {refused.reason}")
+        reasons.append(f"it was refused {ago} ago, requested by {refused.by}: {refused.reason}")
     if evicted is None and refused is None:
-        reasons.append("nobody has asked for it here")
+        reasons.append("nobody has requested it here")
     return [*reasons, _now(tx, actor, volume, commit_id, now)]
 
 
@@ -152,12 +152,12 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
     reasons = []
     if cached.state is CachedState.READY and cached.ready_at is not None:
         since = format_seconds((now - cached.ready_at).total_seconds())
-        reasons.append(f"cached for {since}, asked for by {cached.requested_by}; it has {_size(cached)}")
+        reasons.append(f"cached for {since}, requested by {cached.requested_by}; it has {_size(cached)}")
     elif cached.state is CachedState.FILLING:
-        how = "waits for room" if cached.waiting else f"is filled: {format_bytes(cached.done_bytes)} are there"
+        how = "is waiting for space" if cached.waiting else f"is being filled: {format_bytes(cached.done_bytes)} done"
         left = f", {format_seconds(cached.seconds_left)} left" if cached.seconds_left is not None else ""
-        reasons.append(f"asked for by {cached.requested_by}; it {how}{left}")
-        reasons += [f"it met a problem, and is tried again: {cached.problem}"] if cached.problem else []
+        reasons.append(f"requested by {cached.requested_by}; it {how}{left}")
+        reasons += [f"a problem occurred, retrying: {cached.problem}"] if cached.problem else []
     else:
         reasons.append(f"{cached.state.value}: {cached.problem or cached.reason}")
     for holder in cached.leased_by:
@@ -168,11 +168,11 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
         reasons.append(f"pinned by {cached.pinned_by}" if cached.pinned_by else "pinned")
     reasons += [f"kept as the newest commit of {branch}" for branch in cached.kept_by]
     if cached.leaving:
-        reasons.append("its commit was let go: nothing new uses it, and it goes when the last lease ends")
+        reasons.append("its commit was removed: it is evicted when the last lease ends")
     if cached.expires_at is not None:
         left = format_seconds(max(0.0, (cached.expires_at - now).total_seconds()))
-        idle = f"the idle time of {format_seconds(cached.idle_seconds)} is its {cached.idle_by}'s"
-        reasons.append(f"it goes in {left} if nobody uses it until then ({idle})")
+        idle = f"idle time {format_seconds(cached.idle_seconds)}, set by its {cached.idle_by}"
+        reasons.append(f"it is evicted in {left} unless used ({idle})")
     return reasons
 
 
@@ -191,9 +191,9 @@ def _now(tx: Connection, actor: Actor, volume: Volume, commit_id: str, now: date
     if volume.problem is not None:
         return f"the volume cannot be used now: {volume.problem}"
     if volume.capacity_bytes == 0:
-        return "no agent has looked at the volume yet"
+        return "no agent has checked the volume yet"
     answer = would_admit(tx, volume, size, now, sees=lambda project_id: access.sees(actor, project_id)).decision
     if isinstance(answer, Refuse):
-        standing = f"; in the way: {'; '.join(answer.blockers)}" if answer.blockers else ""
+        standing = f"; blocked by: {'; '.join(answer.blockers)}" if answer.blockers else ""
         return f"it would be refused now: {'; '.join(answer.reasons)}{standing}"
-    return f"it would be taken now: {'; '.join(answer.reasons)}"
+    return f"it would be accepted now: {'; '.join(answer.reasons)}"

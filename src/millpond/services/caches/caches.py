@@ -34,7 +34,7 @@ def ensure_cached_for_job(
     with tx.begin_nested():
         volume = volumes.lock(tx, volume_id)
         if volume is None:
-            raise NotFound("The volume does not exist any more.", noun="volume", name=volume_id)
+            raise NotFound("The volume no longer exists.", noun="volume", name=volume_id)
         # What is there is held first, so that making room for one input never evicts another.
         for commit_id in commits:
             present = caches.find(tx, volume_id, commit_id)
@@ -87,7 +87,7 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
         return found
     size = caches.size_of(tx, commit_id)
     if size is None:
-        raise NotFound(f"Commit {commit_id[:8]} does not exist any more.", noun="commit", name=commit_id)
+        raise NotFound(f"Commit {commit_id[:8]} no longer exists.", noun="commit", name=commit_id)
     _check_right(tx, by, size)
     begun = begin_fill(tx, volume, size, requested_by=by, now=now)
     if begun.started:
@@ -101,5 +101,5 @@ def _check_right(tx: Connection, by: str, size: CommitSize) -> None:
     user = users.find(tx, by)
     if user is None or not (user.is_admin or size.project_id in projects.roles_of(tx, user.id)):
         raise NotFound(
-            f"{by} may not use {size.written} any more.", hint="Ask for a role in its project.", noun="commit"
+            f"{by} no longer has access to {size.written}.", hint="Ask for a role in its project.", noun="commit"
         )

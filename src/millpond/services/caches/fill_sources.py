@@ -73,7 +73,7 @@ def _way(ways: Ways, target_id: str, volume: Volume) -> Way:
     look = ways.places.look(ways.agent.id, volume.id)
     obstacle = volume.problem
     if look is None:
-        obstacle = f"{ways.agent.compute} does not see it as a mount"
+        obstacle = f"{ways.agent.compute} does not have it mounted"
     elif look.problem is not None:
         obstacle = look.problem
     return Way(

@@ -80,7 +80,7 @@ def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, no
     """
     found = look_at_all(tx, size, near=near, rule=rule, now=now, sees=sees)
     if not found.looked:
-        raise VolumeProblem("There is no volume that can be used.", hint="`mill volume add NAME PATH` adds one.")
+        raise VolumeProblem("No volume can be used.", hint="Add one: mill volume add NAME PATH")
     best = found.choice.best or _only_full(found.looked)
     if best is None:
         raise _nowhere(size, near, found.choice, found.looked)
@@ -150,7 +150,7 @@ def _look(
     if candidate.is_there or obstacle(candidate) is not None:
         return Looked(volume, candidate, None)
     if there is not None and there.cached.state is CachedState.EVICTING:
-        return Looked(volume, replace(candidate, refusal=f"{size.written} is just leaving it"), None)
+        return Looked(volume, replace(candidate, refusal=f"{size.written} is being evicted from it"), None)
     answer = would_admit(tx, volume, size, now, sees=sees)
     decision = answer.decision
     if isinstance(decision, Refuse):
@@ -182,9 +182,9 @@ def _only_full(looked: Sequence[Looked]) -> Candidate | None:
 
 def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[Looked]) -> MillError:
     beside = f" near {near}" if near else ""
-    message = f"No volume{beside} can take {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
+    message = f"No volume{beside} can hold {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
     answers = [one.answer.decision for one in looked if one.answer is not None]
     if not answers:
-        return VolumeProblem(message, hint="See `mill topology` and `mill volume list`.")
+        return VolumeProblem(message, hint="See: mill topology, mill volume list")
     blockers = [text for answer in answers if isinstance(answer, Refuse) for text in answer.blockers]
-    return DoesNotFit(message, hint="Clear or unpin something, or enlarge a volume.", blockers=blockers[:10])
+    return DoesNotFit(message, hint="Clear or unpin a cached commit, or enlarge a volume.", blockers=blockers[:10])

@@ -14,6 +14,7 @@ from millpond.errors import Incomplete
 from millpond.lake.commits import new_commit
 from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
+from millpond.model.quantity import format_count
 from millpond.services.commits import records, refs
 from millpond.services.commits.job_scope import scope_of
 from millpond.services.commits.pack_trust import NAMED, check_packs
@@ -163,4 +164,6 @@ def _check_pages(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     tokens = promised.tokens(tx, project_id, checked.tokens)
     kept = {page_id for page_id, token in checked.tokens.items() if tokens.get(page_id) == token}
     if lost := sorted({*checked.reused, *checked.tokens} - known.keys() - kept):
-        raise Incomplete(f"{len(lost)} pages were removed meanwhile; send them again.", pages=lost[:NAMED])
+        raise Incomplete(
+            f"{format_count(len(lost), 'page')} disappeared during the upload; send them again.", pages=lost[:NAMED]
+        )

@@ -65,9 +65,9 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
     """The dataset, if this actor may commit there."""
     is_job = actor.kind is ActorKind.PLACEMENT
     if is_job and (name != OUTPUT_DATASET or branch != actor.job_id):
-        raise Forbidden(f"A job commits to {OUTPUT_DATASET}, on the branch of its own id.")
+        raise Forbidden(f"A job can only commit to {OUTPUT_DATASET}, on the branch named after its id.")
     if not is_job and name == OUTPUT_DATASET:
-        raise Forbidden(f"Only jobs commit to {OUTPUT_DATASET}.")
+        raise Forbidden(f"Only jobs can commit to {OUTPUT_DATASET}.")
     if name == ARTIFACT_DATASET:
         raise Forbidden(f"{ARTIFACT_DATASET} holds the artifacts of runs.", hint="Use millpond.log_artifact(…).")
     if name in (CODE_DATASET, OUTPUT_DATASET):
@@ -82,7 +82,8 @@ def _parent(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commi
         return None
     if asked.expected is not None:
         raise BadRequest(
-            "A commit on a branch that exists has its newest commit as its parent.", hint="Leave `parent` out."
+            "The parent of a commit on an existing branch is always the branch's newest commit.",
+            hint="Leave `parent` out.",
         )
     found = commits.get(tx, asked.parent)
     if found is None or found.dataset_id != dataset.id:

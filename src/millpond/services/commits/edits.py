@@ -10,6 +10,7 @@ from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import check_ref_name
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.people import Actor, Project
+from millpond.model.quantity import format_count
 from millpond.model.tree import NO_DIGEST, Content, Entry, Kind
 from millpond.services.commits import uploads as upload_service
 from millpond.services.commits.branch_changes import Changes, change_branch
@@ -30,7 +31,7 @@ def edit(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: wi
     """
     check_ref_name(asked.branch)
     if not asked.puts and not asked.removes:
-        raise BadRequest("Nothing is put and nothing is removed.")
+        raise BadRequest("Nothing to add or remove.")
     if asked.upload is not None:
         upload_service.get(deps, actor, project, asked.upload)
     puts = sorted((_entry(put) for put in asked.puts), key=lambda entry: entry.path)
@@ -64,14 +65,16 @@ def _removals(reader: TreeReader | None, paths: list[bytes], *, recursive: bool)
             raise access.not_found("path", to_text(path))
         elif not recursive:
             raise BadRequest(
-                f"{to_text(path)!r} is a directory.", hint="Say that everything below it goes, too (--recursive)."
+                f"{to_text(path)!r} is a directory.", hint="To remove everything below it, add --recursive."
             )
         else:
             yield from (entry.path for entry in reader.entries(path))
 
 
 def _message(puts: list[Entry], removes: list[bytes]) -> str:
-    """What is said when nobody says anything: `Put a.csv`, `Remove 3 paths`."""
+    """The default message: `Put a.csv`, `Remove 3 paths`."""
     parts = [(f"{verb}", paths) for verb, paths in (("Put", [e.path for e in puts]), ("Remove", removes)) if paths]
-    words = [f"{verb} {to_text(paths[0]) if len(paths) == 1 else f'{len(paths)} paths'}" for verb, paths in parts]
+    words = [
+        f"{verb} {to_text(paths[0]) if len(paths) == 1 else format_count(len(paths), 'path')}" for verb, paths in parts
+    ]
     return ", ".join([words[0], *(word.lower() for word in words[1:])])

@@ -62,7 +62,7 @@ def check_leaf(
     named = [entry for entry in leaf.rows() if entry[_CONTENT] != Content.NOTHING]
     if is_job(owner) and any(entry[_CONTENT] == Content.EXTERNAL for entry in named):
         # Its token reads the job's inputs and nothing else; behind a connection there may be more.
-        raise BadFormat("What a job commits cannot lie outside the lake.")
+        raise BadFormat("A job cannot commit files that are stored outside the lake.")
     places = usable_places(deps, project_id, owner, {entry[_DIGEST] for entry in named}, within)
     missing = [entry[_DIGEST] for entry in named if entry[_DIGEST] not in places]
     if missing:
@@ -107,7 +107,7 @@ def check_boundaries(leaf: LeafPage, *, is_last: bool) -> None:
         return
     ends = is_last or leaf_ends(len(leaf), leaf.paths[-1], sum(map(len, leaf.paths)))
     if not ends or leaf_ends_within(leaf.paths):
-        raise BadFormat("A leaf page does not end where it should.")
+        raise BadFormat("A leaf page ends in the wrong place.")
 
 
 def _directories(leaf: LeafPage) -> dict[bytes, int]:
@@ -134,9 +134,9 @@ def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: M
     named_so = {(entry[_DIGEST], entry[_CONTENT]) for entry in named if entry[_CONTENT] in _READ}
     kinds = dict(named_so)
     if len(kinds) < len(named_so):
-        raise BadFormat("A page names one blob as a chunk list and as a descriptor.")
+        raise BadFormat("A page uses one blob both as a chunk list and as a descriptor.")
     if sum(places[digest].raw for digest in kinds) > _LISTS_MOST:
-        raise BadFormat("The large files of one page have more chunks than they may.")
+        raise BadFormat("The large files of one page have too many chunks.")
     found = _Elsewhere()
     try:
         for digest, data in read_blobs(deps, project_id, [places[digest] for digest in kinds]):
@@ -149,7 +149,7 @@ def _read_elsewhere(deps: Deps, project_id: str, named: Sequence[Row], places: M
                 found.sizes[digest] = descriptor.size
                 found.connections.add(descriptor.connection)
     except Corrupt as error:
-        raise BadFormat(f"A chunk list or descriptor cannot be read: {error.message}") from error
+        raise BadFormat(f"Cannot read a chunk list or descriptor: {error.message}") from error
     return found
 
 
@@ -157,10 +157,10 @@ def _check_sizes(named: Sequence[Row], places: Mapping[bytes, BlobPlace], sizes:
     for path, _, content, told, digest in named:
         size = places[digest].raw if content == Content.BLOB else sizes[digest]
         if size != told:
-            raise BadFormat(f"{to_text(path)!r} is said to have {told} bytes, its content has {size}.")
+            raise BadFormat(f"{to_text(path)!r} is listed with {told} bytes, but its content has {size}.")
 
 
 def _check_chunks(told: Iterable[tuple[bytes, int]], chunks: Mapping[bytes, BlobPlace]) -> None:
     for digest, length in told:
         if chunks[digest].raw != length:
-            raise BadFormat(f"Chunk {digest.hex()[:12]} is said to have {length} bytes.")
+            raise BadFormat(f"Chunk {digest.hex()[:12]} is listed with a wrong length of {length} bytes.")

@@ -16,6 +16,7 @@ from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text
 from millpond.model.people import Actor
+from millpond.model.quantity import format_count
 from millpond.services.commits import records, refs
 from millpond.services.commits.accept import announce
 from millpond.services.commits.branch_changes import Changes, change_branch
@@ -61,8 +62,9 @@ def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wi
     if common is None and parted.is_cut:
         # From nothing, what one side has removed since would be something that the other side has added.
         raise Conflict(
-            f"What {asked.source} and {asked.into} have grown from is gone: the dataset's retention rule let it go.",
-            hint="Nothing was changed. Take the files that are wanted by hand: mill data cat, mill data put.",
+            f"The common ancestor of {asked.source} and {asked.into} no longer exists: it was removed "
+            "by the retention rule.",
+            hint="Nothing was changed. Copy the files you want by hand: mill data cat, mill data put.",
         )
 
     def plan(base: Commit | None) -> Changes:
@@ -83,8 +85,8 @@ def revert(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Revert) -> Co
     if undone.parents and parent is None:
         # What it changed cannot be told: against nothing, undoing it would remove every file.
         raise Conflict(
-            f"The commit before {undone.id[:12]} is gone: the dataset's retention rule let it go.",
-            hint="Nothing was changed. Make the files what they shall be by hand: mill data put, mill data rm.",
+            f"The parent of commit {undone.id[:12]} no longer exists: it was removed by the retention rule.",
+            hint="Nothing was changed. Restore the files by hand: mill data put, mill data rm.",
         )
     before = parent.tree if parent else None
 
@@ -127,7 +129,7 @@ def _checked(merged: Merged, ours: str, theirs: str) -> Merged:
         return merged
     raise MergeConflict(
         f"{_counted(merged.conflicts)} changed on both sides, {ours} and {theirs}: {_shown(merged.conflicts)}.",
-        hint="Nothing was changed. Make one side hold these paths as they shall be, then try again.",
+        hint="Nothing was changed. Resolve these paths on one side, then try again.",
         count=len(merged.conflicts),
         paths=[to_text(conflict.path) for conflict in merged.conflicts[:_NAMED]],
         conflicts=[conflict.describe(ours, theirs) for conflict in merged.conflicts[:_NAMED]],
@@ -135,7 +137,7 @@ def _checked(merged: Merged, ours: str, theirs: str) -> Merged:
 
 
 def _counted(conflicts: Sequence[PathConflict]) -> str:
-    return "1 path was" if len(conflicts) == 1 else f"{len(conflicts):,} paths were"
+    return f"{format_count(len(conflicts), 'path')} {'was' if len(conflicts) == 1 else 'were'}"
 
 
 def _shown(conflicts: Sequence[PathConflict]) -> str:

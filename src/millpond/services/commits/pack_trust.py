@@ -86,7 +86,7 @@ def check_packs(tx: Connection, project_id: str, packs_of: Mapping[str, Collecti
     if lost := sorted(needed - there):
         pages = sorted(page_id for page_id, packs in packs_of.items() if not there.issuperset(packs))
         raise Incomplete(
-            f"{len(lost)} packs were removed meanwhile; send their content again.",
+            f"{len(lost)} packs disappeared during the upload; send their content again.",
             packs=lost[:NAMED],
             pages=pages[:NAMED],
             blobs=[digest.hex() for digest in blobs.digests_in(tx, lost[:NAMED], limit=NAMED)],

@@ -149,7 +149,7 @@ class ProjectPages:
             return self._read(page_id)
         except NotFound as error:  # whoever asked for a file or a directory must not hear that there is none
             raise Corrupt(
-                f"The lake has lost page {page_id[:12]} of this tree.", hint="What is damaged says: mill data verify"
+                f"Page {page_id[:12]} of this tree is missing from the lake.", hint="List the damage: mill data verify"
             ) from error
 
     def _read(self, page_id: str) -> bytes:

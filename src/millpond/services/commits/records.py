@@ -68,7 +68,7 @@ def write(deps: Deps, prepare: Callable[[Connection], PendingRecord]) -> None:
             continue
         finish(deps, pending)
         return
-    raise StoreUnavailable("Many others change this dataset just now.", hint="Try again in a moment.")
+    raise StoreUnavailable("Too many concurrent changes to this dataset.", hint="Try again in a moment.")
 
 
 def reserve(
@@ -181,7 +181,7 @@ def _write_commit(deps: Deps, project_id: str, commit_id: str) -> None:
     with deps.db.read() as tx:
         commit = commits.get(tx, commit_id)
     if commit is None:
-        raise Corrupt(f"The database has lost commit {commit_id}.")
+        raise Corrupt(f"Commit {commit_id} is missing from the database.")
     with suppress(Conflict):  # an earlier try, or an earlier ref at the same commit
         deps.store.put(ProjectKeys(project_id).commit(commit_id), encode_commit(commit), if_absent=True)
 

@@ -129,14 +129,14 @@ def reserve_move(
 
 def refuse_tag(dataset: Dataset, ref: Ref) -> None:
     if ref.type is RefType.TAG:
-        raise BadRequest(f"{ref.name!r} is a tag of {dataset.written}, and tags do not move.")
+        raise BadRequest(f"{ref.name!r} is a tag of {dataset.written}, and tags cannot be moved.")
 
 
 def moved(dataset: Dataset, branch: str, head: str | None) -> RefMoved:
     where = f"is at {head[:8]}" if head else "does not exist"
     return RefMoved(
         f"Branch {branch!r} of {dataset.written} {where}: somebody else committed first.",
-        hint="Take the new state first, then commit again.",
+        hint="Fetch the new state first, then commit again.",
         head=head,
         branch=branch,
     )
@@ -145,7 +145,7 @@ def moved(dataset: Dataset, branch: str, head: str | None) -> RefMoved:
 def check_new_name(name: str) -> str:
     """`name` itself if a new ref may have it: not what could be taken for the id of a commit."""
     if is_digest(name):
-        raise BadName(f"{name[:12]}… is the id of a commit, or could be one.", hint="Choose another name.")
+        raise BadName(f"{name[:12]}… looks like the id of a commit.", hint="Choose another name.")
     return check_ref_name(name)
 
 
@@ -167,8 +167,8 @@ def create(deps: Deps, actor: Actor, dataset: Dataset, *, name: str, type: RefTy
         lock(tx, dataset, name)
         if (current := commits.find_ref(tx, dataset.id, name)) is not None:
             raise NameTaken(
-                f"{dataset.written} has a {current.type.value} {name!r} already, at {current.commit_id[:8]}.",
-                hint="Choose another name, or delete that one first.",
+                f"{dataset.written} already has a {current.type.value} {name!r}, at {current.commit_id[:8]}.",
+                hint="Choose another name, or delete it first.",
                 name=name,
                 commit=current.commit_id,
             )
@@ -188,7 +188,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset, *, name: str, expected: s
     """Remove a branch or tag; the commits stay. RefMoved unless it is at `expected`, where that is given."""
     refuse_system(dataset)
     if name == DEFAULT_BRANCH:
-        raise BadRequest(f"{DEFAULT_BRANCH!r} is what a dataset is known by, and stays.")
+        raise BadRequest(f"{DEFAULT_BRANCH!r} is the default branch and cannot be deleted.")
 
     def prepare(tx: Connection) -> PendingRecord:
         lock(tx, dataset, name)
@@ -224,7 +224,7 @@ def _is_same(one: Ref, other: Ref) -> bool:
 
 def refuse_system(dataset: Dataset) -> None:
     if dataset.kind is not DatasetKind.DATA:
-        raise BadRequest(f"The refs of {dataset.written} belong to the jobs of the project.")
+        raise BadRequest(f"The refs of {dataset.written} belong to jobs and cannot be changed.")
 
 
 def _announce(deps: Deps, dataset: Dataset, name: str) -> None:
@@ -256,12 +256,12 @@ def not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
     if dataset.name in SYSTEM_DATASETS:
         who = "run, by its id: .artifacts@RUN" if dataset.kind is DatasetKind.ARTIFACT else f"job: {dataset.name}@JOB"
         hint = f"Name a {who}."
-        return NotFound(f"{dataset.written} has nothing of {name!r}.", hint=hint, noun="ref", name=name, near=[])
+        return NotFound(f"{dataset.written} has nothing of job {name!r}.", hint=hint, noun="ref", name=name, near=[])
     names = [ref.name for ref in commits.refs(tx, dataset.id, limit=1000)]
     if not names:
         return NotFound(
             f"Dataset {dataset.written} has no commits yet.",
-            hint="`mill data sync` makes the first one.",
+            hint="Create the first one: mill data sync",
             noun="ref",
             name=name,
             near=[],

@@ -19,6 +19,7 @@ from millpond.lake.folders import encode_folders
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.lake.tree import index_ends, leaf_ends
 from millpond.model.path import to_text
+from millpond.model.quantity import format_count
 from millpond.model.tree import Content
 from millpond.services.commits.job_scope import JobScope
 from millpond.services.commits.leaf_check import CheckedLeaf, check_boundaries, check_leaf
@@ -71,7 +72,7 @@ def check_tree(
         if ensure_stable_packs(deps, project_id, owner, shared, walk.packs):
             tokens = {page.id: walk.tokens[page.id] for page in walk.rows}
             return CheckedTree(row, tuple(walk.rows), walk.packs, tokens, frozenset(walk.reused), walk.folders)
-    raise Incomplete("Content that this commit shares with others is damaged.", hint="Send it again.")
+    raise Incomplete("Content shared with other commits is damaged.", hint="Send it again.")
 
 
 @dataclass
@@ -106,7 +107,7 @@ class _Walk:
         if isinstance(page, LeafPage):
             return next(self.take([self.leaf(page_id, page, is_last=is_last)]))
         if len(page) < 2:
-            raise BadFormat("The root of a tree is an index page with a single child.")
+            raise BadFormat("The root of a tree must not be an index page with a single child.")
         return self.index(page_id, page, is_last=is_last)
 
     def index(self, page_id: str, page: IndexPage, *, is_last: bool) -> PageRow | None:
@@ -148,7 +149,7 @@ class _Walk:
         if page is None:
             return None
         if not isinstance(page, LeafPage):
-            raise BadFormat("An index page stands where a leaf should be.")
+            raise BadFormat("An index page is used where a leaf is expected.")
         return self.leaf(page_id, page, is_last=is_last)
 
     def new_index(self, ref: PageRef, *, is_last: bool) -> PageRow | None:
@@ -156,7 +157,7 @@ class _Walk:
         if page is None:
             return None
         if not isinstance(page, IndexPage) or page.level != ref.level:
-            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent says.")
+            raise BadFormat(f"Page {ref.id[:12]} does not have the level that its parent declares.")
         return self.index(ref.id, page, is_last=is_last)
 
     def leaf(self, page_id: str, page: LeafPage, *, is_last: bool) -> CheckedLeaf:
@@ -238,13 +239,13 @@ def _check_index_boundaries(page: IndexPage, *, is_last: bool) -> None:
     for number, first in enumerate(page.paths, start=1):
         ends = index_ends(number, first)
         if ends != (number == len(page)) and not (is_last and number == len(page)):
-            raise BadFormat("An index page does not end where it should.")
+            raise BadFormat("An index page ends in the wrong place.")
 
 
 def _check_child(ref: PageRef, row: PageRow, before: PageRow | None) -> None:
     told = (ref.level, ref.entries, ref.size, ref.first)
     if told != (row.level, row.entries, row.size, row.first_path):
-        raise BadFormat(f"An index page counts page {ref.id[:12]} wrongly.")
+        raise BadFormat(f"An index page has wrong counts for page {ref.id[:12]}.")
     if before is not None and before.last_path >= row.first_path:
         raise BadFormat(f"The pages of the tree overlap at {to_text(row.first_path)!r}.")
 
@@ -273,8 +274,9 @@ def _sum_known(counts: Sequence[int | None]) -> int | None:
 def _incomplete(walk: _Walk) -> Incomplete:
     pages, found = walk.missing_pages, walk.missing_blobs
     return Incomplete(
-        f"The tree lacks {len(pages)} pages and {len(found)} blobs that must be sent first.",
-        hint="Run the command again: what is there already is not sent twice.",
+        f"The tree is missing {format_count(len(pages), 'page')} and "
+        f"{format_count(len(found), 'blob')} that must be sent first.",
+        hint="Run the command again: only what is missing is sent.",
         pages=sorted(pages)[:NAMED],
         blobs=sorted(found)[:NAMED],
     )

@@ -27,16 +27,16 @@ def put_pack(deps: Deps, upload: Upload, pack_id: str, data: Buffer) -> None:
     with deps.db.read() as tx:
         rows = uploads.packs(tx, upload.project_id, [pack_id])
     if not rows or rows[0].upload_id != upload.id:
-        raise BadRequest(f"Pack {pack_id[:40]!r} was not given to this upload.")
+        raise BadRequest(f"Pack {pack_id[:40]!r} does not belong to this upload.")
     state = rows[0].state
     if state not in (PackState.PROMISED, PackState.LIVE):
-        raise Incomplete(f"Pack {pack_id} is not here any more.", packs=[pack_id])
+        raise Incomplete(f"Pack {pack_id} no longer exists.", packs=[pack_id])
     key = ProjectKeys(upload.project_id).pack(pack_id)
     there = deps.store.head(key)
     if there is None and state is PackState.PROMISED:
         deps.store.put(key, data, if_absent=True)
     elif there is None or there.size != len(data):
-        raise Conflict(f"Pack {pack_id} was written before, with another length.", hint="Ask for a new slot.")
+        raise Conflict(f"Pack {pack_id} was already written with another length.", hint="Request a new slot.")
 
 
 def put_page(deps: Deps, upload: Upload, page_id: str, frame: Buffer) -> None:

@@ -24,6 +24,7 @@ from millpond.lake.packs import read_index
 from millpond.model.dataset import BlobPlace, PackState, Upload
 from millpond.model.ids import new_id, new_pack_id
 from millpond.model.people import Actor, ActorKind, Project
+from millpond.model.quantity import format_count
 from millpond.services.commits import pack_trust
 from millpond.services.commits.job_scope import scope_of
 from millpond.services.deps import Deps
@@ -42,7 +43,7 @@ def owner_of(actor: Actor) -> str:
     if actor.kind is ActorKind.PLACEMENT:
         return pack_trust.owner_of_placement(actor.placement_id or "")
     if actor.user_id is None:
-        raise Forbidden("Only people and jobs upload.")
+        raise Forbidden("Only people and jobs can upload.")
     return f"user:{actor.user_id}"
 
 
@@ -80,7 +81,7 @@ def get(deps: Deps, actor: Actor, project: Project, upload_id: str) -> Upload:
 def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     """One byte for each digest: 1 if it must be sent, 0 if the project has it for this uploader."""
     if len(digests) % DIGEST_SIZE:
-        raise BadRequest(f"Digests are {DIGEST_SIZE} bytes each; {len(digests)} bytes are not whole digests.")
+        raise BadRequest(f"Digests have {DIGEST_SIZE} bytes each; {len(digests)} bytes are not whole digests.")
     asked = [digests[at : at + DIGEST_SIZE] for at in range(0, len(digests), DIGEST_SIZE)]
     scope = scope_of(deps, upload.project_id, upload.owner)
     known = pack_trust.known(deps, upload.project_id, upload.owner, asked, scope.blobs if scope else None)
@@ -134,7 +135,7 @@ def promise_pages(
         # Behind the promise: what is doomed at the same moment is seen here, or sees the promise.
         if promised.doomed_among(tx, (keys.page(page_id) for page_id in new)):
             deps.events.wake("doomed")
-            raise Unavailable("Some of these pages are just being removed.", hint="Try again in a moment.")
+            raise Unavailable("Some of these pages are being removed.", hint="Try again in a moment.")
         if upload_id is not None:
             uploads.touch(tx, upload_id, now)
         tokens = promised.tokens(tx, project_id, new)
@@ -151,7 +152,9 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten
         found = list(pool.map(lambda item: _read(deps, upload, item), new))
     absent = [item.id for item, places in zip(new, found, strict=True) if places is None]
     if absent:
-        raise Incomplete(f"{len(absent)} packs are not in the lake with the size told.", packs=absent)
+        raise Incomplete(
+            f"{format_count(len(absent), 'pack')} not found in the lake with the reported size.", packs=absent
+        )
     for batch in batches(zip(new, found, strict=True), _PACKS_AT_ONCE):
         live: list[Sequence[BlobPlace]] = []
         with deps.db.write() as tx:
@@ -181,9 +184,9 @@ def _promised(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -
     for item in written:
         row = rows.get(item.id)
         if row is not None and row.upload_id != upload.id:
-            raise BadRequest(f"Pack {item.id[:40]!r} was not given to this upload.")
+            raise BadRequest(f"Pack {item.id[:40]!r} does not belong to this upload.")
         if row is None or row.state is PackState.DELETING:
-            raise Incomplete(f"Pack {item.id[:40]!r} is not here (any more).", packs=[item.id])
+            raise Incomplete(f"Pack {item.id[:40]!r} no longer exists.", packs=[item.id])
         if row.state is PackState.PROMISED:
             new[item.id] = item
         elif row.bytes != item.size:

@@ -142,7 +142,7 @@ def _checked(deps: Deps, pack: Pack) -> bytes:
     places = verify_pack(pack.id, data)
     with deps.db.read() as tx:
         if set(places) != set(blobs.places_in(tx, pack.id)):
-            raise Corrupt(f"Pack {pack.id} is not the one whose index was read when it came.")
+            raise Corrupt(f"Pack {pack.id} does not match the index that was read when it arrived.")
     return data
 
 

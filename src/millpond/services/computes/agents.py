@@ -123,7 +123,7 @@ def _was_replaced(known: Agent, observed: Observed, now: datetime) -> bool:
 def _replaced(agent: Agent) -> Conflict:
     return Conflict(
         f"Another process has taken the place of the agent of {agent.compute}.",
-        hint="Run one agent per credential; give a second one a name of its own.",
+        hint="Run one agent per credential, and give each its own name.",
     )
 
 
@@ -136,8 +136,8 @@ def _note_lost(deps: Deps, agent: Agent, observed: Observed, now: datetime) -> N
 
     def why(within: str) -> str:
         return (
-            f"{agent.compute} does not know of it any more: its disk was emptied, or another agent has its "
-            f"credential. It may still run there; within {within} that is over, and it is placed anew."
+            f"{agent.compute} no longer knows this job: its disk was wiped, or another agent uses its "
+            f"credential. If it still runs there, it ends within {within} and is then placed again."
         )
 
     with deps.db.write() as tx:
@@ -151,7 +151,7 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
     with deps.db.write() as tx:
         known = agents.get(tx, actor.agent_id or "")
         if known is None:
-            raise NotSignedIn("This agent is not known any more.")
+            raise NotSignedIn("This agent is no longer known.")
         if _was_replaced(known, observed, now):
             raise _replaced(known)
         agents.seen(
@@ -295,7 +295,7 @@ def _checked(tx: Connection, job: Job, report: Report) -> Report:
     commit = report.output_commit
     if commit is None or placements.commit_is_in(tx, commit, project_id=job.project_id, dataset_name=OUTPUT_DATASET):
         return report
-    return replace(report, output_commit=None, problem="The outputs the agent reported are not in the lake.")
+    return replace(report, output_commit=None, problem="The outputs that the agent reported are not in the lake.")
 
 
 def _revision(answer: Desired) -> str:

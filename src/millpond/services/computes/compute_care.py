@@ -12,6 +12,7 @@ from millpond.errors import InUse
 from millpond.model.compute import Compute
 from millpond.model.job import Job
 from millpond.model.people import Actor
+from millpond.model.quantity import format_count
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
@@ -118,8 +119,8 @@ def _leave_jobs(tx: Connection, actor: Actor, compute: Compute, now: datetime) -
 
     def why(within: str) -> str:
         return (
-            f"The credential of {compute.name} was revoked by {actor.name}: nothing more is heard of the job. It ends "
-            f"there when its time is up; within {within} that is certain, and it is placed anew."
+            f"The credential of {compute.name} was revoked by {actor.name}, so the job's state is "
+            f"unknown. It ends within {within} and is then placed again."
         )
 
     return leave_alone(tx, placements.living_of_compute(tx, compute.id), why, now)
@@ -130,8 +131,9 @@ def _in_use(tx: Connection, name: str, job_ids: list[str]) -> InUse:
     shown = [f"{job.project}/{job.name}" for job in found[:_NAMED]]
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     return InUse(
-        f"Compute {name!r} runs {len(found)} job{'s' if len(found) != 1 else ''}: {', '.join(shown)}{more}.",
-        hint=f"Let them end first: mill compute drain {name}   (--force: they are placed anew when their time is up)",
+        f"Compute {name!r} runs {format_count(len(found), 'job')}: {', '.join(shown)}{more}.",
+        hint=f"Let them finish first: mill compute drain {name}   (--force: they are placed again once "
+        "their lease expires)",
         depends=shown,
     )
 

@@ -33,8 +33,8 @@ def start(deps: Deps, actor: Actor, name: str) -> tuple[str, ComputeTest]:
         if compute.revoked_at is not None or not is_connected(compute.seen_at, now):
             seen = f"was last seen at {compute.seen_at:%Y-%m-%d %H:%M:%S} UTC" if compute.seen_at else "was never seen"
             raise NotReady(
-                f"The agent of compute {name!r} is not connected: it {seen}.",
-                hint="Look at its log on its machine, or start it again with `mill agent`.",
+                f"The agent of compute {name!r} is not connected; it {seen}.",
+                hint="Look at its log on its machine, or start it again: mill agent",
             )
         test = ComputeTest(new_id(), compute.id, actor.name, now)
         compute_tests.insert(tx, test)

@@ -33,7 +33,7 @@ logger = getLogger(__name__)
 MAX_SECONDS = 7 * 86_400
 # What is over stays listed for a while: whoever wonders why an agent was refused finds it.
 _KEPT = timedelta(days=7)
-_NEW = "Make a new one: `mill compute token --site SITE`."
+_NEW = "Create a new one: mill compute token --site SITE"
 
 
 def create(deps: Deps, actor: Actor, *, site: str, seconds: int) -> tuple[JoinToken, str]:
@@ -118,9 +118,9 @@ def check_protocol(spoken: int, version: str = "") -> None:
     """BadRequest for an agent that this server would misunderstand."""
     if spoken != PROTOCOL:
         raise BadRequest(
-            f"This agent{f' ({version})' if version else ''} speaks version {spoken} of the protocol, "
+            f"This agent{f' ({version})' if version else ''} uses version {spoken} of the protocol, "
             f"this server version {PROTOCOL}.",
-            hint="Install the same version of Millpond on both sides, then start the agent again.",
+            hint="Install the same version of Millpond on both, then start the agent again.",
         )
 
 
@@ -144,8 +144,8 @@ def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
         raise TokenExpired(f"This join token expired at {token.expires_at:%Y-%m-%d %H:%M:%S} UTC.", hint=_NEW)
     if asked.site is not None and asked.site != token.site:
         raise BadRequest(
-            f"This join token is for the site {token.site!r}, and the agent says it is at {asked.site!r}.",
-            hint=f"Start it with --site {token.site}, or make a token for its site.",
+            f"This join token is for site {token.site!r}, but the agent is at site {asked.site!r}.",
+            hint=f"Start it with --site {token.site}, or create a token for its site.",
         )
     return token
 
@@ -205,7 +205,7 @@ def _free_name(tx: Connection, name: str, *, exact: bool) -> str:
 
 def _taken(name: str) -> MillError:
     return NameTaken(
-        f"There is a compute {name!r} already.",
+        f"Compute {name!r} already exists.",
         hint=f"If this is that compute, re-attach it with the token of: mill compute token --compute {name}. "
         "Otherwise give it another name with --node.",
     )

@@ -40,9 +40,9 @@ def check_volume(tx: Connection, volume: Volume, project_id: str, project: str) 
     """NotTrusted unless something of this project may lie there."""
     if not of_volume(tx, volume).accepts(project_id):
         raise NotTrusted(
-            f"Volume {volume.name} can be read by all jobs of site {volume.site}, and project {project} was not let "
-            "in there.",
-            hint=f"An administrator can do so: mill compute trust COMPUTE --project {project}",
+            f"All jobs of site {volume.site} can read volume {volume.name}, and project {project} is "
+            "not allowed there.",
+            hint=f"An administrator can allow it: mill compute trust COMPUTE --project {project}",
             volume=volume.name,
         )
 
@@ -58,7 +58,7 @@ def _change(
     deps: Deps, actor: Actor, name: str, project_names: Sequence[str], *, everyone: bool, may_enter: bool
 ) -> ComputeView:
     if not project_names and not everyone:
-        raise BadRequest("Name at least one project, or all.", hint="Like: --project team-a, or --all.")
+        raise BadRequest("Give at least one project, or all.", hint="For example: --project team-a, or --all.")
     now = deps.clock.now()
     with deps.db.write() as tx:
         compute = computes.lock(tx, name)

@@ -69,7 +69,7 @@ def open_archive(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> Arc
     """
     directory = directory_path(path)
     if not reader_of(deps, dataset, commit).is_directory(directory):
-        raise NotFound(f"There is no directory {to_text(directory)!r} in this commit.")
+        raise NotFound(f"No directory {to_text(directory)!r} in this commit.")
     top = safe_name(directory.rpartition(b"/")[2]) if directory else dataset.name.lstrip(".")
     top = top.replace(":", "%3A")  # at the beginning of a name it could be a drive
     content = _Stream(deps, dataset, commit, directory, top).chunks()

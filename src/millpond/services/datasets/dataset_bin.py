@@ -58,7 +58,9 @@ def purge(deps: Deps, actor: Actor, project: Project, name: str) -> None:
     """Remove one from the bin for good. InUse while it is still cached somewhere."""
     found = _find(deps, project, name)
     if not purging.purge_dataset(deps, actor, found, deps.clock.now()):
-        raise InUse(f"{found.written} is still in use: caches of it are being cleared.", hint="Try again in a moment.")
+        raise InUse(
+            f"{found.written} is still in use: its cached commits are being cleared.", hint="Try again in a moment."
+        )
 
 
 def set_retention(deps: Deps, actor: Actor, dataset: Dataset, rule: wire.Retention | None) -> None:

@@ -54,7 +54,9 @@ def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None
         raise access.not_found("dataset", written.dataset, _choosable(list(near)))
     if len(found) > 1:
         names = ", ".join(dataset.written for dataset in found)
-        raise BadRequest(f"Several projects have a dataset {written.dataset!r}: {names}.", hint="Say which one.")
+        raise BadRequest(
+            f"Several projects have a dataset {written.dataset!r}: {names}.", hint="Add the project: PROJECT/DATASET."
+        )
     return found[0], written.ref
 
 
@@ -206,7 +208,7 @@ def reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> N
             records.wait_for(pending)
     if datasets.taken(tx, dataset.project_id, wanted):
         raise NameTaken(
-            f"Project {dataset.project} has a dataset {wanted!r} already.", hint="Choose another name.", name=wanted
+            f"Project {dataset.project} already has a dataset {wanted!r}.", hint="Choose another name.", name=wanted
         )
 
 
@@ -220,7 +222,7 @@ def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) ->
     if users:
         raise InUse(
             f"Dataset {dataset.written} is used by {', '.join(sorted(users))}.",
-            hint="Stop these first, or wait until they have ended.",
+            hint="Stop them first, or wait until they have ended.",
             depends=sorted(users),
         )
 

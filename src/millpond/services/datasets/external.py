@@ -102,7 +102,7 @@ class SignedRead:
         if not hmac.compare_digest(self.signature(deps.secret).encode(), signature.encode()):
             raise Forbidden("The signature of this URL is wrong.")
         if deps.clock.now().timestamp() >= self.expires:
-            raise Forbidden("This URL has expired.", hint="Ask the server for a new one.")
+            raise Forbidden("This URL has expired.", hint="Request a new one.")
         return Descriptor(self.connection, self.uri, self.size, self.etag)
 
 
@@ -147,7 +147,8 @@ def _connection(
     if found is None:
         example = next((to_text(path) for path, (_, one) in needed_by.items() if one.connection == name), None)
         raise NotFound(
-            f"{f'{example!r} lies' if example else 'This file lies'} behind the connection {name!r}, which is gone.",
-            hint="An administrator of the project may add it again under the same name.",
+            f"{f'{example!r} is' if example else 'This file is'} read through connection {name!r}, "
+            "which no longer exists.",
+            hint="A project administrator can add it again under the same name.",
         )
     return found

@@ -90,7 +90,7 @@ def open_file(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> OpenFi
         else:
             pieces = pieces_of(deps, keys, places, entry)
             return OpenFile(to_text(wanted), entry.size, entry.digest.hex(), dataset.project_id, pieces)
-    hint = "Links are not followed here: read the file it leads to, if that is in the commit."
+    hint = "Symbolic links are not followed here: read their target, if it is in the commit."
     raise BadRequest(f"{path!r} is a symbolic link to {target!r}.", hint=hint)
 
 
@@ -99,7 +99,7 @@ def pieces_of(deps: Deps, keys: ProjectKeys, places: Mapping[bytes, BlobPlace], 
     if entry.content is Content.NOTHING:
         return ()
     if entry.content is Content.EXTERNAL:
-        raise BadRequest("This file lies outside the lake: it has no blobs there.")
+        raise BadRequest("This file is stored outside the lake and has no blobs there.")
     if entry.content is Content.BLOB:
         return (Piece(0, place_of(places, entry.digest)),)
     chunks = decode_chunk_list(read_blob(deps, keys, place_of(places, entry.digest)))
@@ -119,7 +119,7 @@ def place_of(places: Mapping[bytes, BlobPlace], digest: bytes) -> BlobPlace:
     try:
         return places[digest]
     except KeyError:
-        raise Corrupt(f"No locator says where blob {digest.hex()[:12]} lies.") from None
+        raise Corrupt(f"No locator for blob {digest.hex()[:12]}.") from None
 
 
 def read_blob(deps: Deps, keys: ProjectKeys, place: BlobPlace) -> memoryview:
@@ -140,10 +140,10 @@ def _said_of(path: str) -> Iterator[None]:
         yield
     except (Corrupt, BadRequest, NotFound) as error:
         raise Corrupt(
-            f"{path!r} cannot be read: {error.message}",
-            hint="Everything that is damaged is named by: mill data verify --full",
+            f"Cannot read {path!r}: {error.message}",
+            hint="List all damage: mill data verify --full",
         ) from error
     except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"{path!r} cannot be read now: {error.message}", hint=error.hint or "Try again in a moment."
+            f"Cannot read {path!r} now: {error.message}", hint=error.hint or "Try again in a moment."
         ) from error

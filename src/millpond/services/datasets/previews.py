@@ -42,9 +42,9 @@ def issue(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, path: str,
     """A ticket for a document of a commit that the actor is known to see. NotFound, or BadRequest for other files."""
     file = files.open_file(deps, dataset, commit, path)
     if document_type(file.name) is None:
-        raise BadRequest(f"{path!r} is no HTML or SVG.", hint="The page itself shows it, or offers it as a download.")
+        raise BadRequest(f"{path!r} is not HTML or SVG.", hint="Open it on the page, or download it.")
     if actor.user_id is None:
-        raise Forbidden("Only people look at previews.")
+        raise Forbidden("Only people can open previews.")
     shown = Shown(actor.user_id, dataset.project, dataset.name, commit.id, path, host, page)
     return tickets.issue(deps.secret, _TICKET, asdict(shown), deps.clock.now())
 
@@ -62,7 +62,7 @@ def granted(deps: Deps, grant: str, *, host: str) -> tuple[Shown, files.OpenFile
     with deps.db.read() as tx:
         user = users.get(tx, shown.user)
         if user is None or user.disabled_at is not None:
-            raise Forbidden("Whoever opened this cannot sign in any more.")
+            raise Forbidden("The user who opened this can no longer sign in.")
         project = access.find_project(tx, actors.of_user(tx, user), shown.project)
         dataset = datasets.find(tx, project, shown.dataset)
     commit = reading.get_commit(deps, dataset, shown.commit)

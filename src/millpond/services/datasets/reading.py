@@ -112,7 +112,7 @@ def entries(
     folders = partial(leaf_folders, deps, dataset.project_id)
     reader = reader_of(deps, dataset, commit)
     if start and not reader.is_directory(directory):
-        raise NotFound(f"There is no directory {path!r} in this tree.")
+        raise NotFound(f"No directory {path!r} in this tree.")
     begin = place_of(cursor) or from_text(start.partition("/")[0])
     part = list_directory(reader, directory, begin, limit, folders)
     items = [_entry(directory, item) for item in part.items]

@@ -33,9 +33,9 @@ def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
 
 def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
     if actor.kind is ActorKind.AGENT and not desired_fills.reads(tx, actor.agent_id, commit.id):
-        raise Forbidden("An agent reads the commits that it was told to fill or to verify, and those it links from.")
+        raise Forbidden("An agent can only read the commits that it fills or verifies, and those it links from.")
     if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
-        raise Forbidden("A job reads its own inputs and outputs.")
+        raise Forbidden("A job can only read its own inputs and outputs.")
 
 
 def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> wire.Urls:

@@ -137,7 +137,7 @@ def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Vo
 
 
 def _why_failed(view: CachedView) -> str:
-    return f"{view.written} could not be fetched ({view.cached.problem}); it is tried again."
+    return f"{view.written} could not be fetched ({view.cached.problem}); retrying."
 
 
 def _most_there_first(tx: Connection, candidates: Sequence[Volume], commits: Sequence[str]) -> list[Volume]:

@@ -63,7 +63,7 @@ def target(deps: Deps, opened: Opened) -> Target:
     with deps.db.read() as tx:
         user = users.get(tx, opened.user)
         if user is None or user.disabled_at is not None:
-            raise Forbidden("Whoever opened this cannot sign in any more.")
+            raise Forbidden("The user who opened this can no longer sign in.")
         actor = actors.of_user(tx, user)
     return job_streams.port_target(deps, actor, opened.place, opened.port, note=False)
 

@@ -94,7 +94,7 @@ def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
         except Moved:
             continue
         return replace(plan, reviewed=_together(removed, plan.reviewed))
-    return "Others commit faster than it can be looked through; the next collection tries again."
+    return "Commits arrive faster than they can be checked; the next collection tries again."
 
 
 def remove_commits(deps: Deps, project_id: str, policy: Policy) -> list[Reviewed]:
@@ -116,14 +116,14 @@ def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) 
         lineage = collecting.named_in_lineage(tx, project_id)
         reviewed = set_aside.review(tx, project_id, policy, now, lineage=lineage)
     if sequence is None:
-        return "The project is gone."
+        return "The project no longer exists."
     if is_staged:  # packs that only staged artifacts need are marked by nothing
         raise Moved
     roots = [root for item in reviewed for root in item.roots(without_removable=dry_run)]
     try:
         marks = mark_pages(deps, project_id, roots)
     except Unreadable as error:
-        return f"{error} Nothing is removed before it is mended: see `mill data verify`."
+        return f"{error} Nothing is removed until this is fixed. See: mill data verify"
     pages = _unmarked_pages(deps, project_id, marks)
     stale = _stale_pages(deps, project_id, marks, stale_pages_before(policy, now))
     going = {page_id for page_id, _ in pages} | set(stale)

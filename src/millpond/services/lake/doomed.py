@@ -45,12 +45,12 @@ class Permission:
         self.deps.fence.check(now=True)
         with self.deps.db.write() as tx:
             if not server.take_collector(tx, self.who, now=now, until=now + _LASTS):
-                raise NotReady("A collection is running already.", hint="Wait until it is done.")
+                raise NotReady("A collection is already running.", hint="Wait until it is done.")
         self.until = now + _LASTS
 
     def delete(self, key: str) -> None:
         if self.deps.clock.now() > self.until - _MARGIN:
-            raise NotReady("The collection was held up for too long, and stops.", hint="Start it again.")
+            raise NotReady("The collection was paused for too long and stops.", hint="Start it again.")
         self.deps.store.delete(key)
 
 

@@ -36,7 +36,7 @@ def claim(db: Database, store: BlobStore, now: datetime) -> Ownership:
         raise SetupError(
             f"This lake belongs to another server: its database is {owner.database if owner else 'unknown'}, "
             f"ours is {row.database_id} (owner record {epoch}).",
-            hint="If that server is gone for good, run `mill lake take-over`; otherwise start with another --lake.",
+            hint="If that server is gone for good: mill lake take-over. Otherwise choose another --lake.",
         )
     if row.lake_id is None:
         if epoch > 0:  # whoever takes over is given the lake's id at once; a reindex only at its end
@@ -111,7 +111,7 @@ def _lake_id(store: BlobStore, expected: str | None) -> str:
     if expected is not None and found != expected:
         raise SetupError(
             f"This is lake {found}, but the database belongs to lake {expected}.",
-            hint="Check --lake and --data-dir, or run `mill lake take-over` to use this lake from now on.",
+            hint="Check --lake and --data-dir. To use this lake from now on: mill lake take-over",
         )
     return found
 

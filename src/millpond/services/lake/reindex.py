@@ -63,7 +63,7 @@ def check_is_empty(db: Database) -> None:
         row = server.get(tx)
     if row is None or row.lake_id is not None:
         raise SetupError(
-            "This database is in use already.", hint="Reindex into an empty one: another --data-dir, or another --db."
+            "This database is not empty.", hint="Reindex into an empty one: another --data-dir, or another --db."
         )
 
 
@@ -75,7 +75,7 @@ def project_ids(store: BlobStore, say: Say) -> Iterator[str]:
         if slash and lake_keys.is_id(project_id):
             yield project_id
         else:
-            say(f"{info.key} is nothing of the lake's, and stays as it is")
+            say(f"{info.key} is not part of the lake format and stays as it is")
         after = f"{lake_keys.PROJECTS}{project_id}0" if slash else info.key
 
 
@@ -155,9 +155,9 @@ class ProjectIndexer:
             reached = found.reached_from([ref.commit_id for ref in refs])
         if history.is_nameless:
             if not reached:
-                self.say(f"dataset {history.dataset.id}: what made it is lost, and so is all that it held")
+                self.say(f"dataset {history.dataset.id}: its first record is lost, and so is its content")
                 return None
-            self.say(f"dataset {history.dataset.id}: its name is lost; it is {history.dataset.written} now")
+            self.say(f"dataset {history.dataset.id}: its name is lost; it is now {history.dataset.written}")
         for commit in reached:
             if not pages.add_tree(commit.tree):
                 self.say(f"{history.dataset.written}@{commit.id[:12]}: parts of it are damaged")
@@ -187,7 +187,7 @@ class ProjectIndexer:
         """The dataset under a name that is free: its own, or one after its id."""
         dataset = history.dataset
         if history.deleted_at is None and datasets.taken(tx, self.project_id, dataset.name, besides=dataset.id):
-            self.say(f"two datasets are called {dataset.name!r}: {dataset.id} came second, and is named after its id")
+            self.say(f"two datasets are named {dataset.name!r}: {dataset.id} came second and is named after its id")
             return replace(dataset, name=f"{dataset.name[:50]}-{dataset.id[:8]}")
         return dataset
 

@@ -76,8 +76,8 @@ class FoundCommits:
     def _branch(self, commit: Commit) -> Ref:
         name = f"recovered-{commit.id[:12]}"
         self.say(
-            f"{self.history.dataset.written}@{name}: what led to commit {commit.id} is lost, but it is whole and has "
-            "this branch now; remove the branch if the commit is not wanted"
+            f"{self.history.dataset.written}@{name}: the history of commit {commit.id} is lost, but "
+            "the commit is intact and has this branch now; delete the branch if you do not need it"
         )
         return Ref(self.history.dataset.id, name, RefType.BRANCH, commit.id, commit.time)
 

@@ -102,7 +102,7 @@ def _records(store: BlobStore, prefix: str, say: Say) -> Iterator[str]:
         if is_record(info.key) and is_id(info.key.split("/")[-2]):
             yield info.key
         else:
-            say(f"{info.key} is nothing of the lake's, and stays as it is")
+            say(f"{info.key} is not part of the lake format and stays as it is")
 
 
 def _read(store: BlobStore, dataset_id: str, found: Sequence[Numbered], say: Say) -> Iterator[DatasetRecord]:
@@ -110,7 +110,7 @@ def _read(store: BlobStore, dataset_id: str, found: Sequence[Numbered], say: Say
         try:
             record = decode_record(store.get(item.key))
             if (record.dataset_id, record.number, record.epoch) != (dataset_id, item.number, item.epoch):
-                raise BadFormat("It belongs somewhere else.")
+                raise BadFormat("It belongs elsewhere.")
         except (BadFormat, NotFound) as error:
             say(f"record {item.key} cannot be read: {error}")
             continue

@@ -24,6 +24,7 @@ from millpond.lake.pages import LeafPage, decode_page
 from millpond.model.dataset import BlobPlace
 from millpond.model.ids import is_digest
 from millpond.model.path import to_text
+from millpond.model.quantity import format_count
 from millpond.model.tree import Content
 from millpond.services.commits.blob_reading import read_blobs
 from millpond.services.commits.leaf_check import row_of
@@ -100,7 +101,7 @@ class PageIndexer:
         return page_id
 
     def _foreign(self, key: str) -> None:
-        self.say(f"{key} is nothing of the lake's, and stays as it is")
+        self.say(f"{key} is not part of the lake format and stays as it is")
 
     def _add(self, page_id: str) -> PageRow | None:
         if page_id in self.damaged:
@@ -165,7 +166,10 @@ class PageIndexer:
         if lost := needed - places.keys():
             paths = [to_text(path) for n, path in enumerate(leaf.paths) if leaf.digest(n) in lost]
             example = f", {paths[0]!r} for example" if paths else ""
-            self.say(f"page {page_id}: {len(lost)} blobs are in no pack; {len(paths)} files cannot be read{example}")
+            self.say(
+                f"page {page_id}: {format_count(len(lost), 'blob')} missing from all packs; "
+                f"{format_count(len(paths), 'file')} cannot be read{example}"
+            )
         self.deps.store.put(self.keys.locator(page_id), pack_locator(places.values()))
         return sorted({place.pack_id for place in places.values()})
 

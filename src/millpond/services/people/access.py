@@ -11,15 +11,45 @@ from millpond.db import projects
 from millpond.errors import Forbidden, NotFound
 from millpond.model.people import Actor, Project, Role
 
+# What lists the things of a kind, for a name that resembles none of them.
+_LISTED_BY = {
+    "artifact": "mill run artifacts RUN",
+    "cached commit": "mill cache list",
+    "compute": "mill compute list",
+    "compute or site": "mill topology",
+    "connection": "mill connection list",
+    "dataset": "mill data list",
+    "deleted dataset": "mill data list --deleted",
+    "file": "mill data ls DATASET@REF",
+    "job": "mill list",
+    "join token": "mill compute tokens",
+    "link": "mill link list",
+    "member": "mill project members PROJECT",
+    "path": "mill data ls DATASET@REF",
+    "policy": "mill cache kept",
+    "project": "mill project list",
+    "ref": "mill data refs DATASET",
+    "run": "mill run list",
+    "secret": "mill secret list",
+    "site": "mill site list",
+    "source": "mill source list",
+    "token": "mill token list",
+    "user": "mill user list",
+    "volume": "mill volume list",
+}
+
 
 def not_found(noun: str, name: str, candidates: Iterable[str] = ()) -> NotFound:
     """The one answer for what does not exist and for what the caller may not see.
 
-    `candidates` are names of the same kind that the caller may see; the nearest ones become the hint.
+    `candidates` are names of the same kind that the caller may see. The hint names the nearest, or how to list all.
     """
     near = difflib.get_close_matches(name, sorted(set(candidates)), n=3, cutoff=0.5)
-    hint = f"Did you mean {_or(near)}?" if near else None
-    return NotFound(f"There is no {noun} {name!r} that you may see.", hint=hint, noun=noun, name=name, near=near)
+    listed = f"List them: {_LISTED_BY[noun]}" if noun in _LISTED_BY else None
+    hint = f"Did you mean {_or(near)}?" if near else listed
+    return NotFound(
+        f"No {noun} {name!r} found, or you have no access to it.", hint=hint, noun=noun, name=name, near=near
+    )
 
 
 def find_project(tx: Connection, actor: Actor, name: str, needed: Role = Role.VIEWER) -> Project:
@@ -38,7 +68,7 @@ def require(actor: Actor, project: Project, needed: Role) -> None:
         own = role.value if role else "none"
         raise Forbidden(
             f"This needs the role {needed.value} in project {project.name!r}; yours is {own}.",
-            hint="Ask an administrator of the project.",
+            hint="Ask a project administrator.",
             needed=needed.value,
         )
 

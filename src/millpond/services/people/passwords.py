@@ -19,7 +19,7 @@ _NOBODY = _HASHER.hash("nobody has this password")
 def hash_password(password: str) -> str:
     """Invalid for a password that is too short or too long."""
     if not LEAST_LENGTH <= len(password) <= GREATEST_LENGTH:
-        raise Invalid(f"A password has {LEAST_LENGTH} to {GREATEST_LENGTH} characters.", fields=["password"])
+        raise Invalid(f"A password must have {LEAST_LENGTH} to {GREATEST_LENGTH} characters.", fields=["password"])
     return _HASHER.hash(password)
 
 

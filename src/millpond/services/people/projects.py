@@ -35,7 +35,7 @@ def create(deps: Deps, actor: Actor, *, name: str, description: str = "") -> Pro
                 projects.set_role(tx, project.id, actor.user_id, Role.ADMIN)
             audit.record(tx, now=now, actor=actor, action="project.create", subject=name, project_id=project.id)
     except IntegrityError as error:
-        raise NameTaken(f"There is a project {name!r} already.", hint="Choose another name.") from error
+        raise NameTaken(f"Project {name!r} already exists.", hint="Choose another name.") from error
     if actor.user_id is not None:
         deps.events.access_changed(actor.user_id)
     return project
@@ -108,7 +108,7 @@ def _check_not_last_admin(tx: Connection, project: Project, user: User) -> None:
     if admins == [user.id]:
         raise InUse(
             f"{user.name!r} is the only administrator of project {project.name!r}.",
-            hint="Make somebody else administrator first.",
+            hint="Make somebody else an administrator first.",
             depends=[f"project {project.name}"],
         )
 
@@ -124,7 +124,7 @@ def _no_member(tx: Connection, project: Project, name: str) -> Exception:
 def _holds(name: str, held: Sequence[str]) -> InUse:
     return InUse(
         f"Project {name!r} still holds {', '.join(held)}.",
-        hint="Delete these first; what is in the bin counts until it is purged.",
+        hint="Delete them first. Things in the bin count until they are purged.",
         depends=list(held),
     )
 

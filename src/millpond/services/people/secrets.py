@@ -39,7 +39,7 @@ def put(deps: Deps, actor: Actor, project: Project, name: str, value: str) -> Pr
             (secrets.change if known else secrets.insert)(tx, put_now)
             _audit(tx, deps, actor, project, "secret.change" if known else "secret.create", name)
     except IntegrityError as error:
-        raise Conflict(f"Somebody else makes the secret {name!r} just now.", hint="Try again.") from error
+        raise Conflict(f"Another request is creating the secret {name!r}.", hint="Try again.") from error
     return put_now
 
 
@@ -55,7 +55,7 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str) -> None:
         found = find(tx, project, name)
         if needed := secrets.jobs_that_need(tx, project.id, name):
             raise InUse(
-                f"Jobs that have not ended need the secret {name!r}: {', '.join(needed[:5])}.",
+                f"Unfinished jobs need the secret {name!r}: {', '.join(needed[:5])}.",
                 hint="Wait for them, or stop them.",
                 depends=[f"job {one}" for one in needed],
             )
@@ -104,7 +104,7 @@ def _check_value(value: str) -> None:
     if "\0" in value:
         raise Invalid("A secret cannot hold a zero byte.", fields=["value"])
     if len(value.encode()) > MAX_BYTES:
-        raise Invalid(f"A secret has at most {MAX_BYTES} bytes.", fields=["value"])
+        raise Invalid(f"A secret can have at most {MAX_BYTES} bytes.", fields=["value"])
 
 
 def _purpose(secret_id: str) -> str:

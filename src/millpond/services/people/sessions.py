@@ -76,7 +76,7 @@ def sign_in(deps: Deps, limiter: LoginLimiter, *, name: str, password: str, addr
         stored = users.password_hash(tx, user.id) if user is not None else None
     if not is_right(password, stored) or user is None or user.disabled_at is not None:
         limiter.failed(name=name, address=address, now=now)
-        raise BadLogin(hint="On the server's machine, `mill user reset-password` sets a new one.")
+        raise BadLogin(hint="To reset it on the server's machine: mill user reset-password NAME")
     cookie = secrets.token_urlsafe(32)
     session = Session(user.id, secrets.token_urlsafe(24), now, now + timedelta(days=SESSION_DAYS))
     with deps.db.write() as tx:
@@ -92,7 +92,7 @@ def actor_of(deps: Deps, cookie: str) -> tuple[Actor, Session]:
         session = sessions.find(tx, hash_secret(cookie))
         user = users.get(tx, session.user_id) if session is not None else None
         if session is None or user is None or user.disabled_at is not None or session.expires_at <= deps.clock.now():
-            raise NotSignedIn("Your session is over.", hint="Sign in again.")
+            raise NotSignedIn("Your session has expired.", hint="Sign in again.")
         return actors.of_user(tx, user), session
 
 

@@ -22,7 +22,7 @@ from millpond.errors import Forbidden
 # Long enough for a slow browser to follow a link, too short for anybody to find it somewhere.
 TICKET_SECONDS = 60
 
-_USED = "This ticket was used already, or its time is over."
+_USED = "This ticket was already used or has expired."
 
 
 class UsedTickets:
@@ -54,12 +54,12 @@ def unseal(secret: bytes, purpose: str, sealed: str, now: datetime) -> dict[str,
     try:
         body, signed = _decode(text), _decode(signature)
     except ValueError:
-        raise Forbidden("This address is not one the server made.") from None
+        raise Forbidden("This address was not created by this server.") from None
     if not hmac.compare_digest(signed, _signature(secret, purpose, body)):
-        raise Forbidden("This address is not one the server made.")
+        raise Forbidden("This address was not created by this server.")
     value: dict[str, Any] = json.loads(body)
     if now.timestamp() >= value.pop("expires"):
-        raise Forbidden("The time of this address is over.", hint="Open it again from Millpond's page.")
+        raise Forbidden("This address has expired.", hint="Open it again from Millpond's page.")
     return value
 
 

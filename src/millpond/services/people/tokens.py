@@ -42,11 +42,11 @@ def actor_of(deps: Deps, secret: str) -> Actor:
     with deps.db.read() as tx:
         token = tokens.find_by_hash(tx, hash_secret(secret))
         if token is None:
-            raise NotSignedIn("This token is not known.", hint="Sign in with `mill login`, or make a new token.")
+            raise NotSignedIn("Unknown token.", hint="Sign in with `mill login`, or create a new token.")
         if token.expires_at is not None and token.expires_at <= now:
             raise TokenExpired(
                 f"The token {token.name!r} expired at {token.expires_at.isoformat()}.",
-                hint="Sign in with `mill login`, or make a new token.",
+                hint="Sign in with `mill login`, or create a new token.",
             )
         if token.revoked_at is not None:
             raise CredentialRevoked(
@@ -86,9 +86,9 @@ def list_own(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Lis
 def create(deps: Deps, actor: Actor, *, name: str, expires_seconds: int | None) -> tuple[Token, str]:
     """A token of the actor's own and its secret, which is not stored."""
     if not 1 <= len(name) <= 200:
-        raise Invalid("A token has a name of 1 to 200 characters.", fields=["name"])
+        raise Invalid("The name of a token must have 1 to 200 characters.", fields=["name"])
     if expires_seconds is not None and not 1 <= expires_seconds <= MAX_SECONDS:
-        raise Invalid("A token lives between one second and ten years.", fields=["expires_seconds"])
+        raise Invalid("The lifetime of a token must be between 1 second and 10 years.", fields=["expires_seconds"])
     now = deps.clock.now()
     with deps.db.write() as tx:
         token, secret = add(tx, TokenKind.USER, name=name, now=now, user_id=_user_id(actor), seconds=expires_seconds)
@@ -135,7 +135,7 @@ def _actor(tx: Connection, token: Token) -> Actor:
     if token.kind is TokenKind.PLACEMENT:
         found = actors.of_placement(tx, token.placement_id or "")
         if found is None or not found.is_current:
-            raise StalePlacement("The placement this token was made for is over.")
+            raise StalePlacement("The placement of this token has ended.")
         return found.actor
     if token.kind is TokenKind.AGENT:
         actor = actors.of_agent(tx, token.agent_id or "")
@@ -143,11 +143,11 @@ def _actor(tx: Connection, token: Token) -> Actor:
         user = users.get(tx, token.user_id or "")
         actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
     if actor is None:
-        raise NotSignedIn("The owner of this token cannot sign in any more.")
+        raise NotSignedIn("The owner of this token can no longer sign in.")
     return actor
 
 
 def _user_id(actor: Actor) -> str:
     if actor.user_id is None:
-        raise NotSignedIn("Only people have tokens of their own.")
+        raise NotSignedIn("Only people can have their own tokens.")
     return actor.user_id

@@ -69,7 +69,7 @@ def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str
             users.insert(tx, user, password_hash=password_hash)
             audit.record(tx, now=now, actor=actor, action="user.create", subject=name, details={"is_admin": is_admin})
     except IntegrityError as error:
-        raise NameTaken(f"There is a user {name!r} already.", hint="Choose another name.") from error
+        raise NameTaken(f"User {name!r} already exists.", hint="Choose another name.") from error
     return user
 
 
@@ -120,7 +120,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
         if alone := projects.only_administered_by(tx, user.id):
             raise InUse(
                 f"User {name!r} is the only administrator of {', '.join(alone)}.",
-                hint=f"Make somebody else administrator first: `mill project add-member {alone[0]} NAME --role admin`.",
+                hint=f"Make somebody else an administrator first: mill project add-member {alone[0]} NAME --role admin",
                 depends=[f"project {project}" for project in alone],
             )
         if working := dependents.work_of_user(tx, user):
@@ -176,7 +176,7 @@ def _check_not_last_administrator(tx: Connection, user: User) -> None:
     if users.count_administrators(tx, without=user.id) == 0:
         raise InUse(
             f"{user.name!r} is the last site administrator.",
-            hint="Make somebody else site administrator first.",
+            hint="Make somebody else a site administrator first.",
             depends=["site administration"],
         )
 
@@ -184,8 +184,8 @@ def _check_not_last_administrator(tx: Connection, user: User) -> None:
 def _still_working(name: str, working: Sequence[str]) -> InUse:
     more = f" and {len(working) - _NAMED} more" if len(working) > _NAMED else ""
     return InUse(
-        f"In the name of user {name!r} there still is {', '.join(working[:_NAMED])}{more}.",
-        hint=f"Stop or remove that first. To keep {name!r} out right now: `mill user disable {name}`.",
+        f"User {name!r} still owns {', '.join(working[:_NAMED])}{more}.",
+        hint=f"Stop or remove them first. To block {name!r} right now: mill user disable {name}",
         depends=list(working[:_NAMED]),
     )
 

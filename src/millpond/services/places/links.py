@@ -57,7 +57,7 @@ def shapes(tx: Connection, places: Geography) -> list[wire.Link]:
 
 def _ends(tx: Connection, a: str, b: str) -> tuple[str, str]:
     if a == b:
-        raise BadRequest("A link has two ends.", hint="Name two sites, or `lake` and a site.")
+        raise BadRequest("A link needs two different ends.", hint="Give two sites, or `lake` and a site.")
     return _end(tx, a), _end(tx, b)
 
 

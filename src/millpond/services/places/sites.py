@@ -22,14 +22,14 @@ from millpond.services.people import access, audit
 def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
     now = deps.clock.now()
     if name == LAKE:
-        raise BadName("A site cannot be called 'lake': that is where every commit comes from.", hint="Choose another.")
+        raise BadName("A site cannot be named 'lake', which stands for the object store.", hint="Choose another.")
     site = Site(new_id(), check_name(name, "site"), now)
     try:
         with deps.db.write() as tx:
             sites.insert(tx, site)
             audit.record(tx, now=now, actor=actor, action="site.create", subject=name)
     except IntegrityError as error:
-        raise NameTaken(f"There is a site {name!r} already.", hint="Choose another name.") from error
+        raise NameTaken(f"Site {name!r} already exists.", hint="Choose another name.") from error
     return SiteCounts(site, computes=0, volumes=0)
 
 
@@ -51,7 +51,7 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
             sites.delete(tx, site.id)
         except IntegrityError as error:
             raise InUse(
-                f"Site {name!r} is the last one, and jobs have run there.", hint="Add another first."
+                f"Site {name!r} is the last one, and jobs have run there.", hint="Add another site first."
             ) from error
         audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
 

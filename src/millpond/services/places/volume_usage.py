@@ -61,7 +61,7 @@ def usage(deps: Deps, actor: Actor, name: str, since: datetime | None, until: da
     until = until or now
     since = since or until - _DAY
     if since > until:
-        raise BadRequest("The time asked for ends before it begins.", hint="Give `from` before `to`.")
+        raise BadRequest("The period ends before it starts.", hint="Give `from` before `to`.")
     step = MINUTE if since >= now - KEPT[MINUTE] - timedelta(seconds=HOUR) else HOUR
     among = access.visible_projects(actor)
     with deps.db.read() as tx:

@@ -152,7 +152,7 @@ def _checked_path(text: str) -> str:
     """Absolute and plain; the root itself and what climbs upwards are refused."""
     path = PurePosixPath(text)
     if not path.is_absolute() or ".." in path.parts or path == PurePosixPath("/") or any(c in text for c in "\0\n\r"):
-        raise BadPath(f"{text[:200]!r} is not an absolute path of a directory.", hint="Write it as /mnt/nfs/cache.")
+        raise BadPath(f"{text[:200]!r} is not the absolute path of a directory.", hint="Write it as /mnt/nfs/cache.")
     return str(path)
 
 
@@ -163,25 +163,25 @@ def _check_watermarks(high: int, low: int) -> None:
 
 def _check_reserve(capacity: int, reserve: int) -> None:
     if capacity and reserve >= capacity:
-        raise Invalid("The reserve leaves nothing of the capacity.", fields=["reserve_bytes"])
+        raise Invalid("The reserve is larger than the capacity.", fields=["reserve_bytes"])
 
 
 def _taken(deps: Deps, volume: Volume) -> NameTaken:
     with deps.db.read() as tx:
         same_path = volumes.find_path(tx, volume.site_id, volume.path)
     if same_path is not None and same_path.name != volume.name:
-        return NameTaken(f"{volume.path} at site {volume.site} is volume {same_path.name!r} already.")
-    return NameTaken(f"There is a volume {volume.name!r} already.", hint="Choose another name.")
+        return NameTaken(f"{volume.path} at site {volume.site} is already volume {same_path.name!r}.")
+    return NameTaken(f"Volume {volume.name!r} already exists.", hint="Choose another name.")
 
 
 def _in_use(volume: Volume, names: Sequence[str], *, forced: bool, clearing: bool) -> InUse:
     """`clearing` in the details: all of it is on its way out, so asking again in a moment is enough."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    hint = "`--force` clears what nobody uses."
+    hint = "`--force` clears what is not in use."
     if forced:
-        hint = "What is used can go when its jobs have ended, what is pinned after `mill cache unpin`."
+        hint = "Commits in use can be cleared when their jobs have ended, pinned ones after `mill cache unpin`."
     if clearing:
-        hint = "It is being cleared: ask again in a moment."
+        hint = "It is being cleared. Try again in a moment."
     return InUse(
         f"Volume {volume.name!r} holds {', '.join(names[:_NAMED])}{more}.",
         hint=hint,

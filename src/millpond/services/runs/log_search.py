@@ -76,7 +76,7 @@ def search(
 def finder(query: Query) -> Find:
     """The first match between two positions, as its begin and end."""
     if not query.text or "\n" in query.text:
-        raise BadRequest("Say what to look for: a text or a pattern of one line.")
+        raise BadRequest("Give a text or a pattern for a single line.")
     if query.is_pattern or query.ignore_case:
         pattern = _compiled(query)
 
@@ -105,7 +105,9 @@ def _compiled(query: Query) -> re2._Regexp[bytes]:
     except re2.error as error:
         said = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
         said = said.replace("(?m)", "", 1)  # ours
-        raise BadRequest(f"{query.text[:100]!r} is no pattern: {said}.", hint="Look for it as plain text.") from error
+        raise BadRequest(
+            f"{query.text[:100]!r} is not a valid pattern: {said}.", hint="Search for it as plain text."
+        ) from error
 
 
 def _searched(deps: Deps, log: Log, query: Query, find: Find) -> Iterator[Hit | Ended]:

@@ -139,4 +139,4 @@ def _open(path: Path, begin: int, flags: int) -> Tail | None:
 
 
 def _full() -> DiskFull:
-    return DiskFull("The server cannot write a job's log.", hint="Make room in its data directory.")
+    return DiskFull("The server cannot write a job's log.", hint="Free some space in its data directory.")

@@ -81,7 +81,7 @@ def append(
     everything is in the store when this returns. StalePlacement once the placement is over.
     """
     if offset < 0:
-        raise BadRequest("A log is written from an offset of 0 or more.")
+        raise BadRequest("The offset of a log must be 0 or more.")
     placement, job = own_placement(deps, actor, placement_id)
     if rank not in range(max(1, job.processes)):
         raise _no_rank(job, rank)
@@ -105,7 +105,7 @@ def own_placement(deps: Deps, actor: Actor, placement_id: str) -> tuple[Placemen
             raise access.not_found("placement", placement_id)
         job = jobs.get(tx, placement.job_id)
     if job is None or placement.ended_at is not None:
-        raise StalePlacement(f"Placement {placement_id} is over.")
+        raise StalePlacement(f"Placement {placement_id} has ended.")
     return placement, job
 
 
@@ -171,7 +171,7 @@ def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
             return placements.newest_of_job(tx, job.id)
         found = [placement for placement in placements.of_job(tx, job.id) if placement.number == number]
     if not found:
-        raise NotFound(f"The job {job.name!r} has no attempt {number}.", noun="attempt", name=str(number))
+        raise NotFound(f"Job {job.name!r} has no attempt {number}.", noun="attempt", name=str(number))
     return found[0]
 
 
@@ -276,7 +276,7 @@ def _held_before(deps: Deps, log: Log, offset: int) -> int:
 
 def _said(gap: LeftOut) -> bytes:
     size = format_bytes(gap.end - gap.begin)
-    return f"\n[millpond: {size} were left out here, bytes {gap.begin} to {gap.end}]\n".encode()
+    return f"\n[millpond: {size} left out here, bytes {gap.begin} to {gap.end}]\n".encode()
 
 
 def _attempt(deps: Deps, log: Log, placement: Placement, stored: int) -> Attempt:
@@ -302,8 +302,8 @@ def _tail_lines(view: View) -> int:
 
 
 def _no_rank(job: Job, rank: int) -> NotFound:
-    has = f"has the ranks 0 to {job.processes - 1}" if job.processes else "is not distributed: it has one log"
-    return NotFound(f"The job {job.name!r} has no rank {rank}: it {has}.", noun="rank", name=str(rank))
+    has = f"has ranks 0 to {job.processes - 1}" if job.processes else "is not distributed and has one log"
+    return NotFound(f"Job {job.name!r} has no rank {rank}: it {has}.", noun="rank", name=str(rank))
 
 
 def _tell(deps: Deps, job: Job, rank: int, size: int) -> None:

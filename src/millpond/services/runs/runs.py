@@ -53,9 +53,9 @@ def create(deps: Deps, actor: Actor, project: Project, request: RunCreate) -> Ru
                     project_id=project.id,
                 )  # fmt: skip
     except IntegrityError as error:
-        raise Conflict(f"Run {run.id} is being created by somebody else.", hint="Try again.") from error
+        raise Conflict(f"Another request is creating run {run.id}.", hint="Try again.") from error
     if existing is not None and existing.project_id != project.id:
-        raise NameTaken(f"The run id {run.id!r} cannot be used here.", hint="Leave it out to get a new one.")
+        raise NameTaken(f"Cannot use the run id {run.id!r} here.", hint="Leave it out to get a new one.")
     if existing is None:
         _publish(deps, run, "created")
     return _view(deps, existing or run)
@@ -148,7 +148,7 @@ def _new_run(actor: Actor, project: Project, request: RunCreate, now: datetime) 
     run_id = request.id or new_job_id()
     for text, field in ((request.name, "name"), (request.experiment, "experiment")):
         if text is not None and not 1 <= len(text) <= MAX_TEXT:
-            raise Invalid(f"The {field} of a run has 1 to {MAX_TEXT} characters.", fields=[field])
+            raise Invalid(f"The {field} of a run must have 1 to {MAX_TEXT} characters.", fields=[field])
     return Run(
         id=run_id,
         project_id=project.id,
@@ -169,7 +169,7 @@ def _new_run(actor: Actor, project: Project, request: RunCreate, now: datetime) 
 
 def _point(point: wire.MetricPoint) -> MetricPoint:
     if "\0" in point.key or not -(2**63) < point.step < 2**63:
-        raise Invalid(f"The metric {point.key!r} has a key or step that cannot be stored.", fields=["metrics"])
+        raise Invalid(f"Metric {point.key!r} has a key or step that cannot be stored.", fields=["metrics"])
     return MetricPoint(point.key, point.step, math.nan if point.value is None else point.value, point.at)
 
 
@@ -208,7 +208,7 @@ def _set_deleted(deps: Deps, actor: Actor, project: Project, run_id: str, moment
         found = find(tx, actor, project, run_id)
         if found.job_id is not None:
             raise Conflict(
-                f"Run {run_id} belongs to a job and goes and comes with it.",
+                f"Run {run_id} belongs to a job and is deleted and restored with it.",
                 hint=f"Use `mill delete {found.job_id}` or `mill undelete {found.job_id}`.",
                 job=found.job_id,
             )

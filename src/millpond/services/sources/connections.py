@@ -63,7 +63,7 @@ def create(deps: Deps, actor: Actor, project: Project, asked: wire.ConnectionCre
             connections.insert(tx, value)
             _audit(tx, deps, actor, project, "connection.create", value)
     except IntegrityError as error:
-        raise NameTaken(f"There is a connection {value.name!r} already.", hint="Choose another name.") from error
+        raise NameTaken(f"Connection {value.name!r} already exists.", hint="Choose another name.") from error
     _publish(deps, project, value)
     return value
 
@@ -105,14 +105,15 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool
         found = find(tx, project, name)
         if used := sources.using(tx, found.id):
             raise InUse(
-                f"Sources read through the connection {name!r}: {', '.join(used)}.",
+                f"Sources use connection {name!r}: {', '.join(used)}.",
                 hint=f"Remove them first: mill source rm {used[0]}",
                 depends=[f"source {one}" for one in used],
             )
         if not force and name in blobs.external_names(tx, project.id):
             raise InUse(
-                f"Commits hold files that are read through the connection {name!r}.",
-                hint="With --force it goes, and they cannot be read until a connection of this name leads there again.",
+                f"Commits hold files that are read through connection {name!r}.",
+                hint="With --force it is removed, and these files cannot be read until a connection of this "
+                "name exists again.",
                 depends=["commits with imported files"],
             )
         connections.delete(tx, found.id)
@@ -159,7 +160,10 @@ def _open(deps: Deps, connection: ProjectConnection, place: Place) -> ExternalPl
     reach = Reach.parse(deps.settings.import_hosts)
     if place.kind is PlaceKind.GCS:
         if "service_account" not in secrets:
-            raise BadRequest(f"The connection {connection.name!r} has no service account.", hint="Give it one.")
+            raise BadRequest(
+                f"Connection {connection.name!r} has no service account.",
+                hint=f"Add one: mill connection credentials {connection.name} --secret-file FILE",
+            )
         return GcsPlace(place, secrets["service_account"], os.environ)
     if place.kind is PlaceKind.S3:
         keys = Keys(secrets["key_id"], secrets["secret"], secrets.get("session_token")) if secrets else None
@@ -198,7 +202,7 @@ def _sealed(deps: Deps, connection_id: str, place: Place, given: wire.Credential
     if "service_account" in secrets:
         secrets["service_account"] = json.dumps(only_the_key(secrets["service_account"]))
     if any(ord(character) < 32 for name, text in secrets.items() if name != "service_account" for character in text):
-        raise BadRequest("Credentials hold no line breaks and control characters.")
+        raise BadRequest("Credentials cannot contain line breaks or control characters.")
     return deps.seal.seal(json.dumps(secrets), _purpose(connection_id))
 
 

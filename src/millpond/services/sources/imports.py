@@ -18,6 +18,7 @@ from millpond.model.connection import ExternalObject, ProjectConnection
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import check_ref_name
 from millpond.model.people import Actor, Project
+from millpond.model.quantity import format_count
 from millpond.model.source import SourceObject
 from millpond.model.tree import Content, Entry, Kind
 from millpond.services.commits import uploads as upload_service
@@ -120,8 +121,9 @@ def carry_out(
 def _check_not_emptied(order: Order, looked: Looked) -> None:
     if order.before and not looked.objects:
         raise BadRequest(
-            f"{shown(order.wanted.uri)} holds nothing any more; the {len(order.before):,} files of the dataset stay.",
-            hint="If that is meant, remove the source, and the files with: mill data rm",
+            f"{shown(order.wanted.uri)} is empty now; the {format_count(len(order.before), 'file')} "
+            "of the dataset stay.",
+            hint="If this is intended, remove the source, and the files with: mill data rm",
         )
 
 
@@ -129,7 +131,10 @@ def _skip_unnoticed(looked: Looked) -> None:
     for path, found in list(looked.objects.items()):
         if found.size and found.etag is None:
             del looked.objects[path]
-            why = "Its place gives no strong ETag, so a change would go unnoticed. Copy it instead, with a source."
+            why = (
+                "The server of this file sends no strong ETag, so changes would go unnoticed. Copy it "
+                "with a source instead."
+            )
             looked.skip(found.uri, why)
 
 

@@ -92,5 +92,5 @@ def _addresses(host: str) -> set[str]:
 def _refused(place: Place) -> BadRequest:
     return BadRequest(
         f"{place.kind.value}://{place.bucket} is the lake's own bucket.",
-        hint="What lies there belongs to datasets already; read it through them.",
+        hint="Its content belongs to datasets; read it through them.",
     )

@@ -43,9 +43,9 @@ class Looked:
 def check_wanted(place: Place, wanted: Wanted) -> None:
     """BadRequest for what the connection does not lead to."""
     if not place.covers(wanted.uri):
-        raise BadRequest(f"{shown(wanted.uri)} does not lie below {place.root}, where this connection leads.")
+        raise BadRequest(f"{shown(wanted.uri)} is not below {place.root}, the root of this connection.")
     if wanted.listing and place.kind is not PlaceKind.HTTPS:
-        raise BadRequest("A bucket lists its objects itself.", hint="Only https addresses take a listing.")
+        raise BadRequest("Buckets list their objects themselves.", hint="Only https addresses can have a listing.")
 
 
 def look(place: ExternalPlace, where: Place, wanted: Wanted) -> Looked:
@@ -54,7 +54,9 @@ def look(place: ExternalPlace, where: Place, wanted: Wanted) -> Looked:
     for name, found in _found(place, where, wanted):
         _take(looked, wanted.path, name, found)
         if len(looked.objects) > OBJECTS_MOST:
-            raise BadRequest(f"{shown(wanted.uri)} holds more than {OBJECTS_MOST:,} objects.", hint="Import a part.")
+            raise BadRequest(
+                f"{shown(wanted.uri)} holds more than {OBJECTS_MOST:,} objects.", hint="Import a part of it."
+            )
     _skip_directories(looked)
     return looked
 
@@ -80,7 +82,7 @@ def _found(place: ExternalPlace, where: Place, wanted: Wanted) -> Iterator[tuple
         is_empty = False
         yield found.uri.removeprefix(prefix), found
     if is_empty:
-        raise NotFound(f"There is nothing at {wanted.uri}.")
+        raise NotFound(f"Nothing found at {wanted.uri}.")
 
 
 def _web_name(base: str, uri: str) -> str:
@@ -102,7 +104,7 @@ def _take(looked: Looked, directory: bytes, name: str, found: ExternalObject) ->
         return
     path = directory + b"/" + path if directory else path
     if path in looked.objects:
-        looked.skip(found.uri, f"Another object becomes {to_text(path)!r}, too.")
+        looked.skip(found.uri, f"Another object would also become {to_text(path)!r}.")
     else:
         looked.objects[path] = found
 
@@ -112,7 +114,7 @@ def _skip_directories(looked: Looked) -> None:
     for parent in _parents(looked.objects):
         found = looked.objects.pop(parent, None)
         if found is not None and found.size:
-            looked.skip(found.uri, "Other objects lie below it, as if it were a directory.")
+            looked.skip(found.uri, "Other objects are below it, as if it were a directory.")
 
 
 def _parents(paths: Iterable[bytes]) -> set[bytes]:

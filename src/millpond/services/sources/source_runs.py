@@ -50,7 +50,7 @@ def run(deps: Deps, source: Source) -> None:
         _note_failure(deps, source, f"{error.message}{hint}")
     except Exception:  # the edge of a run: the others go on
         logger.exception("source_failed source=%s", source.id)
-        _note_failure(deps, source, "The server met an error it does not know; its log tells more.")
+        _note_failure(deps, source, "Unexpected error; see the server's log.")
     else:
         logger.info("source_ran source=%s commit=%s", source.id, done.commit.id if done.commit else None)
         _note_success(deps, source, done)
@@ -100,7 +100,7 @@ def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
         connection = connections.get(tx, source.connection_id)
         before = sources.objects(tx, source.id)
     if project is None or dataset is None or connection is None:
-        raise NotFound("The dataset is in the bin.", hint="Bring it back, or remove the source.")
+        raise NotFound("The dataset is in the bin.", hint="Restore it, or remove the source.")
     actor = _actor(deps, source, project)
 
     def still_wanted() -> None:
@@ -132,8 +132,8 @@ def _actor(deps: Deps, source: Source, project: Project) -> Actor:
         actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
     if actor is None:
         raise Forbidden(
-            "The user in whose name this source commits is gone or cannot sign in.",
-            hint=f"Somebody else may go on with it: mill source pause {source.name}; mill source resume {source.name}",
+            "The user that this source runs as no longer exists or cannot sign in.",
+            hint=f"Somebody else can take it over: mill source pause {source.name}; mill source resume {source.name}",
         )
     access.require(actor, project, Role.MEMBER)
     return actor

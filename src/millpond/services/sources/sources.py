@@ -59,7 +59,7 @@ def create(deps: Deps, actor: Actor, project: Project, asked: wire.SourceCreate)
             _audit(tx, deps, actor, project, "source.create", source)
             shape = shape_of(tx, source, now)
     except IntegrityError as error:
-        raise NameTaken(f"There is a source {asked.name!r} already.", hint="Choose another name.") from error
+        raise NameTaken(f"Source {asked.name!r} already exists.", hint="Choose another name.") from error
     announce(deps, source)
     return shape
 
@@ -112,7 +112,7 @@ def run_now(deps: Deps, actor: Actor, project: Project, name: str) -> wire.Sourc
     with deps.db.write() as tx:
         found = find(tx, project, name)
         if found.paused_at is not None:
-            raise NotReady(f"The source {name!r} is paused.", hint=f"Resume it: mill source resume {name}")
+            raise NotReady(f"Source {name!r} is paused.", hint=f"Resume it: mill source resume {name}")
         sources.change(tx, found.id, next_at=now)
         _audit(tx, deps, actor, project, "source.run", found)
         shape = shape_of(tx, find(tx, project, found.id), now)

@@ -89,7 +89,7 @@ def test_a_claim_is_needed_in_every_namespace() -> None:
 
 @pytest.mark.parametrize("mount", ["mill=pvc:c", "/mill", "/mill=pvc:", "/mill=disk:x", "/mill=nfs:nas"])
 def test_what_is_no_mount_is_refused(mount: str) -> None:
-    with pytest.raises(Invalid, match="is no mount"):
+    with pytest.raises(Invalid, match="is not a mount"):
         objects(replace(PLAN, mounts=[mount]))
 
 

@@ -259,7 +259,7 @@ def test_a_kept_branch_that_does_not_fit_says_why_and_tries_again(deps: Deps, cl
     policy = cache_policies.keep(deps, the_admin(deps), asked)
     assert policy.state is None
     assert policy.problem is not None
-    assert "nfs can give 2.0 GB" in policy.problem
+    assert "nfs can free 2.0 GB" in policy.problem
     cache_requests.pin(deps, the_admin(deps), other.id, pinned=False)
     clock.advance(61)
     assert cache_policies.carry_out(deps, clock.now()) == 1
@@ -295,7 +295,7 @@ def test_a_kept_branch_that_is_gone_says_so(deps: Deps) -> None:
     (policy,) = cache_policies.list_visible(
         deps, admin, volume=None, dataset=None, project=None, limit=9, cursor=None
     ).items
-    assert policy.problem is not None and "no branch side any more" in policy.problem
+    assert policy.problem is not None and "Branch side no longer exists" in policy.problem
 
 
 def test_a_kept_branch_has_no_problem_once_somebody_brought_its_commit(deps: Deps) -> None:
@@ -319,7 +319,7 @@ def test_a_limit_bounds_a_project_and_is_shown_to_its_members(deps: Deps) -> Non
     assert [e.cause for e in cache_requests.evictions(deps, admin, limit=9, cursor=None).items] == [Cause.LIMIT]
     with pytest.raises(NotFound):
         cache_requests.get(deps, admin, first.id)
-    with pytest.raises(DoesNotFit, match=r"its project may take 3\.0 GB of nfs"):
+    with pytest.raises(DoesNotFit, match=r"its project may use 3\.0 GB of nfs"):
         ready(deps, 4 * GB)
     (limit,) = volume_service.get(deps, "nfs", an_actor(deps, "vera", default=Role.VIEWER)).limits
     assert (limit.project, limit.bytes, limit.used_bytes) == ("default", 3 * GB, 2 * GB)
@@ -432,13 +432,13 @@ def test_why_tells_what_is_and_what_was(deps: Deps, clock: FakeClock) -> None:
         return place.reasons
 
     assert cache_why.why(deps, admin, name).reasons == ["it is cached on nfs"]
-    assert any("it goes in 1 d if nobody uses it" in reason for reason in reasons())
+    assert any("it is evicted in 1 d unless used" in reason for reason in reasons())
     cache_requests.clear(deps, admin, found.id)
     settle(deps)
     clock.advance(60)
     assert reasons()[0].startswith("it was evicted 1 m")
     assert "cleared by" in reasons()[0]
-    assert reasons()[-1].startswith("it would be taken now")
+    assert reasons()[-1].startswith("it would be accepted now")
     blocker = ready(deps, 8 * GB)
     cache_requests.pin(deps, admin, blocker.id, pinned=True)
     with pytest.raises(DoesNotFit):
@@ -558,7 +558,7 @@ def test_what_one_volume_would_answer_is_not_told_as_a_choice(deps: Deps) -> Non
     def offers(volume: str | None = None, near: str | None = None) -> list[CacheOffer]:
         return cache_offers.offers(deps, the_admin(deps), name, project=None, volume=volume, near=near)
 
-    assert "other was chosen of 2 volumes" in offers()[0].reasons
+    assert "other was chosen from 2 volumes" in offers()[0].reasons
     (named,) = offers("other")
     assert named.answer == "fits" and not any("chosen" in reason for reason in named.reasons)
     with pytest.raises(NotFound):

@@ -192,7 +192,7 @@ def test_a_fill_begins_only_when_what_makes_room_for_it_is_gone(deps: Deps) -> N
     assert volume_service.get(deps, "nfs").used_bytes == 6 * GB
     carry_out(deps, agent)
     assert [(fill.want, fill.commit_id) for fill in desired_fills.desired_for(deps, agent)[1]] == [("present", new.id)]
-    assert reasons(deps) == ["makes room for another commit"]
+    assert reasons(deps) == ["evicted to make space for another commit"]
 
 
 def test_who_may_not_see_what_stands_in_the_way_is_not_told(deps: Deps) -> None:
@@ -259,7 +259,7 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     assert cached.problem is None
     clock.advance(120)
     (shown,) = listed(deps)
-    assert (shown.problem or "").startswith("The agent that fills nfs has not been heard of since 12:00:00 UTC.")
+    assert (shown.problem or "").startswith("The agent that fills nfs has been silent since 12:00:00 UTC.")
     assert shown.seconds_left is None
     clock.advance(1)
     assert listed(deps)[0].problem == shown.problem, "whoever waits is told it once"
@@ -268,7 +268,7 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     assert (shown.state, shown.problem) == (CachedState.READY, None)
     cache_requests.verify(deps, the_admin(deps), shown.id)
     clock.advance(120)
-    assert "has not been heard of" in (listed(deps)[0].problem or "")
+    assert "has been silent" in (listed(deps)[0].problem or "")
 
 
 def test_viewers_look_and_members_act(deps: Deps) -> None:
@@ -347,7 +347,7 @@ def test_a_commit_gone_from_a_healthy_volume_is_forgotten_or_filled_again(deps: 
     clock.advance(60)
     cache_reports.observe_volumes(deps, agent, [nothing])
     assert [(row.commit_id, row.state) for row in listed(deps)] == [(needed.id, CachedState.FILLING)]
-    assert reasons(deps) == ["it was no longer found on the volume"]
+    assert reasons(deps) == ["it was missing from the volume"]
 
 
 def test_without_a_capacity_the_agents_measure_is_taken_once(deps: Deps) -> None:

@@ -153,7 +153,7 @@ def crafted() -> Pushed:
 def test_refuses_pages_that_end_where_they_should_not(deps: Deps) -> None:
     pushed = crafted()
     index(pushed, leaf(pushed, "a"), leaf(pushed, "b"))
-    with pytest.raises(BadFormat, match="end where it should"):
+    with pytest.raises(BadFormat, match="ends in the wrong place"):
         commit_tree(deps, the_admin(deps), pushed)
 
 
@@ -202,7 +202,7 @@ def test_refuses_an_index_that_counts_wrongly(deps: Deps) -> None:
     refs = leaves_of(pushed, entries)
     wrong = PageRef(refs[0].id, 0, refs[0].entries + 1, refs[0].size, refs[0].first)
     index(pushed, wrong, *refs[1:])
-    with pytest.raises(BadFormat, match="counts page"):
+    with pytest.raises(BadFormat, match="wrong counts for page"):
         commit_tree(deps, the_admin(deps), pushed)
 
 

@@ -86,7 +86,7 @@ def test_nothing_hides_a_commit_behind_its_own_id(deps: Deps) -> None:
 def test_a_tag_never_moves(deps: Deps) -> None:
     commit = a_commit(deps, {"a": b"1"})
     make(deps, "v1", type=RefType.TAG)
-    with pytest.raises(BadRequest, match="tags do not move"):
+    with pytest.raises(BadRequest, match="tags cannot be moved"):
         commit_on(deps, "v1", expected=commit.id)
 
 

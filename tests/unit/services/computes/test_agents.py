@@ -186,7 +186,7 @@ def test_what_an_agent_lost_with_its_disk_is_not_begun_again(world: World) -> No
         world.schedule()
     after = world.job(job.id)
     assert (after.state, after.losses) == (JobState.QUEUED, 1)
-    assert any("local does not know of it any more" in reason for reason in after.reasons)
+    assert any("local no longer knows this job" in reason for reason in after.reasons)
     world.sync(instance="two")
     world.schedule()
     assert [one.id for one in world.sync(instance="two").placements] == [world.job(job.id).placement_id]

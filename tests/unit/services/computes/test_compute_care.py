@@ -26,7 +26,7 @@ def test_nothing_new_is_placed_on_a_cordoned_compute_and_why_says_so(world: Worl
     compute_care.cordon(world.deps, SYSTEM, "local")
     waiting = world.submit("waiting")
     world.schedule()
-    assert world.job(waiting.id).reasons[-1] == "Waiting: local takes no new jobs: it was cordoned by millpond."
+    assert world.job(waiting.id).reasons[-1] == "Waiting: local accepts no new jobs: cordoned by millpond."
     assert world.job(running.id).state is JobState.PLACED
     assert computes.get(world.deps, "local").health is Health.DRAINING
     compute_care.uncordon(world.deps, SYSTEM, "local")
@@ -119,8 +119,8 @@ def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_t
         "Waiting: The credential of local was revoked. Re-attach it: mill compute token --compute local"
     )
     assert world.job(running.id).reasons[-1] == (
-        "The credential of local was revoked by millpond: nothing more is heard of the job. It ends there when its "
-        "time is up; within 12 m 10 s that is certain, and it is placed anew."
+        "The credential of local was revoked by millpond, so the job's state is unknown. It ends within 12 m 10 s "
+        "and is then placed again."
     )
     compute_care.revoke(world.deps, SYSTEM, "local")
     assert sum("revoked" in reason for reason in world.job(running.id).reasons) == 1
@@ -145,7 +145,7 @@ def test_a_test_is_told_to_the_agent_until_it_answers(world: World) -> None:
     with pytest.raises(NotFound):
         compute_tests.finish(world.deps, other.actor, test.id, [])
     world.clock.advance(3600)
-    with pytest.raises(NotReady, match="not connected: it was last seen"):
+    with pytest.raises(NotReady, match="not connected; it was last seen"):
         compute_tests.start(world.deps, SYSTEM, "local")
     world.clock.advance(1)
     assert compute_tests.forget_old(world.deps, world.clock.now()) == 1

@@ -39,8 +39,8 @@ def test_a_job_waits_until_its_project_is_let_in(world: World) -> None:
     job = world.submit("train")
     world.schedule()
     assert world.job(job.id).reasons[-1] == (
-        "Waiting: local runs all jobs under one account, and project default was not let in there; "
-        "an administrator can do so: mill compute trust local --project default"
+        "Waiting: local runs all jobs under one account, and project default is not allowed there. "
+        "An administrator can allow it: mill compute trust local --project default"
     )
     trust.let_in(world.deps, SYSTEM, "local", ["default"], everyone=False)
     world.schedule()
@@ -62,7 +62,7 @@ def test_what_was_said_is_shown_and_can_be_taken_back(world: World) -> None:
     assert trust.keep_out(world.deps, SYSTEM, "local", ["default"], everyone=False).trust == Trust(shared=True)
     assert trust.let_in(world.deps, SYSTEM, "local", [], everyone=True).trust == Trust(shared=True, all=True)
     assert trust.keep_out(world.deps, SYSTEM, "local", [], everyone=True).trust == Trust(shared=True)
-    with pytest.raises(BadRequest, match="Name at least one project"):
+    with pytest.raises(BadRequest, match="Give at least one project"):
         trust.let_in(world.deps, SYSTEM, "local", [], everyone=False)
     with pytest.raises(NotFound):
         trust.let_in(world.deps, SYSTEM, "local", ["nothing"], everyone=False)
@@ -84,7 +84,7 @@ def test_a_volume_takes_whom_all_shared_computes_beside_it_take(world: World) ->
         rows.change(tx, other.compute_id, capabilities=SHARED.model_dump())
     trust.let_in(world.deps, SYSTEM, "local", ["default"], everyone=False)
     commit = add_commit(world.deps.db, "xray")
-    with pytest.raises(NotTrusted, match="project default was not let in"):
+    with pytest.raises(NotTrusted, match="project default is not allowed"):
         fill(world, commit)
     trust.let_in(world.deps, SYSTEM, "other", [], everyone=True)
     fill(world, commit)

@@ -32,16 +32,16 @@ def test_a_failed_attempt_is_made_again_after_a_pause_and_each_is_remembered(wor
     job, first = world.placed(retries=2, backoff_seconds=7)
     after = end(world, first, exit_code=3)
     assert (after.state, after.retried, after.ending) == (JobState.QUEUED, 1, Ending.EXIT)
-    assert after.reasons[-1] == "exit status 3; it is tried again in 7.0 s (retry 1 of 2)"
+    assert after.reasons[-1] == "exit code 3; retrying in 7.0 s (retry 1 of 2)"
     world.schedule()
-    assert world.job(job.id).reasons[-1] == "Waiting: it is tried again at 12:00:07 UTC."
+    assert world.job(job.id).reasons[-1] == "Waiting: retry at 12:00:07 UTC."
     world.clock.advance(7)
     second = place(world, job)
     assert second.token != first.token
     assert end(world, second, exit_code=0).state is JobState.SUCCEEDED
     shown = jobs.attempts(world.deps, world.project, job.id)
     told = [(a.placement.number, a.compute, a.placement.exit_code, a.placement.problem) for a in shown]
-    assert told == [(1, "local", 3, "exit status 3"), (2, "local", 0, None)]
+    assert told == [(1, "local", 3, "exit code 3"), (2, "local", 0, None)]
     assert all(a.placement.started_at and a.placement.exited_at and a.placement.ended_at for a in shown)
     view = jobs.get(world.deps, world.project, job.id)
     assert (view.ledger.earlier, view.ledger.total) == (0.0, 7.0)
@@ -51,7 +51,7 @@ def test_the_run_goes_on_until_the_last_attempt_has_ended(world: World) -> None:
     job, first = world.placed(retries=1, backoff_seconds=0)
     end(world, first, exit_code=1)
     assert world.run(job.run_id).ended_at is None
-    assert end(world, place(world, job), exit_code=1).problem == "exit status 1, as before"
+    assert end(world, place(world, job), exit_code=1).problem == "exit code 1, as before"
     assert world.run(job.run_id).ended_at is not None
 
 
@@ -80,7 +80,7 @@ def test_a_job_begins_when_those_before_it_have_succeeded(world: World) -> None:
     assert [world.job(job.id).state for job in (first, second, last)] == [
         JobState.PLACED, JobState.QUEUED, JobState.QUEUED,
     ]  # fmt: skip
-    assert "it comes after first" in world.job(second.id).reasons[-1]
+    assert "it depends on first" in world.job(second.id).reasons[-1]
     end(world, world.sync().placements[0], exit_code=0)
     assert end(world, place(world, second), exit_code=0).state is JobState.SUCCEEDED
     place(world, last)
@@ -95,7 +95,7 @@ def test_a_job_that_failed_cancels_those_that_need_it_and_theirs(world: World) -
     end(world, world.sync().placements[0], exit_code=3)
     world.schedule()
     assert world.job(second.id).state is JobState.CANCELLED
-    assert "which had to succeed before it, failed: exit status 3" in world.job(second.id).reasons[-1]
+    assert "which had to succeed first, failed: exit code 3" in world.job(second.id).reasons[-1]
     assert world.job(third.id).state is JobState.CANCELLED
     assert world.job(whatever.id).state is JobState.PLACED
 
@@ -122,7 +122,7 @@ def test_a_job_runs_on_the_compute_it_names_and_nowhere_else(world: World) -> No
     third = world.submit("third", compute="lab", cpu=2)
     world.schedule()
     assert world.job(second.id).compute == "lab"
-    waiting = "Waiting: It is to run on lab and nowhere else."
+    waiting = "Waiting: The job may only run on lab."
     assert waiting in world.job(third.id).reasons
     with pytest.raises(NotFound):
         world.submit("else", compute="nowhere")
@@ -142,4 +142,4 @@ def test_the_agent_is_told_the_time_limit_and_the_server_keeps_it_too(world: Wor
     assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     after = end(world, desired, signal=15, reason="stopped")
     assert (after.state, after.ending) == (JobState.FAILED, Ending.TIMEOUT)
-    assert after.problem == "ran longer than its limit of 1 m"
+    assert after.problem == "exceeded its time limit of 1 m"

@@ -74,7 +74,7 @@ def test_the_log_of_the_rank_that_failed_comes_first(world: World) -> None:
     world.sync(ended(desired, exit_code=3, started_at=world.clock.now(), failed_rank=2, ranks=ranks))
     job = world.job(job.id)
     assert (job.state, job.ending, job.exit_code, job.failed_rank) == (JobState.FAILED, Ending.EXIT, 3, 2)
-    assert job.problem == "rank 2 of 3: exit status 3"
+    assert job.problem == "rank 2 of 3: exit code 3"
     assert logs.read(world.deps, job, 0, 100).data == b"I am 2\n"
     hits = list(log_search.search(world.deps, job, log_search.Query("I am")))
     assert isinstance(hits[0], log_search.Hit) and hits[0].text == b"I am 2"

@@ -59,7 +59,7 @@ def test_the_nearest_names_are_told(world: World, text: str) -> None:
 @pytest.mark.parametrize("text", ["no such", "", "größe", "a/b"])
 def test_what_is_not_there_is_not_found(world: World, text: str) -> None:
     world.submit("train")
-    with pytest.raises(NotFound, match="There is no job"):
+    with pytest.raises(NotFound, match="No job"):
         get(world, text)
 
 

@@ -49,7 +49,7 @@ def test_what_does_not_fit_waits_with_its_reason_until_it_does(world: World) -> 
     world.schedule()
     waiting = world.job(second.id)
     assert waiting.state is JobState.QUEUED
-    assert waiting.reasons[-1] == "Waiting: local has 1 of 4 CPUs free, 3 asked."
+    assert waiting.reasons[-1] == "Waiting: local has 1 of 4 CPUs free; 3 requested."
     placed = world.job(first.id)
     world.sync(PlacementSeen(id=placed.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now()))
     world.schedule()
@@ -119,7 +119,7 @@ def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
     failed = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="failed", problem="the disk broke")
     cache_reports.observe_fills(world.deps, world.agent.agent, [failed])
     world.schedule()
-    assert "could not be fetched (the disk broke); it is tried again." in world.job(job.id).reasons[-1]
+    assert "could not be fetched (the disk broke); retrying." in world.job(job.id).reasons[-1]
     world.clock.advance(61)
     world.schedule()
     (again,) = world.sync().fills
@@ -156,7 +156,7 @@ def test_a_job_of_somebody_who_lost_the_role_begins_no_more(world: World) -> Non
     assert world.job(running.id).state is JobState.SUCCEEDED
     after = world.job(waiting.id)
     assert after.state is JobState.FAILED
-    assert "maria may not use default/xray" in (after.problem or "")
+    assert "maria no longer has access to default/xray" in (after.problem or "")
     assert world.leased() == {}
 
 
@@ -233,8 +233,8 @@ def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
     held = {job.id: indices(world, job.id) for job in (half, whole, other)}
     assert held == {half.id: (0,), whole.id: (1,), other.id: ()}
     assert world.job(other.id).reasons[-2:] == (
-        "Waiting: gpu has 0.5 of 2 GPUs free, 1 asked.",
-        "Waiting: local has 0 GPUs in all, 1 asked.",
+        "Waiting: gpu has 0.5 of 2 GPUs free; 1 requested.",
+        "Waiting: local has 0 GPUs; 1 requested.",
     )
 
 

@@ -59,16 +59,14 @@ def test_what_is_visible_stays(deps: Deps, clock: FakeClock) -> None:
     before = objects(deps)
     report = run(deps, now=True)
     assert (report.packs, report.pages, report.commits, report.problem) == (0, 0, 0, None)
-    assert [(item.packs, item.reason) for item in report.stays] == [
-        (2, "needed by commits that people, jobs or caches name")
-    ]
+    assert [(item.packs, item.reason) for item in report.stays] == [(2, "needed by commits in use")]
     assert objects(deps) == before
     assert (read(deps, first), read(deps, second)) == ({"a": b"1"}, {"a": b"2"})
 
 
 def test_an_upload_that_never_became_a_commit_goes_after_a_day(deps: Deps, clock: FakeClock) -> None:
     send(deps, the_admin(deps), a_tree({"a": b"never committed"}))
-    assert run(deps).stays[0].reason == "of an upload that was used within 1 d"
+    assert run(deps).stays[0].reason == "part of an upload that was active within 1 d"
     assert len(objects(deps)) == 2
     clock.advance(DAY + 1)
     planned = run(deps, dry_run=True)
@@ -89,7 +87,7 @@ def test_a_deleted_dataset_can_come_back_for_thirty_days(deps: Deps, clock: Fake
     report = run(deps, now=True)
     assert (report.packs, report.stays[0].reason) == (
         0,
-        "needed only by deleted datasets, which can still be brought back",
+        "needed only by deleted datasets, which can still be restored",
     )
     back = dataset_bin.undelete(deps, the_admin(deps), the_project(deps), "xray")
     assert back.id == commit.dataset_id
@@ -147,7 +145,7 @@ def test_a_rule_lets_old_commits_go_in_two_steps(deps: Deps, clock: FakeClock) -
     clock.advance(DAY)
     first = run(deps)
     assert (first.commits, first.set_aside, first.packs) == (0, 2, 0)
-    assert "set aside" in first.stays[1].reason
+    assert "unreferenced commits" in first.stays[1].reason
     assert read(deps, made[0]) == {"a": b"0"}
     clock.advance(7 * DAY)
     planned = run(deps, dry_run=True)

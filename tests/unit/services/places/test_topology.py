@@ -168,7 +168,7 @@ def test_what_links_are_said_to_carry_counts_before_anything_was_measured(deps: 
     a_sized_commit(deps, a_dataset(deps), size=100 * GB, branch="main")
     added = ask(deps)
     assert added.cached.volume == "p"
-    assert "about 1 m 20 s from the lake at the 1.2 GB/s its link is said to carry" in added.reasons
+    assert "about 1 m 20 s from the lake at the 1.2 GB/s its link is set to" in added.reasons
 
 
 def test_what_is_there_is_not_fetched_elsewhere(deps: Deps) -> None:
@@ -179,19 +179,19 @@ def test_what_is_there_is_not_fetched_elsewhere(deps: Deps) -> None:
     a_volume(deps, agent, "large", capacity=1000 * GB)
     again = ask(deps)
     assert (again.cached.volume, again.started) == ("small", False)
-    assert "it is on its way there" in again.reasons
+    assert "it is already being cached there" in again.reasons
 
 
 def test_nobody_can_take_it_says_why_for_each(deps: Deps) -> None:
     berlin = an_agent(deps, "berlin")
     a_sized_commit(deps, a_dataset(deps), size=20 * GB, branch="main")
-    with pytest.raises(VolumeProblem, match="There is no volume"):
+    with pytest.raises(VolumeProblem, match="No volume"):
         ask(deps)
     a_volume(deps, berlin, "b", capacity=10 * GB)
     with pytest.raises(DoesNotFit, match=r"takes 20\.0 GB"):
         ask(deps)
     a_volume(deps, berlin, "c", capacity=10 * GB)
-    with pytest.raises(DoesNotFit, match=r"No volume can take .* b: .* c: "):
+    with pytest.raises(DoesNotFit, match=r"No volume can hold .* b: .* c: "):
         ask(deps)
     an_agent(deps, "paris")
     with pytest.raises(VolumeProblem, match=r"near paris .* no link between paris and berlin"):

@@ -60,7 +60,7 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     assert volume_usage.summary(deps, the_admin(deps)).fills == []
     a_sized_commit(deps, a_dataset(deps, "next"), size=2 * GB, branch="main")
     added = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="next", volume="nfs"))
-    assert "it takes about 10.0 s, by what earlier fills brought" in added.reasons
+    assert "it takes about 10.0 s, judging by earlier fills" in added.reasons
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert running.seconds_left == 10, "by what the fill before brought"
     (fill,) = desired_fills.desired_for(deps, agent)[1]

@@ -46,9 +46,9 @@ def test_names_paths_and_sites_are_checked(deps: Deps) -> None:
     with pytest.raises(BadName):
         add(deps, name="Big Disk")
     add(deps)
-    with pytest.raises(NameTaken, match="volume 'nfs' already"):
+    with pytest.raises(NameTaken, match="Volume 'nfs' already"):
         add(deps, path="/mnt/other")
-    with pytest.raises(NameTaken, match="is volume 'nfs' already"):
+    with pytest.raises(NameTaken, match="is already volume 'nfs'"):
         add(deps, name="other", path="/mnt/nfs/")
     with pytest.raises(Invalid):
         add(deps, name="other", path="/o", high_percent=50, low_percent=60)

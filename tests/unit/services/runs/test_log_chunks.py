@@ -80,7 +80,7 @@ def test_of_a_log_beyond_its_limit_head_and_tail_are_kept(writing: Writing) -> N
     (gap,) = logs.attempts(writing.deps, writing.job)[0].left_out
     assert 0.4 * 16_384 < gap.begin <= 8_192
     assert 0.4 * 16_384 < len(content) - gap.end <= 8_192 + 2048
-    said = f"\n[millpond: {(gap.end - gap.begin) / 1000:.1f} kB were left out here, bytes {gap.begin} to {gap.end}]\n"
+    said = f"\n[millpond: {(gap.end - gap.begin) / 1000:.1f} kB left out here, bytes {gap.begin} to {gap.end}]\n"
     assert writing.whole() == content[: gap.begin] + said.encode() + content[gap.end :]
     inside = logs.read(writing.deps, writing.job, gap.begin + 5, 100)
     assert (inside.data, inside.left_out, inside.offset) == (said.encode(), gap, gap.end)
@@ -98,7 +98,7 @@ def test_what_the_agent_could_not_keep_is_left_out(writing: Writing) -> None:
     assert writing.append(100, b"tail\n", left_out_from=5) == logs.Reached(105, 5)
     assert writing.append(100, b"tail\nend\n", durable=True) == logs.Reached(109, 109)
     assert logs.attempts(writing.deps, writing.job)[0].left_out == [LeftOut(5, 100)]
-    assert writing.whole().startswith(b"head\n\n[millpond: 95 B were left out")
+    assert writing.whole().startswith(b"head\n\n[millpond: 95 B left out")
     assert writing.whole().endswith(b"]\ntail\nend\n")
 
 
@@ -179,7 +179,7 @@ def test_hits_have_line_offset_and_context(writing: Writing) -> None:
     assert isinstance(cut, Ended) and not cut.complete and len(some) == 3
     again = writing.search("line", begin=cut.offset)[0]
     assert isinstance(again, Hit) and again.line == 4
-    with pytest.raises(BadRequest, match="is no pattern"):
+    with pytest.raises(BadRequest, match="is not a valid pattern"):
         writing.search("(", is_pattern=True)
 
 

@@ -137,7 +137,7 @@ def test_a_jobs_token_reaches_its_own_run_and_no_other(world: World) -> None:
 
 def test_a_jobs_run_goes_to_the_bin_only_with_its_job(world: World) -> None:
     job = world.submit("train")
-    with pytest.raises(Conflict, match="goes and comes with it"):
+    with pytest.raises(Conflict, match="deleted and restored with it"):
         runs.move_to_bin(world.deps, world.maria, world.project, job.run_id)
     run_id = create(world).run.id
     binned = runs.move_to_bin(world.deps, world.maria, world.project, run_id)

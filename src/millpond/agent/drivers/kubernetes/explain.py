@@ -89,7 +89,7 @@ def why_lost(pods: Sequence[Object]) -> str:
     ended = how_it_ended(pods[-1])
     if ended.reason == "OOMKilled":
         return "The pod of the job was killed: it used more memory than its limit."
-    how = ended.reason or (f"exit status {ended.exit_code}" if ended.exit_code is not None else "no reason given")
+    how = ended.reason or (f"exit code {ended.exit_code}" if ended.exit_code is not None else "no reason given")
     return f"The keeper of the job was killed with its pod: {how}{f', {ended.message}' if ended.message else ''}."
 
 

@@ -73,7 +73,7 @@ def test_what_is_waited_for_in_vain() -> None:
 def test_how_a_keeper_was_lost() -> None:
     assert explain.why_lost([]) == "The pod of the job is gone."
     assert "more memory than its limit" in explain.why_lost([ended(reason="OOMKilled", exitCode=137)])
-    assert "exit status 137" in explain.why_lost([ended(exitCode=137)])
+    assert "exit code 137" in explain.why_lost([ended(exitCode=137)])
     evicted = a_pod("Failed", reason="Evicted", message="The node was low on resource: memory.")
     assert "Evicted, The node was low on resource" in explain.why_lost([evicted])
 
