@@ -6,7 +6,6 @@ from urllib.parse import unquote, urlsplit
 
 import urllib3
 
-from millpond.errors import SetupError
 from millpond.trust import tls_context
 
 # Large enough that few system calls are needed, small enough that one piece is sent well within the timeout.
@@ -16,10 +15,10 @@ _BLOCK_BYTES = 1 << 16
 def new_pool(
     proxy: str | None, *, is_secure: bool, timeout: urllib3.Timeout, connections: int, wait: bool = False
 ) -> urllib3.PoolManager:
-    """Connections that repeat nothing and follow nowhere by themselves, through `proxy` if there is one.
+    """Connections that neither retry nor follow redirects, through `proxy` (of `millpond.proxy`) if there is one.
 
     Certificates are read only where `is_secure`, or the proxy is: it takes longer than many a request. With `wait`
-    there are never more than `connections`; without, that many are kept. SetupError for a proxy of an unknown kind.
+    there are never more than `connections`; without, that many are kept.
     """
     context = tls_context() if is_secure else None
     if proxy is None:
@@ -27,12 +26,6 @@ def new_pool(
             retries=False, timeout=timeout, maxsize=connections, block=wait, blocksize=_BLOCK_BYTES, ssl_context=context
         )
     parts = urlsplit(proxy)
-    if parts.scheme not in ("http", "https"):
-        raise SetupError(
-            f"The proxy {parts.scheme}://{parts.hostname} cannot be used.",
-            hint="Only proxies of http and https are known. Change http_proxy, https_proxy or all_proxy, "
-            "or name this host in no_proxy.",
-        )
     return urllib3.ProxyManager(
         proxy, retries=False, timeout=timeout, maxsize=connections, block=wait, blocksize=_BLOCK_BYTES,
         ssl_context=context,

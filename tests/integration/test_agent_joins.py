@@ -134,7 +134,7 @@ def test_through_tls_of_ones_own_authority_and_a_proxy(lab: Lab) -> None:
     port = int(lab.server.url.rpartition(":")[2])
     url = "https://files.test"
     with tls_front(port, lab.root) as front, connect_proxy({"files.test:443": front.port}) as proxy:
-        through = {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "127.0.0.1"}
+        through = {"ALL_PROXY": f"http://127.0.0.1:{proxy.port}", "NO_PROXY": "127.0.0.1"}
         token = ["--token-file", str(lab.token()), "--node", "far"]
         with lab.agent(*token, url=url, env=through) as agent:
             line = ""

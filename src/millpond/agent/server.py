@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import platform
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -18,7 +17,7 @@ from millpond.client.http import API
 from millpond.client.problems import problem_of
 from millpond.client.transport import Response
 from millpond.errors import ServerUnreachable, SetupError
-from millpond.model.address import is_local_host
+from millpond.proxy import proxy_for
 from millpond.trust import tls_context
 from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, LogAnswer, UsageBatch
 from millpond.wire.desired import Desired
@@ -86,8 +85,9 @@ class Server:
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=5.0),
             transport=self._transport,
             verify=tls_context() if self.url.startswith("https:") else False,
-            # Proxies and certificates of the environment count, but a local address is never asked of a proxy.
-            trust_env=not is_local_host(urlsplit(self.url).hostname or ""),
+            # Found here as for every other connection, not by httpx.
+            proxy=proxy_for(self.url),
+            trust_env=False,
             limits=httpx.Limits(max_connections=2 * SHIPPING_AT_ONCE, max_keepalive_connections=SHIPPING_AT_ONCE),
         )
 

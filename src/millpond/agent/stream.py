@@ -9,7 +9,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from millpond.client.http import API
-from millpond.model.address import is_local_host
+from millpond.proxy import proxy_for
 from millpond.trust import tls_context
 from millpond.wire.desired import DesiredTunnel
 
@@ -59,8 +59,7 @@ async def open_tunnel(server: str, token: str, wanted: DesiredTunnel) -> Stream:
             url,
             additional_headers={"Authorization": f"Bearer {token}"},
             ssl=tls_context() if is_secure else None,
-            # As for every other request: a local address is never asked of a proxy.
-            proxy=None if is_local_host(parts.hostname or "") else True,
+            proxy=proxy_for(parts.geturl()),
             open_timeout=OPEN_SECONDS,
             max_size=None,
         )

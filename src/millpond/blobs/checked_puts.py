@@ -16,6 +16,8 @@ import urllib3
 
 from millpond.blobs.sigv4 import Keys, signed_url
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, SignedUrl
+from millpond.pools import new_pool
+from millpond.proxy import proxy_for
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +44,11 @@ class CheckedPuts:
 
     def find_out(self, url: str) -> bool:
         """Whether the store refuses wrong bytes, and a second PUT. Something may be at `url` afterwards."""
-        pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
+        pool = new_pool(proxy_for(url), is_secure=url.startswith("https:"), timeout=_TIMEOUT, connections=1)
         try:
             self.works = self._refuses_wrong_bytes(pool, url)
             self.only_create = self.works and self._refuses_a_second(pool, url)
-        except urllib3.exceptions.HTTPError as error:  # behind a proxy, for example
+        except urllib3.exceptions.HTTPError as error:  # a store that only clients can reach, for example
             logger.info("store_not_tried reason=%s", type(error).__name__)
             self.works = self.works or False
         finally:

@@ -23,6 +23,7 @@ from millpond.blobs.sigv4 import Keys
 from millpond.blobs.store import BlobStore
 from millpond.errors import BadRequest, MillError, SetupError
 from millpond.model.address import is_local_host
+from millpond.proxy import configured_proxy
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -140,7 +141,8 @@ def _client_options(endpoint: str | None, environment: Mapping[str, str]) -> Cli
     address = urlsplit(endpoint or "")
     if address.scheme == "http":
         options["allow_http"] = True
-    proxy = environment.get(f"{address.scheme}_proxy") or environment.get(f"{address.scheme.upper()}_PROXY")
+    # obstore reads the environment itself, but would reach local addresses through the proxy, too.
+    proxy = configured_proxy(address.scheme, environment)
     if proxy and address.hostname and is_local_host(address.hostname):
         options["proxy_url"] = proxy
         options["proxy_excludes"] = address.hostname

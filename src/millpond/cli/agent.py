@@ -90,8 +90,9 @@ def agent(
 ) -> None:
     """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
 
-    The agent only makes outgoing connections (HTTPS_PROXY and NO_PROXY apply). Jobs outlive it. At its first start it
-    exchanges a join token (`mill compute token`) for its own credential, which it keeps in its state directory.
+    The agent only makes outgoing connections (HTTPS_PROXY, ALL_PROXY and NO_PROXY apply). Jobs outlive it. At its first
+    start it exchanges a join token (`mill compute token`) for its own credential, which it keeps in its state
+    directory.
 
     Example: mill agent --server https://lab.example.org --token-file join-token --site lab
     """

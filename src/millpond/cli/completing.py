@@ -102,8 +102,8 @@ def _items(target: Target, path: str, key: str, **params: str) -> list[str]:
     # Imported by those who ask a server: a static completion needs no HTTP.
     import urllib3  # noqa: PLC0415
 
-    from millpond.client.transport import proxy_for  # noqa: PLC0415
     from millpond.pools import new_pool  # noqa: PLC0415
+    from millpond.proxy import proxy_for  # noqa: PLC0415
 
     timeout = urllib3.Timeout(total=ANSWER_SECONDS)
     is_secure = urlsplit(target.server).scheme == "https"

@@ -9,10 +9,10 @@ import shutil
 import socket
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import typer
 
@@ -21,9 +21,10 @@ from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.client.credentials import config_dir, load_credentials, state_dir
 from millpond.client.people import whoami
-from millpond.errors import MillError, NotFound
+from millpond.errors import MillError, NotFound, SetupError
 from millpond.model.address import is_local_host
 from millpond.model.quantity import format_bytes, format_seconds
+from millpond.proxy import configured_proxy, proxy_for
 from millpond.settings import default_data_dir
 from millpond.wire.health import LEAST_FREE_BYTES, Check, Doctor
 
@@ -115,18 +116,24 @@ def _data_dir(mill: Session) -> Check:
 
 
 def _proxies(mill: Session) -> Check:
-    host = urlsplit(mill.target.server).hostname or ""
-    return proxy_check(host, getproxies())
+    return proxy_check(mill.target.server, os.environ)
 
 
-def proxy_check(host: str, proxies: Mapping[str, str]) -> Check:
-    used = {kind: _without_password(url) for kind, url in proxies.items() if kind in ("http", "https", "all") and url}
-    if not used:
+def proxy_check(server: str, environ: Mapping[str, str]) -> Check:
+    """Which proxies are set, and which of them leads to the server."""
+    found = {scheme: configured_proxy(scheme, environ) for scheme in ("http", "https")}
+    words = ", ".join(f"{scheme}: {_without_password(proxy)}" for scheme, proxy in found.items() if proxy)
+    if not words:
         return Check(name="proxies", ok=True, message="none set")
-    words = ", ".join(f"{kind}: {url}" for kind, url in sorted(used.items()))
-    if is_local_host(host):
-        return Check(name="proxies", ok=True, message=f"{words}; not used for {host}, which is local")
-    return Check(name="proxies", ok=True, message=f"{words}; used for {host} unless no_proxy lists it")
+    host = urlsplit(server).hostname or ""
+    try:
+        used = proxy_for(server, environ)
+    except SetupError as error:
+        return Check(name="proxies", ok=False, message=error.message, hint=error.hint)
+    if used:
+        return Check(name="proxies", ok=True, message=f"{words}; used for {host}")
+    why = ", which is local" if is_local_host(host) else ""
+    return Check(name="proxies", ok=True, message=f"{words}; not used for {host}{why}")
 
 
 def _port(mill: Session) -> Check:
@@ -137,8 +144,10 @@ def _port(mill: Session) -> Check:
         with socket.create_connection((host, port), timeout=3):
             return Check(name="port", ok=True, message=f"a server listens at {host}:{port}")
     except OSError as error:
+        proxied = False
         start = "Start the server: mill up" if is_local_host(host) else "Check the address, the network and proxies."
-        proxied = not is_local_host(host) and bool(getproxies())
+        with suppress(SetupError):  # told by the check of proxies
+            proxied = proxy_for(mill.target.server) is not None
         return Check(name="port", ok=proxied, message=f"no answer from {host}:{port}: {error}", hint=start)
 
 

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from millpond.client.http import API, Api, segment
 from millpond.errors import MillError, NotFound, ServerUnreachable, Unavailable, by_code
-from millpond.model.address import is_local_host
+from millpond.proxy import proxy_for
 from millpond.trust import tls_context
 
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -80,7 +80,7 @@ def _open(api: Api, path: str) -> Iterator[Stream]:
                     f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path}{API}{path}",
                     additional_headers={"Authorization": f"Bearer {api.token}"} if api.token else {},
                     ssl=tls_context() if is_secure else None,
-                    proxy=None if is_local_host(parts.hostname or "") else True,
+                    proxy=proxy_for(api.base_url),
                     open_timeout=OPEN_SECONDS,
                     max_size=None,
                 )

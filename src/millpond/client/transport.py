@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 from urllib3 import exceptions
@@ -18,6 +17,7 @@ from urllib3 import exceptions
 from millpond.errors import MillError, ServerUnreachable
 from millpond.model.address import is_local_host
 from millpond.pools import new_pool, words_of
+from millpond.proxy import proxy_for
 
 CONNECT_SECONDS = 5.0
 CONNECTIONS = 32
@@ -165,13 +165,3 @@ def _pieces(answer: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
 
 def _seconds(timeout: float) -> urllib3.Timeout:
     return urllib3.Timeout(connect=CONNECT_SECONDS, read=timeout)
-
-
-def proxy_for(base_url: str) -> str | None:
-    """The proxy that the environment names for this server; never one for a local address."""
-    parts = urlsplit(base_url)
-    if is_local_host(parts.hostname or "") or proxy_bypass(parts.netloc):
-        return None
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"

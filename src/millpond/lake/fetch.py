@@ -21,7 +21,6 @@ from millpond.errors import Corrupt
 from millpond.lake.carrying import Carrier
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
-from millpond.lake.http import proxy_for
 from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
@@ -33,6 +32,7 @@ from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, ord
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
+from millpond.proxy import proxy_for
 
 _WORKERS = 4
 # Leaves planned at a time, behind the first: more make longer ranges, fewer are written from sooner.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from base64 import b64encode
@@ -12,7 +11,6 @@ from contextlib import closing
 from hashlib import md5
 from typing import cast
 from urllib.parse import urljoin, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 import urllib3
 
@@ -23,9 +21,9 @@ from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import MillError, StoreUnavailable, by_code
 from millpond.lake.direct import RangeReader
 from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, wrong_length
-from millpond.model.address import is_local_host
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of
+from millpond.proxy import proxy_for
 
 # Until connected, and for each piece that is sent; and for the answer.
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
@@ -38,7 +36,7 @@ class DataPlane:
     """Signed requests to the object store, or to a server that plays one. Safe for threads.
 
     403 is Forbidden (a URL that has expired: the caller renews it), 404 NotFound, 507 DiskFull; what may pass is
-    tried again and at last StoreUnavailable. Proxies of the environment are honoured, but never for local addresses.
+    retried and at last StoreUnavailable. Goes through the proxy of the environment (`millpond.proxy`).
     """
 
     def __init__(
@@ -171,29 +169,6 @@ def _means_the_same(method: str, answer: urllib3.BaseHTTPResponse, headers: Mapp
         return answer.status in (201, 204) or (answer.status == 412 and CREATE_HEADER in headers)
     came = answer.headers.get("Content-Range", "").partition("/")[0]
     return answer.status == 200 and "Range" in headers and came == headers["Range"].replace("=", " ")
-
-
-def proxy_for(url: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """The proxy that `http_proxy`, `https_proxy` and `no_proxy` name for this URL; None for local addresses."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_local_host(host):
-        return None
-    proxies = _proxies(os.environ if environment is None else environment)
-    if proxy_bypass_environment(host, proxies):
-        return None
-    proxy = proxies.get(parts.scheme)
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
-
-
-def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    if environment is os.environ:
-        return getproxies_environment()
-    return {
-        name.lower().removesuffix("_proxy"): value
-        for name, value in environment.items()
-        if name.lower().endswith("_proxy") and value
-    }
 
 
 def _told(body: bytes) -> MillError:

@@ -19,7 +19,7 @@ from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound
 from millpond.lake import carrying, tries
 from millpond.lake.digests import digest_of
 from millpond.lake.direct import RangeReader
-from millpond.lake.http import DataPlane, proxy_for
+from millpond.lake.http import DataPlane
 from millpond.lake.target import Target
 from millpond.lake.writing import order_of, part_of, write_range
 from millpond.model.dataset import BlobPlace
@@ -405,26 +405,6 @@ def test_a_server_that_is_down(plane: DataPlane, store: Store) -> None:
         port = probe.getsockname()[1]
     with pytest.raises(StoreUnavailable):
         plane.get(f"http://127.0.0.1:{port}/a")
-
-
-PROXIES = {"http_proxy": "proxy:3128", "HTTPS_PROXY": "http://secure:1", "no_proxy": ".internal,example.org"}
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("http://127.0.0.1:8420/lake/x", None),
-        ("http://localhost/x", None),
-        ("http://[::1]:1/x", None),
-        ("http://192.168.1.7:9000/x", None),
-        ("http://store.internal/x", None),
-        ("https://example.org/x", None),
-        ("http://s3.example.com/x", "http://proxy:3128"),
-        ("https://s3.example.com/x", "http://secure:1"),
-    ],
-)
-def test_proxies(url: str, expected: str | None) -> None:
-    assert proxy_for(url, PROXIES) == expected
 
 
 def test_a_proxy_is_used_for_others_and_never_for_this_machine(

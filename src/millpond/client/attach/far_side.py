@@ -39,10 +39,21 @@ def reach(url: str, ca_file: str = "") -> None:
     if ca_file:
         context.load_verify_locations(ca_file)
     try:
-        with urllib.request.urlopen(url, timeout=10, context=context):
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler(_proxies()), urllib.request.HTTPSHandler(context=context)
+        )
+        with opener.open(url, timeout=10):
             tell("ok")
     except (OSError, ValueError) as error:
         tell(str(getattr(error, "reason", error)))
+
+
+def _proxies() -> dict[str, str]:
+    """urllib ignores all_proxy, which the agent does not (`millpond.proxy`)."""
+    found = urllib.request.getproxies_environment()
+    if "all" in found:
+        found = {"http": found["all"], "https": found["all"], **found}
+    return found
 
 
 def has(name: str) -> None:

@@ -7,14 +7,13 @@ fields that they do not know, while here objects are what the server says.
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
 from millpond import __version__
 from millpond.agent.drivers import EngineAway
 from millpond.agent.drivers.kubernetes.access import Access
-from millpond.model.address import is_local_host
+from millpond.proxy import proxy_for
 
 Object = dict[str, Any]
 
@@ -42,7 +41,8 @@ class KubeApi:
             timeout=TIMEOUT_SECONDS,
             headers={"User-Agent": f"millpond-agent/{__version__}", "Accept": "application/json"},
             transport=transport,
-            trust_env=not is_local_host(urlsplit(access.url).hostname or ""),
+            proxy=proxy_for(access.url),
+            trust_env=False,
         )
 
     @property

@@ -14,7 +14,7 @@ from websockets.typing import Subprotocol
 from millpond.agent.drivers.kubernetes import explain
 from millpond.agent.drivers.kubernetes.access import Access
 from millpond.agent.drivers.kubernetes.api import KubeApi
-from millpond.model.address import is_local_host
+from millpond.proxy import proxy_for
 
 # The first byte of a message says which stream the others belong to.
 _PROTOCOL = Subprotocol("v4.channel.k8s.io")
@@ -98,7 +98,7 @@ async def run_in_pod(access: Access, path: str, command: Sequence[str]) -> PodSt
             additional_headers={"Authorization": f"Bearer {token}"} if token else {},
             subprotocols=[_PROTOCOL],
             ssl=(access.tls or None) if scheme == "wss" else None,
-            proxy=None if is_local_host(parts.hostname or "") else True,
+            proxy=proxy_for(access.url),
             open_timeout=OPEN_SECONDS,
             ping_interval=PING_SECONDS,
             ping_timeout=None,
