@@ -169,6 +169,9 @@ class Pool:
         most = len(self.fleet.rooms) // 10
         having = {self.waiting[job_id][0].job.project for job_id in self.reservations}
         for account in self.by_usage():
+            taken = sum(len(one.nodes) for one in self.reservations.values())
+            if taken and taken >= most:
+                return
             if account.allocated >= account.share or account.name in having:
                 continue
             line = next((one for one in account.heads() if self._deserves(account, one)), None)
@@ -176,7 +179,6 @@ class Pool:
                 continue
             claim = rules.is_claim(account, line)
             new = reservation.make(self.fleet, line.head, line.shape, self.running, self.now, claim=claim)
-            taken = sum(len(one.nodes) for one in self.reservations.values())
             if new is not None and (not taken or taken + len(new.nodes) <= most):
                 self._reserve(new)
 
