@@ -20,6 +20,7 @@ export default defineConfig({
             // Only those who open such files load them.
             { name: "comparison", test: /node_modules\/diff\// },
             { name: "parquet", test: /node_modules\/(hyparquet|hyparquet-compressors|fzstd|hysnappy)\// },
+            { name: "markdown", test: /node_modules\/marked\// },
             { name: "vendor", test: /node_modules/ },
             { name: "shared", test: /src\/(api|components|hooks|lib)\//, minShareCount: 2 },
           ],

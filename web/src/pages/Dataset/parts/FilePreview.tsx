@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Title } from "@mantine/core";
+import { Button, CloseButton, Group, Paper, Title, Tooltip } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
@@ -17,8 +17,8 @@ import { TextPreview } from "./preview/TextPreview";
 // Few look into Parquet files, and the reader is as long as several pages.
 const ParquetPreview = lazy(() => import("./preview/ParquetPreview"));
 
-/** One file as what its name says it is, and the way to download it. Nothing in it runs in this page's origin. */
-export function FilePreview({ file }: { file: FilePlace }) {
+/** One file shown by the kind its name tells, with a download. Nothing in it runs in this page's origin. */
+export function FilePreview({ file, onClose }: { file: FilePlace; onClose?: () => void }) {
   const name = file.path.split("/").at(-1) ?? file.path;
   const { path, ...place } = file;
   const commit = useQuery(commitQuery(place));
@@ -28,17 +28,23 @@ export function FilePreview({ file }: { file: FilePlace }) {
         <Title order={2} size="h5" style={{ overflowWrap: "anywhere" }}>
           {visibleName(name)}
         </Title>
-        <Button
-          component="a"
-          href={fileAddress(file, { download: true })}
-          download={name}
-          variant="default"
-          size="xs"
-          leftSection={<IconDownload size={14} aria-hidden />}
-          style={{ flexShrink: 0 }}
-        >
-          Download
-        </Button>
+        <Group gap="xs" wrap="nowrap" style={{ flexShrink: 0 }}>
+          <Button
+            component="a"
+            href={fileAddress(file, { download: true })}
+            download={name}
+            variant="default"
+            size="xs"
+            leftSection={<IconDownload size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+          {onClose && (
+            <Tooltip label="Close (Esc). Previous and next file: ← →">
+              <CloseButton aria-label="Close preview" onClick={onClose} />
+            </Tooltip>
+          )}
+        </Group>
       </Group>
       <Loaded result={commit}>
         {/* A branch may move while a file is read a part at a time: the commit does not. */}

@@ -1,6 +1,7 @@
 import { Grid, Group, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { refsQuery } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
@@ -24,6 +25,16 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
   const { ref, isEmpty } = useShownRef(dataset, asked);
   const navigate = route.useNavigate();
   const branch = useChangeable(dataset, ref);
+  const preview = useCallback(
+    // Stepping through files adds nothing to the history: one step back leaves the preview.
+    (chosen: string | undefined) =>
+      void navigate({
+        search: (now) => ({ ...now, tab: "files", file: chosen }),
+        replace: chosen !== undefined,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
   if (isEmpty) return <NoCommits dataset={dataset} />;
   if (!ref) return <WaitingRows />;
   const place = { project: dataset.project, dataset: dataset.name };
@@ -59,13 +70,18 @@ export function FilesTab({ dataset }: { dataset: Dataset }) {
             onFrom={(name) =>
               navigate({ search: { tab: "files", ref: asked, path: path || undefined, from: name } })
             }
+            onShow={preview}
           />
         </Grid.Col>
         {file && (
           // Above the names on a narrow screen: below a long directory nobody would find it.
           <Grid.Col span={{ base: 12, md: 6 }} order={{ base: 1, md: 2 }}>
             <div className="beside" ref={bringIntoSight} key={file}>
-              <FilePreview key={file} file={{ ...place, ref, path: file }} />
+              <FilePreview
+                key={file}
+                file={{ ...place, ref, path: file }}
+                onClose={() => preview(undefined)}
+              />
             </div>
           </Grid.Col>
         )}
