@@ -19,8 +19,9 @@ from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.kubernetes import KubernetesDriver
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.processes import all_processes
-from millpond.agent.spec import Mount, Spec, renew
+from millpond.agent.spec import Mount, renew
 from millpond.model.job import RankPlace
+from millpond.testing.agents import a_spec
 from millpond.testing.drivers import Place, finished, looking
 from millpond.testing.gangs import RANKS, GangContract
 from millpond.testing.kube import IMAGE, Kube
@@ -190,7 +191,7 @@ def test_a_cluster_that_is_away_is_said_to_be(kube: Kube, tmp_path: Path) -> Non
 def _placement(root: Path, project: str) -> Path:
     placement = root / f"p-{secrets.token_hex(6)}"
     (placement / "work").mkdir(parents=True)
-    Spec(placement.name, "job", project, ("true",), {}, str(placement / "work"), 600, 5, image=IMAGE).write(placement)
+    a_spec(placement=placement.name, project=project, directory=str(placement / "work"), image=IMAGE).write(placement)
     renew(placement, boot_time())
     return placement
 

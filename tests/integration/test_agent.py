@@ -346,7 +346,7 @@ def test_heard_by_the_server_a_job_is_renewed(run: Run) -> None:
             await site.server.until_placement("p1", "running")
             for number in range(10):
                 await asyncio.sleep(0.2)
-                site.server.want(job.model_copy(update={"env": {"n": str(number)}}))
+                site.server.want(job.model_copy(update={"log_bytes": number}))
             assert (await site.server.until_placement("p1", "finished")).exit_code == 0
 
     run(scenario)

@@ -24,6 +24,7 @@ from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.prepare import prepare
 from millpond.agent.spec import Spec
+from millpond.model.job_spec import JobSpec
 from millpond.testing.agents import a_placement
 from millpond.testing.drivers import finished
 from millpond.testing.waiting import wait_until
@@ -292,7 +293,7 @@ def test_programs_below_closed_directories_are_shown(site: Site) -> None:
 
 
 def a_spec(name: str) -> Spec:
-    return Spec(name, "job", "default", ("true",), {}, "/", 600, 5, account=MINE)
+    return Spec(name, "job", "default", JobSpec(command=("true",)), {}, "/", 600, 5, account=MINE)
 
 
 def system_python() -> str:

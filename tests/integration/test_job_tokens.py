@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from millpond.db import placements
-from millpond.model.job import JobInput, Placement, PlacementState
+from millpond.model.job import Placement, PlacementState
+from millpond.model.job_spec import JobInput
 from millpond.model.people import Role, TokenKind
 from millpond.services.people import tokens
 from millpond.testing.builders_work import add_agent, add_commit, add_job
@@ -45,8 +46,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         }
         agent = add_agent(db).agent
         inputs = (
-            JobInput("default", "xray", "", "main", commits["input"], "MILL_DATA_XRAY"),
-            JobInput("theirs", "shared", "", "main", commits["far input"], "MILL_DATA_SHARED"),
+            JobInput("default/xray", "main", commits["input"], "", "MILL_DATA_XRAY"),
+            JobInput("theirs/shared", "main", commits["far input"], "", "MILL_DATA_SHARED"),
         )
         add_job(db, id="job00001", run_id="run00001", placement_id="placement1", inputs=inputs)
         add_job(db, id="job00002", run_id="run00002", name="other")

@@ -108,5 +108,5 @@ def _finish_all(deps: Deps, actor: Actor) -> None:
     seen = [PlacementSeen(id=p.id, state="finished", started_at=now, exited_at=now, exit_code=0) for p in living]
     agents.observe(deps, actor, observed(placements=seen))
     with deps.db.read() as tx:
-        states = {job.state for job in jobs.by_ids(tx, [p.job_id for p in living]).values()}
+        states = {job.status.state for job in jobs.by_ids(tx, [p.job_id for p in living]).values()}
     assert states == {JobState.SUCCEEDED}

@@ -18,7 +18,8 @@ from millpond.agent.archives import KEEPER, archives
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import is_running, marked
-from millpond.agent.spec import Spec, answer_clock, read_spec, renew
+from millpond.agent.spec import answer_clock, read_spec, renew
+from millpond.testing.agents import a_spec
 from millpond.testing.waiting import wait_until
 
 # Keepers are told apart by placement, and these tests use the same names: one worker runs them.
@@ -45,11 +46,9 @@ class Kept:
     ) -> subprocess.Popen[bytes]:
         if read_spec(self.directory) is None:
             env = {"PATH": os.environ["PATH"], "MILL_PLACEMENT": self.directory.name}
-            spec = Spec(
+            spec = a_spec(
+                command,
                 placement=self.directory.name,
-                job="j",
-                project="p",
-                command=command,
                 env=env,
                 directory=directory or str(self.directory),
                 valid_seconds=600,

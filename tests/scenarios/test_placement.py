@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from millpond.decide.placement import Held, NearView, NodeView, QueuedJob, Snapshot, plan_starts
-from millpond.model.job import Resources
+from millpond.model.job_spec import Resources
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 
@@ -163,7 +163,7 @@ SCENARIOS = [
     Scenario(
         "an image needs containers",
         (a_node("bare"), a_node("pods", containers=True)),
-        (a_queued_job("a", image=True),),
+        (a_queued_job("a", image="python:3.12"),),
         {"a": "pods"},
     ),
     Scenario(

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.decide.readiness import Never, Ready, Waits, readiness
-from millpond.model.job import Dependency, Job, JobState
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import Dependency
 from millpond.testing.builders_work import a_job
 from millpond.testing.clock import NOON
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -72,7 +71,7 @@ def test_the_words_say_what_happens_next() -> None:
     job = a_placed_job(retries=3, retry_on=DEFAULT, retried=1)
     verdict = after_ending(job, Ending.EXIT, "exit code 1", 1, NOON)
     assert verdict.reason == "exit code 1; retrying in 10.0 s (retry 2 of 3)"
-    over = after_ending(replace(job, retried=3), Ending.EXIT, "exit code 1", 1, NOON)
+    over = after_ending(job.changed(retried=3), Ending.EXIT, "exit code 1", 1, NOON)
     assert over.reason == "exit code 1, and no retries are left (3 used)"
 
 
@@ -113,15 +112,15 @@ def test_a_job_is_never_tried_more_often_than_asked_for_and_losses_never_end_it(
     job = a_job(retries=retries, retry_on=tuple(sorted(kinds)))
     now = NOON
     for number, report in enumerate(reports, 1):
-        assert job.not_before is None or job.not_before <= now
+        assert job.status.not_before is None or job.status.not_before <= now
         job = job_life.place(job, f"p{number}", compute="local", node="local", reasons=[], now=now)
-        assert job.attempt == number
+        assert job.status.attempt == number
         job = job_life.observe(job, report, now)
-        assert job.retried <= retries
-        assert job.retried + job.losses + job.state.is_finished == number
+        assert job.status.retried <= retries
+        assert job.status.retried + job.status.losses + job.status.state.is_finished == number
         if report.reason in ("lost", "expired", "terminated"):
-            assert job.state is JobState.QUEUED
-        if job.state.is_finished:
-            assert (job.state is JobState.SUCCEEDED) == (job.ending is None)
+            assert job.status.state is JobState.QUEUED
+        if job.status.state.is_finished:
+            assert (job.status.state is JobState.SUCCEEDED) == (job.status.ending is None)
             return
-        now = max(now, job.not_before or now)
+        now = max(now, job.status.not_before or now)

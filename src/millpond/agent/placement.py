@@ -186,7 +186,7 @@ class Placement:
             code=code,
             inputs=paths,
             renewed=self._renewed,
-            image=desired.image or self._world.driver.capabilities().default_image,
+            image=desired.spec.image or self._world.driver.capabilities().default_image,
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
             epoch=self._epoch,
         )

@@ -69,7 +69,7 @@ def prepare(
         placement=desired.id,
         job=desired.job_id,
         project=desired.project,
-        command=tuple(desired.command),
+        asked=desired.spec,
         env=environment(
             desired,
             directory,
@@ -82,18 +82,13 @@ def prepare(
         directory=str(work),
         valid_seconds=desired.valid_seconds,
         grace_seconds=desired.grace_seconds,
-        timeout_seconds=desired.timeout_seconds,
         log_bytes=desired.log_bytes,
         epoch=None if epoch is None else (epoch, boot_id()),
         secret_env=tuple(desired.secrets),
         node=desired.node,
-        cpu=desired.cpu,
-        memory_bytes=desired.memory_bytes,
-        gpu_hundredths=desired.gpu_hundredths,
         gpu_indices=tuple(desired.gpu_indices),
         ranks=tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks),
         image=image,
-        options=desired.options,
         inputs=tuple(mounts.values()),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
@@ -146,25 +141,25 @@ def environment(
         "MLFLOW_TRACKING_URI": server,
         **{variable: str(path) for variable, path in inputs.items()},
     }
-    if desired.cpu:
-        said["MILL_CPUS"] = str(desired.cpu)
-    if desired.memory_bytes:
-        said["MILL_MEMORY_BYTES"] = str(desired.memory_bytes)
+    if desired.spec.cpu:
+        said["MILL_CPUS"] = str(desired.spec.cpu)
+    if desired.spec.memory_bytes:
+        said["MILL_MEMORY_BYTES"] = str(desired.spec.memory_bytes)
     if not container or not desired.gpu_indices:
         # Empty, and not absent, for a job without a GPU: absent would show it all of them. A container shows the job
         # its own GPUs only, counted from 0.
         said["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in desired.gpu_indices)
-    if desired.gpu_hundredths % 100:
-        said["MILL_GPU_FRACTION"] = f"{desired.gpu_hundredths / 100:.2f}"
+    if desired.spec.gpu_hundredths % 100:
+        said["MILL_GPU_FRACTION"] = f"{desired.spec.gpu_hundredths / 100:.2f}"
         if gpu_memory_bytes:
-            said["MILL_GPU_MEMORY_MB"] = str(gpu_memory_bytes * (desired.gpu_hundredths % 100) // 100 // 1024**2)
+            said["MILL_GPU_MEMORY_MB"] = str(gpu_memory_bytes * (desired.spec.gpu_hundredths % 100) // 100 // 1024**2)
     given = {variable: value for variable, value in desired.secrets.items() if value is not None}
-    found = {**base, **desired.env, **given, **said}
+    found = {**base, **desired.spec.env, **given, **said}
     if desired.environment:
         packages = Path(found[desired.environment.env])
         if "PATH" in found:  # an image has one of its own
             found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
-        found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.env.get("PYTHONPATH"), str(packages)]))
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.spec.env.get("PYTHONPATH"), str(packages)]))
     return found
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.model.job import RankPlace
+from millpond.model.job_spec import JobSpec
 
 SPEC = "spec.json"
 RENEWAL = "renewal"
@@ -28,19 +29,20 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One command to run. `directory` is where it starts; the environment is all of what it sees, in a container
-    added to that of the image. What follows `timeout_seconds` is for drivers; the keeper needs nothing of it."""
+    """What somebody asked to run, and how it is run here.
+
+    `directory` is where the command starts; the environment is all it sees, in a container added to that of the image.
+    """
 
     placement: str
     job: str
     project: str
-    command: tuple[str, ...]
+    # Of a distributed job, CPUs, memory and GPUs are those of each process.
+    asked: JobSpec
     env: Mapping[str, str]
     directory: str
     valid_seconds: float
     grace_seconds: float
-    # How long the command may run; 0 for no limit.
-    timeout_seconds: float = 0
     # How much of its log the keeper leaves on the disk: its beginning and its end. 0 for all of it.
     log_bytes: int = 0
     # What the server's clock showed when that of this machine's boot time was at zero, and which boot of which machine
@@ -48,18 +50,13 @@ class Spec:
     epoch: tuple[float, str] | None = None
     # Variables whose values are hidden in its log, beside those that sound like secrets.
     secret_env: tuple[str, ...] = ()
-    # The node the server chose, and what it promised there; zero is no reservation.
+    # The node the server chose, and the GPUs it promised there.
     node: str = ""
-    cpu: int = 0
-    memory_bytes: int = 0
-    gpu_hundredths: int = 0
     gpu_indices: tuple[int, ...] = ()
-    # None: the job sees the machine as it is, and its inputs where they lie.
+    # What it runs in: that of the job, or the driver's own. None: the job sees the machine as it is.
     image: str | None = None
-    # What the job asks of the driver, beside what the site has said.
-    options: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[Mount, ...] = ()
-    # Of a distributed job: where each process is to run; CPUs, memory and GPUs are those of each.
+    # Of a distributed job: where each process is to run.
     ranks: tuple[RankPlace, ...] = ()
     # For the keeper of one of them: its `rank`, the `size` of the whole, its `node`, its `address` if that is known.
     gang: Mapping[str, Any] | None = None
@@ -68,25 +65,42 @@ class Spec:
     accounts: tuple[int, ...] = ()
 
     def write(self, placement: Path) -> None:
-        """Appears whole or not at all, and only for this account: a token is inside."""
-        write_private(placement / SPEC, json.dumps(asdict(self)))
+        """Appears whole or not at all, and only for this account: a token is inside.
+
+        The keeper knows nothing of specs: what it needs of one stands beside it.
+        """
+        written = {field.name: getattr(self, field.name) for field in fields(self)} | {
+            "asked": self.asked.to_document(),
+            "command": self.asked.command,
+            "timeout_seconds": self.asked.timeout_seconds,
+            "inputs": [asdict(mount) for mount in self.inputs],
+            "ranks": [asdict(place) for place in self.ranks],
+        }
+        write_private(placement / SPEC, json.dumps(written))
 
 
 def read_spec(placement: Path) -> Spec | None:
+    """Also what an agent of version 0.1.0 wrote: it had the fields of `asked` beside the others."""
     try:
-        fields = json.loads((placement / SPEC).read_bytes())
+        written = json.loads((placement / SPEC).read_bytes())
     except FileNotFoundError:
         return None
     read: dict[str, Any] = {
-        "command": tuple(fields["command"]),
-        "gpu_indices": tuple(fields["gpu_indices"]),
-        "inputs": tuple(Mount(**mount) for mount in fields["inputs"]),
-        "accounts": tuple(fields["accounts"]),
-        "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in fields.get("ranks", ())),
-        "secret_env": tuple(fields.get("secret_env", ())),
-        "epoch": tuple(fields["epoch"]) if fields.get("epoch") else None,
+        "asked": JobSpec.from_document(
+            written.get("asked") or {name: written[name] for name in _ONCE_BESIDE if name in written}
+        ),
+        "gpu_indices": tuple(written["gpu_indices"]),
+        "inputs": tuple(Mount(**mount) for mount in written["inputs"]),
+        "accounts": tuple(written["accounts"]),
+        "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in written.get("ranks", ())),
+        "secret_env": tuple(written.get("secret_env", ())),
+        "epoch": tuple(written["epoch"]) if written.get("epoch") else None,
     }
-    return Spec(**{**fields, **read})
+    known = {field.name for field in fields(Spec)}
+    return Spec(**{name: value for name, value in written.items() if name in known} | read)
+
+
+_ONCE_BESIDE = ("command", "timeout_seconds", "cpu", "memory_bytes", "gpu_hundredths", "options")
 
 
 def rank_directories(placement: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from millpond.errors import BadRequest, Forbidden, Invalid, MillError, NotFound, NotSignedIn, TooLarge, TooMany
-from millpond.wire.base import Problem
+from millpond.wire.base import Problem, written_path
 
 MEDIA_TYPE = "application/problem+json"
 # What FastAPI and Starlette raise by themselves, as errors of ours.
@@ -80,7 +80,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     if any(item["type"] == "json_invalid" for item in found) or _has_other_body(request, found):
         return respond(request_id_of(request), BadRequest("The request body is not JSON."))
     # What was sent stays out of the answer: it may hold a password.
-    fields = [{"field": ".".join(str(part) for part in item["loc"][1:]), "message": item["msg"]} for item in found]
+    fields = [{"field": written_path(item["loc"][1:]), "message": item["msg"]} for item in found]
     told = "; ".join(f"{item['field'] or 'body'}: {item['message']}" for item in fields)
     return respond(request_id_of(request), Invalid(f"Invalid request: {told}.", fields=fields))
 

@@ -26,7 +26,7 @@ def follow_job(mill: Session, job: Job) -> Job:
 
     Of a distributed job that is the log of rank 0; at the end that of the rank which failed comes behind it.
     """
-    rank = 0 if job.processes else None
+    rank = 0 if job.spec.processes else None
     offset, attempt, seen, late = 0, 0, "", 0.0
     place = (mill.api, job.project, job.id)
     while True:

@@ -22,7 +22,8 @@ from millpond.client.jobs import (
     wait_for_job,
     why_job,
 )
-from millpond.model.job import Ending, JobKind, JobState
+from millpond.model.job import Ending, JobState
+from millpond.model.job_spec import JobKind
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
 from millpond.wire.jobs import Attempt, Job, Rank
 
@@ -69,7 +70,12 @@ def list_all(
             ("HOW", how_it_is),
             ("USER", lambda j: j.created_by),
             ("COMPUTE", lambda j: j.compute),
-            ("GPUS", lambda j: (f"{j.processes} x " if j.processes else "") + _gpus(j) if j.gpu_hundredths else None),
+            (
+                "GPUS",
+                lambda j: (
+                    (f"{j.spec.processes} x " if j.spec.processes else "") + _gpus(j) if j.spec.gpu_hundredths else None
+                ),
+            ),
             ("QUEUED", lambda j: j.queued_at),
             ("RUNNING", lambda j: _seconds(j.ledger.run)),
             ("TOTAL", lambda j: Seconds(j.ledger.total)),
@@ -193,17 +199,20 @@ def show_job(mill: Session, job: Job) -> None:
             ("attempts", job.attempt if job.attempt > 1 else None),
             ("tried again", job.not_before),
             ("after", [f"{a.name} ({a.job}){':any' if a.when == 'any' else ''}" for a in job.after]),
-            ("command", shlex.join(job.command)),
-            ("data", [f"{i.dataset}@{i.commit_id[:12]} at ${i.env}" for i in job.inputs]),
+            ("command", shlex.join(job.spec.command)),
+            ("data", [f"{i.dataset}@{i.commit_id[:12]} at ${i.env}" for i in job.spec.inputs]),
             ("wants", _wants(job)),
             ("limits", _limits(job)),
-            ("ports", [str(port) for port in job.ports]),
-            ("secrets", [name if name == variable else f"{variable}={name}" for variable, name in job.secrets.items()]),
-            ("options", [f"{key}={value}" for key, value in job.options.items()]),
+            ("ports", [str(port) for port in job.spec.ports]),
+            (
+                "secrets",
+                [name if name == variable else f"{variable}={name}" for variable, name in job.spec.secrets.items()],
+            ),
+            ("options", [f"{key}={value}" for key, value in job.spec.options.items()]),
             ("compute", job.compute),
             ("node", job.node),
-            ("image", job.image),
-            ("code", CommitId(job.code_commit) if job.code_commit else None),
+            ("image", job.spec.image),
+            ("code", CommitId(job.spec.code_commit) if job.spec.code_commit else None),
             ("environment", CommitId(job.environment_commit) if job.environment_commit else job.environment_job),
             ("outputs", CommitId(job.output_commit) if job.output_commit else None),
             ("run", job.run_id),
@@ -251,11 +260,11 @@ def _show_changed(mill: Session, changed: Changed) -> None:
 
 def _processes(mill: Session, job: Job) -> list[str]:
     """How each process of a distributed job stands; as JSON, `mill attempts` tells that."""
-    if not job.processes or mill.out.as_json:
+    if not job.spec.processes or mill.out.as_json:
         return []
     attempts = list_attempts(mill.api, job.project, job.id)
     ranks = attempts[-1].ranks if attempts else []
-    return [_rank(one, failed=one.rank == job.failed_rank) for one in ranks] or [f"{job.processes}, together"]
+    return [_rank(one, failed=one.rank == job.failed_rank) for one in ranks] or [f"{job.spec.processes}, together"]
 
 
 def _rank(one: Rank, *, failed: bool) -> str:
@@ -266,23 +275,23 @@ def _rank(one: Rank, *, failed: bool) -> str:
 
 
 def _limits(job: Job) -> list[str]:
-    limits = [f"{format_seconds(job.timeout_seconds)} at most"] if job.timeout_seconds else []
-    limits += [f"priority {job.priority}"] if job.priority else []
-    limits += [f"{job.retries} retries on {', '.join(job.retry_on)}"] if job.retries else []
+    limits = [f"{format_seconds(job.spec.timeout_seconds)} at most"] if job.spec.timeout_seconds else []
+    limits += [f"priority {job.spec.priority}"] if job.spec.priority else []
+    limits += [f"{job.spec.retries} retries on {', '.join(job.spec.retry_on)}"] if job.spec.retries else []
     return limits + ([f"only on {job.wanted_compute}"] if job.wanted_compute else [])
 
 
 def _wants(job: Job) -> list[str]:
-    wants = [f"{job.cpu} CPUs"] if job.cpu else []
-    wants += [f"{format_bytes(job.memory_bytes)} of memory"] if job.memory_bytes else []
-    wants += [f"GPUs: {_gpus(job)}"] if job.gpu_hundredths else []
-    return [*wants, f"for each of {job.processes} processes"] if wants and job.processes else wants
+    wants = [f"{job.spec.cpu} CPUs"] if job.spec.cpu else []
+    wants += [f"{format_bytes(job.spec.memory_bytes)} of memory"] if job.spec.memory_bytes else []
+    wants += [f"GPUs: {_gpus(job)}"] if job.spec.gpu_hundredths else []
+    return [*wants, f"for each of {job.spec.processes} processes"] if wants and job.spec.processes else wants
 
 
 def _gpus(job: Job) -> str:
     """A part of a GPU comes with how it is kept to where the job was placed."""
     how = {"accounted": " (accounted, not enforced)", "enforced": " (enforced)"}.get(job.gpu_share or "", "")
-    return f"{format_gpus(job.gpu_hundredths)}{how}"
+    return f"{format_gpus(job.spec.gpu_hundredths)}{how}"
 
 
 def _seconds(value: float | None) -> Seconds | None:

@@ -82,11 +82,11 @@ def logs(
 
 def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
     """Chosen once, so that it stays the same while the job fails; and said, where there are several."""
-    if not job.processes or rank is not None:
+    if not job.spec.processes or rank is not None:
         return rank
     chosen = job.failed_rank if job.failed_rank is not None else 0
     why = ", which failed first" if job.failed_rank is not None else ""
-    mill.out.note(f"Rank {chosen} of {job.processes}{why}; for others: --rank N")
+    mill.out.note(f"Rank {chosen} of {job.spec.processes}{why}; for others: --rank N")
     return chosen
 
 

@@ -209,7 +209,7 @@ def _mistake_in_request(error: Exception) -> Invalid | None:
         return None
     if error.title not in {request.__name__ for request in wire.Request.__subclasses__()}:
         return None
-    told = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+    told = "; ".join(f"{wire.written_path(item['loc'])}: {item['msg']}" for item in error.errors())
     return Invalid(f"Invalid request: {told}.")
 
 

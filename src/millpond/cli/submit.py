@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,10 +21,11 @@ from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
 from millpond.client.jobs import submit_job, wait_for_job
 from millpond.errors import BadRequest
-from millpond.model.names import DatasetRef, check_name
+from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobSpec
+from millpond.model.names import check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.jobs import MAX_PROCESSES, MAX_RETRIES, Job, JobCreate
+from millpond.wire.jobs import Job, JobCreate
 from millpond.wire.quick.data import Commit
 
 app = typer.Typer()
@@ -159,12 +161,12 @@ def submit(
     words: list[str] = ctx.meta[_COMMAND]
     if not words:
         raise BadRequest("There is no command.", hint="Write it behind --, like: mill submit train -- python train.py")
-    request = JobCreate(
-        name=check_name(name, "job") if name else None,
-        command=words,
+    spec = JobSpec(
+        kind=JobKind.INTERACTIVE if interactive or port is not None or idle is not None else JobKind.TRAINING,
+        command=tuple(words),
         env=dict(_variable(text) for text in env or []),
         secrets=dict(parse_secret(text) for text in secret or []),
-        inputs=[str(DatasetRef.parse(text)) for text in data or []],
+        inputs=tuple(JobInput.parse(text) for text in data or []),
         processes=_processes(ctx, processes),
         cpu=cpu,
         memory_bytes=parse_bytes(memory),
@@ -177,26 +179,24 @@ def submit(
         priority=priority,
         timeout_seconds=0 if timeout is None else _whole_seconds(timeout, "--timeout"),
         retries=_retries(retries, retry_on),
-        retry_on=[word for text in retry_on or [] for word in text.split(",")],
+        retry_on=tuple(word for text in retry_on or [] for word in text.split(",")),
         backoff_seconds=ceil(parse_seconds(backoff)),
-        after=after or [],
-        interactive=interactive or port is not None or idle is not None,
-        ports=port or [],
+        after=tuple(Dependency.parse(text) for text in after or []),
+        ports=tuple(port or []),
         idle_seconds=0 if idle is None else _whole_seconds(idle, "--idle"),
     )
     if git is not None and no_code:
         raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
     if requirements is not None:
-        request = request.model_copy(
-            update={"environment": commit_environment(mill.api, mill.project, requirements).id}
-        )
+        spec = replace(spec, environment=commit_environment(mill.api, mill.project, requirements).id)
     if not no_code:
         commit, tags = _send_code(mill, yes=yes) if git is None else _send_git(mill, git)
-        request = request.model_copy(update={"code_commit": commit.id, "tags": tags})
+        spec = replace(spec, code_commit=commit.id, tags=tags)
+    request = JobCreate(name=check_name(name, "job") if name else None, spec=spec)
     job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) is submitted. See: mill logs -f {job.id}   mill why {job.id}")
-    if request.interactive:
-        ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.ports)]
+    if spec.kind is JobKind.INTERACTIVE:
+        ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in spec.ports)]
         mill.out.note(f"Once it runs: {'   '.join(ways)}")
     _attend(mill, job, follow=follow, wait=wait)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from millpond.client.http import Api
 from millpond.client.jobs import get_job, stop_job, submit_job, wait_for_job
 from millpond.client.logs import follow_log, read_all
 from millpond.model.job import JobState
+from millpond.model.job_spec import JobInput, JobSpec
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
 from millpond.wire.jobs import Job, JobCreate
@@ -47,12 +49,11 @@ def submit(
     """
     target = resolve_target(server, project)
     api = Api(target.server, target.token)
-    request = JobCreate(
-        name=name,
-        command=list(command),
+    spec = JobSpec(
+        command=tuple(command),
         env=dict(env or {}),
         secrets=dict(parse_secret(text) for text in secrets),
-        inputs=list(data),
+        inputs=tuple(JobInput.parse(text) for text in data),
         processes=processes,
         cpu=cpu,
         memory_bytes=parse_bytes(memory),
@@ -67,8 +68,8 @@ def submit(
         folder = Path(code).absolute()
         state = read_state(folder)
         commit = commit_code(api, target.project, folder)
-        request = request.model_copy(update={"code_commit": commit.id, "tags": state.tags() if state else {}})
-    return Submitted(api, submit_job(api, target.project, request))
+        spec = replace(spec, code_commit=commit.id, tags=state.tags() if state else {})
+    return Submitted(api, submit_job(api, target.project, JobCreate(name=name, spec=spec)))
 
 
 class Submitted:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from millpond.db import projects
 from millpond.db.tables import agent, cached, compute, job, placement, project, volume
+from millpond.model.job_spec import JobSpec
 from millpond.model.people import Actor, ActorKind, Role, User
 
 
@@ -56,14 +57,14 @@ def compute_of_agent(tx: Connection, agent_id: str) -> str | None:
 def of_placement(tx: Connection, placement_id: str) -> PlacementActor | None:
     """A job acts for the one who submitted it: member of its project, viewer where its inputs come from."""
     query = (
-        select(placement.c.ended_at, job.c.id, job.c.project_id, job.c.created_by, job.c.placement_id, job.c.inputs)
+        select(placement.c.ended_at, job.c.id, job.c.project_id, job.c.created_by, job.c.placement_id, job.c.spec)
         .join(job, job.c.id == placement.c.job_id)
         .where(placement.c.id == placement_id)
     )
     row = tx.execute(query).first()
     if row is None:
         return None
-    names = {entry["project"] for entry in row.inputs}
+    names = {item.project for item in JobSpec.from_document(row.spec).inputs}
     inputs = tx.scalars(select(project.c.id).where(project.c.name.in_(names))) if names else ()
     actor = Actor(
         kind=ActorKind.PLACEMENT,

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from millpond.db.leases import Holder
 from millpond.db.tables import job, project, run, source
+from millpond.model.job_spec import JobSpec
 from millpond.model.people import User
 from millpond.model.run import RunState
 
@@ -15,7 +16,7 @@ from millpond.model.run import RunState
 def jobs_using_dataset(tx: Connection, dataset_id: str) -> Sequence[Holder]:
     """The jobs that have not ended and have this dataset among their inputs, leased yet or not."""
     query = (
-        select(job.c.name, job.c.project_id, job.c.queued_at, job.c.inputs, project.c.name.label("project"))
+        select(job.c.name, job.c.project_id, job.c.queued_at, job.c.spec, project.c.name.label("project"))
         .join(project, project.c.id == job.c.project_id)
         .where(job.c.ended_at.is_(None))
         .order_by(project.c.name, job.c.name)
@@ -23,7 +24,7 @@ def jobs_using_dataset(tx: Connection, dataset_id: str) -> Sequence[Holder]:
     return [
         Holder(project_id=row.project_id, job=f"{row.project}/{row.name}", user=None, since=row.queued_at, until=None)
         for row in tx.execute(query)
-        if any(entry["dataset_id"] == dataset_id for entry in row.inputs)
+        if any(item.dataset_id == dataset_id for item in JobSpec.from_document(row.spec).inputs)
     ]
 
 

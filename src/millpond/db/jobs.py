@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, 
 from millpond.db import lineage
 from millpond.db.tables import commit, job, project
 from millpond.decide.lineage import edges_of_job
-from millpond.model.job import Dependency, Ending, Job, JobInput, JobKind, JobState, Resources
+from millpond.model.job import Ending, Job, JobState, JobStatus
+from millpond.model.job_spec import JobKind, JobSpec
 
 _LIVING = job.c.ended_at.is_(None)
 _PLACED = job.c.state.in_([state.value for state in (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)])
@@ -28,7 +29,7 @@ _HOLDER = _JOBS.where(*_NAMED, _LIVING)
 _NEWEST = select(func.max(job.c.number)).where(*_NAMED)
 _QUEUED = _JOBS.where(job.c.state == JobState.QUEUED.value).order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
 _UNFILLED = _JOBS.where(_PLACED, job.c.filled_at.is_(None), job.c.started_at.is_(None)).order_by(job.c.id)
-_LIMITED = _JOBS.where(_PLACED, job.c.timeout_seconds > 0, job.c.started_at.is_not(None)).order_by(job.c.id)
+_BEGUN = _JOBS.where(_PLACED, job.c.started_at.is_not(None)).order_by(job.c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,15 @@ class JobFilter:
     text: str | None = None
 
 
-# Fields that are columns as they are.
-_PLAIN = {field.name for field in fields(Job)} & {column.name for column in job.c}
+# Fields that are columns of the same name.
+_STATUS = tuple(field.name for field in fields(JobStatus))
+_IDENTITY = tuple(field.name for field in fields(Job) if field.name not in ("spec", "status"))
 
 
 def insert(tx: Connection, value: Job) -> None:
     """IntegrityError when a job of this name has not ended."""
-    tx.execute(_INSERT, _values(value))
+    identity = {name: getattr(value, name) for name in _IDENTITY if name != "project"}
+    tx.execute(_INSERT, identity | _spec_values(value.spec) | _status_values(value.status))
     lineage.add(tx, edges_of_job(value))
 
 
@@ -69,8 +72,8 @@ def lock(tx: Connection, job_id: str) -> Job | None:
 
 
 def save(tx: Connection, value: Job) -> None:
-    """Write a changed job back. Only for one read by `lock` in the same transaction."""
-    tx.execute(_UPDATE, {**_values(value), "saved": value.id})
+    """Write the status of a changed job back. Only for one read by `lock` in the same transaction."""
+    tx.execute(_UPDATE, {**_status_values(value.status), "saved": value.id})
 
 
 def delete(tx: Connection, job_id: str) -> None:
@@ -165,7 +168,7 @@ def unfilled(tx: Connection) -> Sequence[Job]:
 
 def with_time_limit(tx: Connection) -> Sequence[Job]:
     """Everything that has begun, not ended, and may not run for ever."""
-    return [_job(row) for row in tx.execute(_LIMITED)]
+    return [found for row in tx.execute(_BEGUN) if (found := _job(row)).spec.timeout_seconds]
 
 
 def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
@@ -189,8 +192,8 @@ def note_use(tx: Connection, job_id: str, now: datetime) -> None:
 
 def with_idle_time(tx: Connection) -> Sequence[Job]:
     """Jobs that run, and are stopped when nobody uses them."""
-    query = _JOBS.where(job.c.state == JobState.RUNNING.value, job.c.idle_seconds > 0)
-    return [_job(row) for row in tx.execute(query)]
+    query = _JOBS.where(job.c.state == JobState.RUNNING.value)
+    return [found for row in tx.execute(query) if (found := _job(row)).spec.idle_seconds]
 
 
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Job]:
@@ -222,37 +225,29 @@ def _is_among(column: ColumnElement[str], values: Collection[str]) -> ColumnElem
     return column == next(iter(values)) if len(values) == 1 else column.in_(values)
 
 
-def _values(value: Job) -> dict[str, Any]:
-    values = {name: getattr(value, name) for name in _PLAIN}
-    resources = value.resources
-    return values | {
-        "cpu": resources.cpu,
-        "memory_bytes": resources.memory_bytes,
-        "gpu_hundredths": resources.gpu_hundredths,
-        "gpu_enforced": resources.gpu_enforced,
+def _status_values(value: JobStatus) -> dict[str, Any]:
+    values = {name: getattr(value, name) for name in _STATUS}
+    return values | {"state": value.state.value, "ending": value.ending.value if value.ending else None}
+
+
+def _spec_values(value: JobSpec) -> dict[str, Any]:
+    """The document, and the columns that are derived from it."""
+    return {
+        "spec": value.to_document(),
         "kind": value.kind.value,
-        "state": value.state.value,
-        "ending": value.ending.value if value.ending else None,
-        "inputs": [asdict(item) for item in value.inputs],
-        "after": [asdict(item) for item in value.after],
+        "priority": value.priority,
+        "gpu_hundredths": value.gpu_hundredths,
+        "class_key": value.class_key,
+        "code_commit": value.code_commit,
     }
 
 
 def _job(row: Row[Any]) -> Job:
-    values = dict(row._mapping)
-    resources = Resources(*(values.pop(name) for name in ("cpu", "memory_bytes", "gpu_hundredths", "gpu_enforced")))
-    return Job(
-        **values
-        | {
-            "kind": JobKind(row.kind),
-            "command": tuple(row.command),
-            "resources": resources,
-            "inputs": tuple(JobInput(**item) for item in row.inputs),
-            "state": JobState(row.state),
-            "reasons": tuple(row.reasons),
-            "retry_on": tuple(row.retry_on),
-            "ports": tuple(row.ports),
-            "after": tuple(Dependency(**item) for item in row.after),
-            "ending": Ending(row.ending) if row.ending else None,
-        }
-    )
+    values = row._mapping
+    status = {name: values[name] for name in _STATUS} | {
+        "state": JobState(row.state),
+        "reasons": tuple(row.reasons),
+        "ending": Ending(row.ending) if row.ending else None,
+    }
+    identity = {name: values[name] for name in _IDENTITY}
+    return Job(**identity, spec=JobSpec.from_document(row.spec), status=JobStatus(**status))

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import cached, commit, dataset, job, lease, placement, token
 from millpond.model.cached_state import CachedState
-from millpond.model.job import Ending, Placement, PlacementState, Rank, RankPlace, RankState, Resources
+from millpond.model.job import Ending, Placement, PlacementState, Rank, RankPlace, RankState
+from millpond.model.job_spec import JobSpec, Resources
 
 _LIVING = placement.c.ended_at.is_(None)
 # Made once: with hundreds of short jobs, making these statements takes as long as running them.
@@ -26,7 +27,7 @@ _RENEWALS = select(
 _HELD = (
     select(
         placement.c.id, placement.c.compute_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
-        job.c.cpu, job.c.memory_bytes, job.c.gpu_hundredths,
+        job.c.spec,
     )
     .join(job, job.c.id == placement.c.job_id)
     .where(_LIVING)
@@ -136,7 +137,7 @@ def held(tx: Connection) -> Sequence[HeldRow]:
         HeldRow(
             row.compute_id,
             place.node,
-            Resources(row.cpu, row.memory_bytes, row.gpu_hundredths),
+            JobSpec.from_document(row.spec).resources,
             place.gpu_indices,
             row.id,
         )

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, String, cast, select
 
 from millpond.db.tables import job, secret
+from millpond.model.job_spec import JobSpec
 from millpond.model.secret import ProjectSecret
 
 
@@ -52,10 +53,10 @@ def of_projects(tx: Connection, project_ids: Collection[str]) -> dict[tuple[str,
 
 def jobs_that_need(tx: Connection, project_id: str, name: str) -> Sequence[str]:
     """Names of jobs that have not ended and are given this secret."""
-    query = select(job.c.name, job.c.secrets).where(
-        job.c.project_id == project_id, job.c.ended_at.is_(None), cast(job.c.secrets, String).like(f'%"{name}"%')
+    query = select(job.c.name, job.c.spec).where(
+        job.c.project_id == project_id, job.c.ended_at.is_(None), cast(job.c.spec, String).like(f'%"{name}"%')
     )
-    return sorted(row.name for row in tx.execute(query) if name in row.secrets.values())
+    return sorted(row.name for row in tx.execute(query) if name in JobSpec.from_document(row.spec).secrets.values())
 
 
 def delete(tx: Connection, secret_id: str) -> None:

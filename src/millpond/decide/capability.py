@@ -9,7 +9,7 @@ from functools import partial
 from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
 from millpond.decide.node_room import NodeRoom
-from millpond.model.job import Resources
+from millpond.model.job_spec import Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 
@@ -23,20 +23,20 @@ class Refusal:
 
 def why_unable(job: QueuedJob, node: NodeView) -> str | None:
     """What this node can never do for it, in words; None if it can when it is empty."""
-    if job.image and not node.containers:
+    if job.spec.image and not node.containers:
         return f"{node.written} cannot run container images."
-    if job.processes and not node.gangs:
+    if job.spec.processes and not node.gangs:
         return f"{node.compute} cannot run distributed jobs."
-    if not job.reached <= node.reached:
+    if not job.spec.reached <= node.reached:
         return f"{node.compute} cannot {_lacking(job, node)}."
     if untaken := _untaken(job, node):
         return f"{node.written} has {_no_such(untaken, node)}."
-    return _unable_to_share(job.resources, node) or _too_small(job.resources, node)
+    return _unable_to_share(job.spec.resources, node) or _too_small(job.spec.resources, node)
 
 
 def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     """Why no node it may run on could ever run it; None if one could, or none is known yet."""
-    allowed = [node for node in nodes if job.compute in (None, node.compute)]
+    allowed = [node for node in nodes if job.spec.compute in (None, node.compute)]
     if not allowed:
         return None
     anywhere = nodes
@@ -47,10 +47,10 @@ def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
             found = refused(allowed)
             return Refusal(found.reason, f"These can: {', '.join(others)}.") if others else found
         allowed = able
-    large = [node for node in allowed if _too_small(job.resources, node) is None]
+    large = [node for node in allowed if _too_small(job.spec.resources, node) is None]
     if large:
         return _too_many(job, large)
-    return Refusal(_largest(job.resources, allowed), "Request less, or attach a larger compute.")
+    return Refusal(_largest(job.spec.resources, allowed), "Request less, or attach a larger compute.")
 
 
 Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]]
@@ -59,22 +59,22 @@ Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]
 def _rules(job: QueuedJob) -> list[Rule]:
     """What nodes must be able to do, in the order it is looked at, and what is said when none can."""
     rules: list[Rule] = []
-    if job.resources.gpu_hundredths:
+    if job.spec.resources.gpu_hundredths:
         rules.append((lambda node: node.gpus > 0, lambda _: _no_gpu(job)))
-        rules.append((lambda node: _unable_to_share(job.resources, node) is None, partial(_not_shared, job)))
-    if job.image:
+        rules.append((lambda node: _unable_to_share(job.spec.resources, node) is None, partial(_not_shared, job)))
+    if job.spec.image:
         rules.append((lambda node: node.containers, lambda _: _no_image(job)))
-    if job.processes:
+    if job.spec.processes:
         rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
-    if job.reached:
-        rules.append((lambda node: job.reached <= node.reached, partial(_not_reached, job)))
-    if job.options:
+    if job.spec.reached:
+        rules.append((lambda node: job.spec.reached <= node.reached, partial(_not_reached, job)))
+    if job.spec.options:
         rules.append((lambda node: _untaken(job, node) is None, partial(_no_option, job)))
     return rules
 
 
 def _no_gpu(job: QueuedJob) -> Refusal:
-    where = "No node" if job.compute is None else f"No node of compute {job.compute}"
+    where = "No node" if job.spec.compute is None else f"No node of compute {job.spec.compute}"
     return Refusal(
         f"{where} has a GPU.",
         "Declare the GPUs of the server's machine when you start it: mill up --gpus N. Or request no GPUs.",
@@ -82,22 +82,22 @@ def _no_gpu(job: QueuedJob) -> Refusal:
 
 
 def _not_shared(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
-    reason = min(words for node in nodes if (words := _unable_to_share(job.resources, node)))
-    counted = job.resources.gpu_enforced and any(node.gpu_fractions == "accounted" for node in nodes)
+    reason = min(words for node in nodes if (words := _unable_to_share(job.spec.resources, node)))
+    counted = job.spec.resources.gpu_enforced and any(node.gpu_fractions == "accounted" for node in nodes)
     return Refusal(
         reason, "Leave out --enforced; the job is then told its share." if counted else "Request whole GPUs."
     )
 
 
 def _no_image(job: QueuedJob) -> Refusal:
-    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
     return Refusal(
         f"{where} run container images.", "Leave out the image, or attach a compute with a container driver."
     )
 
 
 def _no_gang(job: QueuedJob) -> Refusal:
-    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
     return Refusal(
         f"{where} run distributed jobs.",
         "Leave out --processes, or attach a compute whose driver supports distributed jobs.",
@@ -106,24 +106,24 @@ def _no_gang(job: QueuedJob) -> Refusal:
 
 def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     """A distributed job that would not fit even into an empty compute; None if it would, or is none."""
-    if not job.processes:
+    if not job.spec.processes:
         return None
     by_compute = {
         compute: gangs.most(job, [NodeRoom(replace(node, held=())) for node in nodes if node.compute == compute])
         for compute in sorted({node.compute for node in nodes})
     }
     best = max(by_compute, key=by_compute.__getitem__)
-    if by_compute[best] >= job.processes:
+    if by_compute[best] >= job.spec.processes:
         return None
     return Refusal(
-        f"No compute has room for {job.processes} processes of this size at once; {best} has room "
+        f"No compute has room for {job.spec.processes} processes of this size at once; {best} has room "
         f"for {by_compute[best]}.",
         "Request fewer or smaller processes, or attach a larger compute.",
     )
 
 
 def _not_reached(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
-    where = "No compute can" if job.compute is None else f"Compute {job.compute} cannot"
+    where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
     return Refusal(
         f"{where} {min(_lacking(job, node) for node in nodes)}.",
         "`mill compute show` lists what each compute supports. Without --interactive and --port, the job can run.",
@@ -132,7 +132,7 @@ def _not_reached(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
 
 def _lacking(job: QueuedJob, node: NodeView) -> str:
     words = {"exec": "open a terminal in a job", "ports": "forward ports of a job"}
-    return words[min(job.reached - node.reached)]
+    return words[min(job.spec.reached - node.reached)]
 
 
 def _no_option(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
@@ -150,8 +150,8 @@ def _no_such(untaken: str, node: NodeView) -> str:
 
 def _untaken(job: QueuedJob, node: NodeView) -> str | None:
     """The first thing that it asks of its driver and does not get there."""
-    wanted = (one for one in sorted(job.options) if one not in node.options)
-    return next((one for one in wanted if f"{one.partition('=')[0]}=*" not in node.options), None)
+    wanted = (f"{key}={value}" for key, value in sorted(job.spec.options.items()))
+    return next((one for one in wanted if not {one, f"{one.partition('=')[0]}=*"} & node.options), None)
 
 
 def _values(option: str, node: NodeView) -> set[str]:

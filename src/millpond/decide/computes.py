@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from millpond.model.compute import APART, Trust
-from millpond.model.job import GpuFractions, Resources
+from millpond.model.job import GpuFractions
+from millpond.model.job_spec import JobSpec, Resources
 
 WHOLE = 100  # hundredths of one GPU
 
@@ -75,17 +76,10 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
+    """What somebody asks to run, and the data that must be there first."""
+
     id: str
-    resources: Resources
-    # The one compute it may run on; None for any.
-    compute: str | None = None
-    image: bool = False
-    # Of a distributed job, `resources` are those of each process; 0 for a plain one.
-    processes: int = 0
-    # How people are to reach it: "exec" for a terminal, "ports" for what it serves.
-    reached: frozenset[str] = frozenset()
-    # What it asks of its driver, each as KEY=VALUE.
-    options: frozenset[str] = frozenset()
+    spec: JobSpec
     needs: tuple[Need, ...] = ()
     project_id: str = ""
     project: str = ""

@@ -20,7 +20,7 @@ def spread(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[tuple[NodeRoom, in
     """
     counts = sorted(((room, _fitting(job, room)) for room in rooms), key=lambda one: -one[1])
     chosen: list[tuple[NodeRoom, int]] = []
-    left = job.processes
+    left = job.spec.processes
     for room, count in counts:
         if left and count:
             chosen.append((room, min(left, count)))
@@ -35,9 +35,9 @@ def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
         by_compute[room.node.compute].append(room)
     counts = {compute: most(job, found) for compute, found in by_compute.items()}
     return [
-        f"{compute} has room for {count} of {job.processes} processes now; all start together or none."
+        f"{compute} has room for {count} of {job.spec.processes} processes now; all start together or none."
         for compute, count in counts.items()
-        if count < job.processes
+        if count < job.spec.processes
     ]
 
 
@@ -49,15 +49,15 @@ def most(job: QueuedJob, rooms: Sequence[NodeRoom]) -> int:
 def said(why: str, job: QueuedJob, found: Sequence[tuple[NodeRoom, int]]) -> str:
     """Why it is placed where it is, with how it is spread."""
     if len(found) == 1:
-        return f"{why.removesuffix('.')} ({job.processes} processes)."
+        return f"{why.removesuffix('.')} ({job.spec.processes} processes)."
     nodes = ", ".join(f"{count} on {room.node.name}" for room, count in found)
-    return f"{why.removesuffix('.')} ({job.processes} processes: {nodes})."
+    return f"{why.removesuffix('.')} ({job.spec.processes} processes: {nodes})."
 
 
 def _fitting(job: QueuedJob, room: NodeRoom) -> int:
     tried = deepcopy(room)
     count = 0
-    while count < job.processes and tried.lacks(job.resources) is None:
-        tried.take(job.resources)
+    while count < job.spec.processes and tried.lacks(job.spec.resources) is None:
+        tried.take(job.spec.resources)
         count += 1
     return count

@@ -6,7 +6,7 @@ Each takes a job and returns the changed job; saving it (guarded by the state it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from signal import Signals
 
@@ -70,18 +70,18 @@ _ENDINGS = {
 
 def wait(job: Job, reasons: Sequence[str]) -> Job:
     """The newest reasons, of a plan or of an engine, take the place of those before."""
-    kept = list(job.reasons)
+    kept = list(job.status.reasons)
     while kept and kept[-1].startswith(WAITING):
         kept.pop()
-    return replace(job, reasons=_bounded([*kept, *(WAITING + reason for reason in reasons)]))
+    return job.changed(reasons=_bounded([*kept, *(WAITING + reason for reason in reasons)]))
 
 
 def place(
     job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime,
     gpu_share: GpuFractions | None = None,
 ) -> Job:  # fmt: skip
-    job = replace(
-        wait(job, ()), placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.attempt + 1,
+    job = wait(job, ()).changed(
+        placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.status.attempt + 1,
         not_before=None, ending=None, exit_code=None, signal=None, progress=None, gpu_share=gpu_share,
         failed_rank=None,
     )  # fmt: skip
@@ -90,20 +90,20 @@ def place(
 
 def take_environment(job: Job, build: Job) -> Job:
     """Its packages come from this build; the time it has waited for that since it was queued counts as theirs."""
-    since = job.requeued_at or job.queued_at
-    waited = build.ended_at if build.ended_at and build.ended_at > since else None
-    return replace(job, environment_job=build.id, environment_commit=build.output_commit, environment_at=waited)
+    since = job.status.requeued_at or job.queued_at
+    waited = build.status.ended_at if build.status.ended_at and build.status.ended_at > since else None
+    return job.changed(environment_job=build.id, environment_commit=build.status.output_commit, environment_at=waited)
 
 
 def fill(job: Job, now: datetime) -> Job:
     """All its data lies beside the compute."""
-    return replace(job, filled_at=now) if job.filled_at is None else job
+    return job.changed(filled_at=now) if job.status.filled_at is None else job
 
 
 def observe(job: Job, report: Report, now: datetime) -> Job:
     """The job after an agent's report about its current placement. The same report twice changes nothing more."""
     if report.state is PlacementState.PREPARING:
-        job = _move(job, JobState.PREPARING) if job.state is JobState.PLACED else job
+        job = _move(job, JobState.PREPARING) if job.status.state is JobState.PLACED else job
         return wait(job, [report.waiting] if report.waiting else ())
     job = _started(wait(job, ()), report, now)
     if report.state in (PlacementState.SAVING, PlacementState.FINISHED):
@@ -113,51 +113,52 @@ def observe(job: Job, report: Report, now: datetime) -> Job:
 
 def leave_alone(job: Job, reason: str) -> Job:
     """Nothing more will be heard of it until its placement has run out."""
-    return replace(job, reasons=_bounded([*job.reasons, reason]))
+    return job.changed(reasons=_bounded([*job.status.reasons, reason]))
 
 
 def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = None) -> Job:
     """It ends when its agent says that it has; until then it keeps its state. `ending`: how that then counts."""
-    return replace(job, stop_requested_at=now, ending=ending, reasons=_bounded([*job.reasons, reason]))
+    return job.changed(stop_requested_at=now, ending=ending, reasons=_bounded([*job.status.reasons, reason]))
 
 
 def cancel(job: Job, reason: str, now: datetime) -> Job:
     """A job that has no placement ends at once."""
-    return _move(replace(wait(job, ()), ended_at=now), JobState.CANCELLED, reason)
+    return _move(wait(job, ()).changed(ended_at=now), JobState.CANCELLED, reason)
 
 
 def fail(job: Job, problem: str, now: datetime) -> Job:
     """A job that has no placement and can never have one."""
-    after = replace(wait(job, ()), ended_at=now, problem=problem, ending=Ending.PROBLEM)
+    after = wait(job, ()).changed(ended_at=now, problem=problem, ending=Ending.PROBLEM)
     return _move(after, JobState.FAILED, problem)
 
 
 def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
     """Back to its place in the queue, as if it had never been placed, but for what is remembered of the attempt."""
-    job = replace(
-        job, placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
-        retried=job.retried + again.counted, losses=job.losses + (not again.counted), stop_requested_at=None,
-        placed_at=None, filled_at=None, started_at=None, exited_at=None, environment_commit=None, environment_at=None,
+    job = job.changed(
+        placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
+        retried=job.status.retried + again.counted, losses=job.status.losses + (not again.counted),
+        stop_requested_at=None, placed_at=None, filled_at=None, started_at=None, exited_at=None,
+        environment_commit=None, environment_at=None,
     )  # fmt: skip
     return _move(job, JobState.QUEUED, again.reason)
 
 
 def run_out(job: Job, silent: str, now: datetime) -> Job:
     """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
-    if job.stop_requested_at is not None and job.ending is None:
-        after = replace(job, ended_at=now, ending=Ending.STOPPED)
+    if job.status.stop_requested_at is not None and job.status.ending is None:
+        after = job.changed(ended_at=now, ending=Ending.STOPPED)
         return _move(after, JobState.CANCELLED, f"{silent}; the job was being stopped.")
     return _not_succeeded(job, Ending.EXPIRED, silent, Report(PlacementState.FINISHED), now)
 
 
 def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
     """How a finished attempt ended, and in which words; None for success."""
-    if job.stop_requested_at is not None:
-        return (job.ending, _too_long(job)) if job.ending else (Ending.STOPPED, "Stopped.")
+    if job.status.stop_requested_at is not None:
+        return (job.status.ending, _too_long(job)) if job.status.ending else (Ending.STOPPED, "Stopped.")
     ending, said = _ended_by_itself(job, report)
     if report.failed_rank is None or ending is None:
         return ending, said
-    return ending, f"rank {report.failed_rank} of {job.processes}: {said}"
+    return ending, f"rank {report.failed_rank} of {job.spec.processes}: {said}"
 
 
 def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
@@ -182,18 +183,18 @@ def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
 def _started(job: Job, report: Report, now: datetime) -> Job:
     if report.state is PlacementState.FINISHED and report.started_at is None:
         return job  # it ended before its command began
-    if job.state not in (JobState.PLACED, JobState.PREPARING):
+    if job.status.state not in (JobState.PLACED, JobState.PREPARING):
         return job
-    started_at = _between(job.placed_at, report.started_at or now, now)
-    filled_at = min(job.filled_at, started_at) if job.filled_at else started_at
-    return _move(replace(job, started_at=started_at, filled_at=filled_at), JobState.RUNNING)
+    started_at = _between(job.status.placed_at, report.started_at or now, now)
+    filled_at = min(job.status.filled_at, started_at) if job.status.filled_at else started_at
+    return _move(job.changed(started_at=started_at, filled_at=filled_at), JobState.RUNNING)
 
 
 def _exited(job: Job, report: Report, now: datetime) -> Job:
-    if job.exited_at is not None or job.started_at is None:
+    if job.status.exited_at is not None or job.status.started_at is None:
         return job
-    exited_at = _between(job.started_at, report.exited_at or now, now)
-    return replace(job, exited_at=exited_at, exit_code=report.exit_code, signal=report.signal)
+    exited_at = _between(job.status.started_at, report.exited_at or now, now)
+    return job.changed(exited_at=exited_at, exit_code=report.exit_code, signal=report.signal)
 
 
 def _finished(job: Job, report: Report, now: datetime) -> Job:
@@ -208,13 +209,13 @@ def _finished(job: Job, report: Report, now: datetime) -> Job:
 def _not_succeeded(job: Job, ending: Ending, said: str, report: Report, now: datetime) -> Job:
     verdict = after_ending(job, ending, said, report.exit_code, now)
     if isinstance(verdict, Again):
-        return requeue(replace(job, exit_code=report.exit_code, signal=report.signal), verdict, ending, now)
+        return requeue(job.changed(exit_code=report.exit_code, signal=report.signal), verdict, ending, now)
     return _end(job, JobState.FAILED, ending, verdict.reason, report, now)
 
 
 def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: Report, now: datetime) -> Job:
-    job = replace(
-        job, ended_at=now, exit_code=report.exit_code, signal=report.signal, ending=ending,
+    job = job.changed(
+        ended_at=now, exit_code=report.exit_code, signal=report.signal, ending=ending,
         output_commit=report.output_commit, problem=reason if state is JobState.FAILED else None,
         failed_rank=report.failed_rank,
     )  # fmt: skip
@@ -222,11 +223,11 @@ def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: 
 
 
 def _too_long(job: Job) -> str:
-    return f"exceeded its time limit of {format_seconds(job.timeout_seconds)}"
+    return f"exceeded its time limit of {format_seconds(job.spec.timeout_seconds)}"
 
 
 def _memory(job: Job) -> str:
-    return f" of {format_bytes(job.resources.memory_bytes)}" if job.resources.memory_bytes else ""
+    return f" of {format_bytes(job.spec.resources.memory_bytes)}" if job.spec.resources.memory_bytes else ""
 
 
 def _signal_name(number: int) -> str:
@@ -239,11 +240,12 @@ def _between(earliest: datetime | None, moment: datetime, latest: datetime) -> d
 
 
 def _move(job: Job, to: JobState, *reasons: str) -> Job:
-    if (job.state, to) not in TRANSITIONS:
+    if (job.status.state, to) not in TRANSITIONS:
         raise Conflict(
-            f"Job {job.name} ({job.id}) is {job.state.value} and cannot become {to.value}.", story=list(job.reasons)
+            f"Job {job.name} ({job.id}) is {job.status.state.value} and cannot become {to.value}.",
+            story=list(job.status.reasons),
         )
-    return replace(job, state=to, reasons=_bounded([*job.reasons, *reasons]))
+    return job.changed(state=to, reasons=_bounded([*job.status.reasons, *reasons]))
 
 
 def _bounded(reasons: Sequence[str]) -> tuple[str, ...]:

@@ -26,21 +26,21 @@ class Ledger:
 
 
 def ledger(job: Job, now: datetime) -> Ledger:
-    end = job.ended_at or now
+    end = job.status.ended_at or now
 
     def seconds(begin: datetime | None, until: datetime | None) -> float | None:
         return max(0.0, ((until or end) - begin).total_seconds()) if begin else None
 
-    since = job.requeued_at or job.queued_at
-    built = job.environment_at
+    since = job.status.requeued_at or job.queued_at
+    built = job.status.environment_at
     waited = seconds(since, built) if built else None
-    prepared = seconds(job.filled_at, job.started_at)
+    prepared = seconds(job.status.filled_at, job.status.started_at)
     return Ledger(
-        earlier=seconds(job.queued_at, job.requeued_at) if job.requeued_at else None,
-        queue=seconds(built or since, job.placed_at),
-        fill=seconds(job.placed_at, job.filled_at),
+        earlier=seconds(job.queued_at, job.status.requeued_at) if job.status.requeued_at else None,
+        queue=seconds(built or since, job.status.placed_at),
+        fill=seconds(job.status.placed_at, job.status.filled_at),
         environment=None if waited is None and prepared is None else (waited or 0.0) + (prepared or 0.0),
-        run=seconds(job.started_at, job.exited_at),
-        save=seconds(job.exited_at, job.ended_at),
+        run=seconds(job.status.started_at, job.status.exited_at),
+        save=seconds(job.status.exited_at, job.status.ended_at),
         total=max(0.0, (end - job.queued_at).total_seconds()),
     )

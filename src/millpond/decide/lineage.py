@@ -29,9 +29,9 @@ def edges_of_commit(commit: Commit) -> list[LineageEdge]:
 
 def edges_of_job(job: Job) -> list[LineageEdge]:
     """What it reads and runs, known before it has made anything."""
-    sources = dict.fromkeys((entry.commit_id, LineageRole.INPUT) for entry in job.inputs)
-    if job.code_commit is not None:
-        sources[job.code_commit, LineageRole.CODE] = None
+    sources = dict.fromkeys((entry.commit_id, LineageRole.INPUT) for entry in job.spec.inputs)
+    if job.spec.code_commit is not None:
+        sources[job.spec.code_commit, LineageRole.CODE] = None
     return [LineageEdge(source, None, role, Maker("job", job.id)) for source, role in sources]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millpond.decide.computes import WHOLE, NodeView
-from millpond.model.job import Resources
+from millpond.model.job_spec import Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 # Jobs that reserve nothing still cost processes: the one limit on how many of them a node gets.

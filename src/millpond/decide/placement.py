@@ -14,7 +14,8 @@ from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.capability import why_unable
 from millpond.decide.computes import Held, NearView, Need, NodeView, QueuedJob, Snapshot
 from millpond.decide.node_room import NodeRoom
-from millpond.model.job import RankPlace, Resources
+from millpond.model.job import RankPlace
+from millpond.model.job_spec import Resources
 from millpond.model.quantity import format_bytes, format_count, format_seconds
 
 __all__ = [
@@ -49,7 +50,7 @@ def plan_starts(snapshot: Snapshot) -> Plan:
     starts: list[Start] = []
     waits: dict[str, tuple[str, ...]] = {}
     for job in snapshot.jobs:
-        start = _start_gang(job, rooms, snapshot) if job.processes else _start(job, rooms, snapshot)
+        start = _start_gang(job, rooms, snapshot) if job.spec.processes else _start(job, rooms, snapshot)
         if start is None:
             waits[job.id] = _why_not(job, rooms, snapshot)
         else:
@@ -60,7 +61,7 @@ def plan_starts(snapshot: Snapshot) -> Plan:
 def likely_node(job: QueuedJob, snapshot: Snapshot) -> NodeView | None:
     """Where a job would run if nothing else did: the place to bring its data while it waits."""
     rooms = [NodeRoom(_emptied(node)) for node in sorted(snapshot.nodes, key=lambda node: (node.compute, node.name))]
-    if job.processes:
+    if job.spec.processes:
         found = _spread(job, rooms, snapshot)
         return found[0][0].node if found else None
     room = _choose(job, rooms, snapshot)
@@ -88,7 +89,7 @@ def _start(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> Sta
     room = _choose(job, rooms, snapshot)
     if room is None:
         return None
-    indices = room.take(job.resources)
+    indices = room.take(job.spec.resources)
     return Start(job.id, room.node.compute_id, room.node.name, indices, (_why_here(job, room.node, snapshot),))
 
 
@@ -97,7 +98,9 @@ def _start_gang(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -
     found = _spread(job, rooms, snapshot)
     if not found:
         return None
-    places = tuple(RankPlace(room.node.name, room.take(job.resources)) for room, many in found for _ in range(many))
+    places = tuple(
+        RankPlace(room.node.name, room.take(job.spec.resources)) for room, many in found for _ in range(many)
+    )
     first = found[0][0].node
     reasons = (gangs.said(_why_here(job, first, snapshot), job, found),)
     return Start(job.id, first.compute_id, first.name, places[0].gpu_indices, reasons, places)
@@ -128,8 +131,8 @@ def _rank(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> tuple[int, int,
 def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     """The first rule that keeps a job from this node, in words; None if it may start there now."""
     node = room.node
-    if job.compute is not None and node.compute != job.compute:
-        return f"The job may only run on {job.compute}."
+    if job.spec.compute is not None and node.compute != job.spec.compute:
+        return f"The job may only run on {job.spec.compute}."
     if node.revoked:
         return (
             f"The credential of {node.compute} was revoked. Re-attach it: mill compute token --compute {node.compute}"
@@ -152,14 +155,14 @@ def _obstacle(job: QueuedJob, room: NodeRoom, snapshot: Snapshot) -> str | None:
     near = snapshot.near.get(node.compute_id)
     if job.needs and (near is None or not near.volumes):
         return f"No working volume is near {node.compute} for the job's data. See: mill topology"
-    return snapshot.blocked.get((job.id, node.compute_id)) or room.lacks(job.resources)
+    return snapshot.blocked.get((job.id, node.compute_id)) or room.lacks(job.spec.resources)
 
 
 def _why_not(job: QueuedJob, rooms: Sequence[NodeRoom], snapshot: Snapshot) -> tuple[str, ...]:
     if not rooms:
         return ("No compute has connected yet.",)
     found = [_obstacle(job, room, snapshot) for room in rooms]
-    if job.processes:
+    if job.spec.processes:
         open_ones = [room for room, obstacle in zip(rooms, found, strict=True) if obstacle is None]
         found = [*gangs.too_little(job, open_ones), *found]
     reasons = list(dict.fromkeys(reason for reason in found if reason))

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from millpond.model.job import Dependency, Job, JobState
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import Dependency
 
 SUCCESS = "success"
 ANY_END = "any"
@@ -32,7 +33,7 @@ class Never:
 
 def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Waits | Never:
     """`others` holds the jobs it depends on; one that is missing there was deleted for good."""
-    found = [_dependency(one, others.get(one.job_id)) for one in job.after]
+    found = [_dependency(one, others.get(one.job)) for one in job.spec.after]
     for answer in found:
         if isinstance(answer, Never):
             return answer
@@ -40,23 +41,23 @@ def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Wai
     if waiting:
         return Waits(" ".join(waiting))
     # A clock that has been set back since then does not make it wait for longer.
-    if job.not_before is not None and (job.requeued_at or now) <= now < job.not_before:
-        return Waits(f"retry at {job.not_before:%H:%M:%S} UTC.")
+    if job.status.not_before is not None and (job.status.requeued_at or now) <= now < job.status.not_before:
+        return Waits(f"retry at {job.status.not_before:%H:%M:%S} UTC.")
     return Ready()
 
 
 def _dependency(dependency: Dependency, other: Job | None) -> Ready | Waits | Never:
     if other is None:
-        reason = f"Job {dependency.job_id}, which it depends on, no longer exists."
+        reason = f"Job {dependency.job}, which it depends on, no longer exists."
         return Ready() if dependency.when == ANY_END else Never(reason)
     written = f"{other.name} ({other.id})"
-    if not other.state.is_finished:
+    if not other.status.state.is_finished:
         until = "has ended" if dependency.when == ANY_END else "has succeeded"
-        return Waits(f"it depends on {written}, which is {other.state.value}, and starts when that {until}.")
-    if dependency.when == ANY_END or other.state is JobState.SUCCEEDED:
+        return Waits(f"it depends on {written}, which is {other.status.state.value}, and starts when that {until}.")
+    if dependency.when == ANY_END or other.status.state is JobState.SUCCEEDED:
         return Ready()
-    how = f": {other.problem}" if other.problem else ""
-    return Never(f"{written}, which had to succeed first, {_became(other.state)}{how}")
+    how = f": {other.status.problem}" if other.status.problem else ""
+    return Never(f"{written}, which had to succeed first, {_became(other.status.state)}{how}")
 
 
 def _became(state: JobState) -> str:

@@ -61,22 +61,26 @@ def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now
     """What becomes of a job whose attempt ended so; `said` tells people how."""
     begin = said.removesuffix(".")
     if ending.is_loss:
-        wait = _doubled(LOSS_SECONDS, job.losses) if job.losses else 0
+        wait = _doubled(LOSS_SECONDS, job.status.losses) if job.status.losses else 0
         return Again(_later(now, wait), counted=False, reason=f"{begin}{_when(wait)}")
-    if not job.retries or not _is_wanted(job, ending, exit_code):
+    if not job.spec.retries or not _is_wanted(job, ending, exit_code):
         return Final(said)
-    if job.retried >= job.retries:
+    if job.status.retried >= job.spec.retries:
         return Final(
-            f"{begin}, and no retries are left ({job.retries} used)" if job.retries > 1 else f"{begin}, as before"
+            f"{begin}, and no retries are left ({job.spec.retries} used)"
+            if job.spec.retries > 1
+            else f"{begin}, as before"
         )
-    wait = _doubled(job.backoff_seconds, job.retried + 1)
+    wait = _doubled(job.spec.backoff_seconds, job.status.retried + 1)
     return Again(
-        _later(now, wait), counted=True, reason=f"{begin}{_when(wait)} (retry {job.retried + 1} of {job.retries})"
+        _later(now, wait),
+        counted=True,
+        reason=f"{begin}{_when(wait)} (retry {job.status.retried + 1} of {job.spec.retries})",
     )
 
 
 def _is_wanted(job: Job, ending: Ending, exit_code: int | None) -> bool:
-    return ending.value in job.retry_on or (ending is Ending.EXIT and str(exit_code) in job.retry_on)
+    return ending.value in job.spec.retry_on or (ending is Ending.EXIT and str(exit_code) in job.spec.retry_on)
 
 
 def _doubled(seconds: int, times: int) -> int:

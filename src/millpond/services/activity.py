@@ -63,11 +63,11 @@ def _change(record: AuditRecord) -> Happening:
 
 
 def _ending(job: Job) -> Happening:
-    assert job.ended_at is not None  # asked for
+    assert job.status.ended_at is not None  # asked for
     return Happening(
-        at=job.ended_at,
+        at=job.status.ended_at,
         actor=SYSTEM.name,
-        action=f"job.{job.state.value}",
+        action=f"job.{job.status.state.value}",
         subject=f"{job.project}/{job.name}#{job.number}",
         project=job.project,
         job_id=job.id,

@@ -74,7 +74,7 @@ def home(deps: Deps, actor: Actor) -> Home:
             fills_running=len(running_fills(tx, actor)),
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),
-            gpu_idle_hundredths=sum(job.resources.gpu_hundredths * max(1, job.processes) for job in idle),
+            gpu_idle_hundredths=sum(job.spec.resources.gpu_hundredths * max(1, job.spec.processes) for job in idle),
             idle_jobs=views(tx, [job for job in idle if access.sees(actor, job.project_id)], now),
         )
 
@@ -83,5 +83,5 @@ def _idle(tx: Connection, now: datetime) -> list[Job]:
     """Running jobs whose GPUs have done nothing for a while."""
     held = {job.id: job for job in jobs.with_gpus(tx)}
     peaks = usage.gpu_peaks(tx, held, since=now - IDLE_AFTER)
-    uses = [GpuUse(job.id, job.started_at or now, peaks.get(job.id)) for job in held.values()]
+    uses = [GpuUse(job.id, job.status.started_at or now, peaks.get(job.id)) for job in held.values()]
     return [held[job_id] for job_id in idle_jobs(uses, now)]

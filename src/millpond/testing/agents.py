@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import httpx
 
 from millpond.agent.server import Server
+from millpond.agent.spec import Spec
 from millpond.errors import MillError
+from millpond.model.job_spec import JobSpec
 from millpond.wire.agent import LogAnswer, UsageBatch, UsageSample
 from millpond.wire.desired import Desired, DesiredFill, DesiredInput, DesiredPlacement, DesiredVolume
 from millpond.wire.observed import FillSeen, Observed, PlacementSeen, VolumeSeen
@@ -20,7 +23,8 @@ from millpond.wire.observed import FillSeen, Observed, PlacementSeen, VolumeSeen
 T = TypeVar("T")
 
 
-def a_placement(placement_id: str = "p1", command: tuple[str, ...] = ("true",), **fields: Any) -> DesiredPlacement:
+def a_placement(placement_id: str = "p1", command: tuple[str, ...] = ("true",), **changes: Any) -> DesiredPlacement:
+    """Fields of its spec may be given as its own."""
     defaults: dict[str, Any] = {
         "job_id": f"job-{placement_id}",
         "job_name": "train",
@@ -28,20 +32,27 @@ def a_placement(placement_id: str = "p1", command: tuple[str, ...] = ("true",), 
         "run_id": f"run-{placement_id}",
         "token": "mill_secret",
         "node": "node",
-        "env": {},
-        "cpu": 0,
-        "memory_bytes": 0,
-        "gpu_hundredths": 0,
         "inputs": [],
         "code": None,
         "valid_seconds": 600,
         "grace_seconds": 5,
         "want": "run",
     }
-    return DesiredPlacement(id=placement_id, command=list(command), **{**defaults, **fields})
+    told = {"id": placement_id, "command": list(command), **defaults, **changes}
+    return DesiredPlacement.model_validate(told)
 
 
-def a_fill(cached_id: str = "cached", **fields: Any) -> DesiredFill:
+def a_spec(command: Sequence[str] = ("true",), **changes: Any) -> Spec:
+    """What an agent writes for its keeper. Fields of what was asked may be given as its own."""
+    own: dict[str, Any] = {
+        "placement": "p1", "job": "job1", "project": "p", "env": {}, "directory": "/work", "valid_seconds": 600,
+        "grace_seconds": 30,
+    }  # fmt: skip
+    own |= {field.name: changes.pop(field.name) for field in fields(Spec) if field.name in changes}
+    return Spec(**{"asked": JobSpec(command=tuple(command), **changes)} | own)
+
+
+def a_fill(cached_id: str = "cached", **changes: Any) -> DesiredFill:
     defaults: dict[str, Any] = {
         "volume_id": "v1",
         "project": "default",
@@ -55,7 +66,7 @@ def a_fill(cached_id: str = "cached", **fields: Any) -> DesiredFill:
         "attempt": 1,
         "want": "present",
     }
-    return DesiredFill(cached_id=cached_id, **{**defaults, **fields})
+    return DesiredFill(cached_id=cached_id, **{**defaults, **changes})
 
 
 def an_input(fill: DesiredFill, *, env: str = "MILL_DATA_DIGITS", ready: bool = True) -> DesiredInput:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,8 @@ from millpond.model.agent import Agent
 from millpond.model.compute import Compute, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import new_id
-from millpond.model.job import Job, JobKind, JobState, Resources
+from millpond.model.job import Job, JobState, JobStatus
+from millpond.model.job_spec import JobKind, JobSpec
 from millpond.model.lineage import LineageEdge, LineageRole, Maker
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
@@ -34,16 +35,16 @@ GB = 10**9
 
 
 def a_job(**changes: Any) -> Job:
-    """A queued job that asks for nothing."""
+    """A queued job that asks for nothing. Fields of its spec and status may be given as its own; `compute` is where it
+    was placed."""
     job = Job(
-        id="job00001", project_id="project1", project=DEFAULT_PROJECT, name="train", number=1, kind=JobKind.TRAINING,
-        command=("true",), env={}, resources=Resources(), image=None, code_commit=None, inputs=(),
-        state=JobState.QUEUED, reasons=("Submitted by maria.",), run_id="run00001", created_by="maria",
-        stop_requested_at=None, queued_at=NOON, placed_at=None, filled_at=None, started_at=None, exited_at=None,
-        ended_at=None, deleted_at=None, exit_code=None, signal=None, problem=None, output_commit=None,
-        placement_id=None, compute=None, node=None,
+        id="job00001", project_id="project1", project=DEFAULT_PROJECT, name="train", number=1, run_id="run00001",
+        created_by="maria", queued_at=NOON, spec=JobSpec(command=("true",)),
+        status=JobStatus(reasons=("Submitted by maria.",)),
     )  # fmt: skip
-    return replace(job, **changes)
+    status = {field.name: changes.pop(field.name) for field in fields(JobStatus) if field.name in changes}
+    spec = {field.name: changes.pop(field.name) for field in fields(JobSpec) if field.name in changes}
+    return replace(job, spec=replace(job.spec, **spec), status=replace(job.status, **status), **changes)
 
 
 def a_placed_job(**changes: Any) -> Job:
@@ -74,16 +75,17 @@ def a_node(name: str = "local", *, held: tuple[Held, ...] = (), **changes: Any) 
 
 def a_queued_job(
     job_id: str, *, cpu: int = 0, memory_bytes: int = 0, gpus: int = 0, needs: Mapping[str, int] | None = None,
-    image: bool = False, enforced: bool = False, compute: str | None = None, processes: int = 0,
-    reached: frozenset[str] = frozenset(), options: Collection[str] = (),
+    image: str | None = None, enforced: bool = False, compute: str | None = None, processes: int = 0,
+    interactive: bool = False, ports: Sequence[int] = (), options: Mapping[str, str] | None = None,
 ) -> QueuedJob:  # fmt: skip
     """`gpus` in hundredths; `needs` maps commits to bytes."""
     wanted = tuple(Need(commit, size) for commit, size in (needs or {}).items())
-    resources = Resources(cpu, memory_bytes, gpus, enforced)
-    return QueuedJob(
-        job_id, resources, compute=compute, image=image, needs=wanted, processes=processes, reached=reached,
-        options=frozenset(options),
+    spec = JobSpec(
+        command=("true",), kind=JobKind.INTERACTIVE if interactive else JobKind.TRAINING, cpu=cpu,
+        memory_bytes=memory_bytes, gpu_hundredths=gpus, gpu_enforced=enforced, compute=compute, image=image,
+        processes=processes, ports=tuple(ports), options=options or {},
     )  # fmt: skip
+    return QueuedJob(job_id, spec, wanted)
 
 
 def observed(node: NodeFacts | None = None, **changes: Any) -> Observed:
@@ -181,8 +183,8 @@ def add_job(db: Database, *, project: str = DEFAULT_PROJECT, **changes: Any) -> 
         job = a_job(**ids | {"project_id": owner.id, "project": project} | changes)
         runs.insert(tx, a_run(id=job.run_id, project_id=owner.id, project=project, name=job.name, job_id=job.id))
         jobs.insert(tx, job)
-        if job.output_commit is not None:
-            made = LineageEdge(None, job.output_commit, LineageRole.ORIGIN, Maker("job", job.id))
+        if job.status.output_commit is not None:
+            made = LineageEdge(None, job.status.output_commit, LineageRole.ORIGIN, Maker("job", job.id))
             lineage_rows.add(tx, [made])
     return job
 

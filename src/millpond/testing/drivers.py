@@ -21,8 +21,9 @@ from millpond.agent.drivers import Driver, EngineAway, Exited, Lost, NotStarted,
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import all_processes, marked
-from millpond.agent.spec import Mount, Spec, read_spec, renew
+from millpond.agent.spec import Mount, read_spec, renew
 from millpond.agent.threads import in_thread
+from millpond.testing.agents import a_spec
 from millpond.testing.beside import Beside
 from millpond.testing.hanging import hanging_mount, why_no_mount
 from millpond.testing.waiting import wait_until
@@ -104,8 +105,7 @@ class DriverContract:
                 "image": self.image,
                 "account": 1,
             }
-            Spec(placement=placement.name, job="job", project="p", command=command, directory=str(work),
-                 **defaults | fields).write(placement)  # fmt: skip
+            a_spec(command, placement=placement.name, directory=str(work), **defaults | fields).write(placement)
             renew(placement, boot_time())
             made.append(placement)
             return placement

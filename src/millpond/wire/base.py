@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
 
@@ -34,6 +35,11 @@ class Response(BaseModel):
     """A body we send: an older client ignores fields it does not know."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, from_attributes=True, defer_build=True)
+
+
+def written_path(loc: Sequence[int | str]) -> str:
+    """Where in a body something is wrong. The fields of a job's spec stand in its body as they are."""
+    return ".".join(str(part) for part in (loc[1:] if loc[:1] == ("spec",) else loc))
 
 
 class Page(Response, Generic[Item]):

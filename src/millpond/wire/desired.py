@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from millpond.wire.base import Response, Time
+from millpond.wire.with_spec import WithSpec
 
 
 class DesiredMeasure(Response):
@@ -108,7 +109,7 @@ class DesiredRank(Response):
     gpu_indices: list[int] = []
 
 
-class DesiredPlacement(Response):
+class DesiredPlacement(WithSpec):
     """A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it."""
 
     id: str
@@ -120,15 +121,6 @@ class DesiredPlacement(Response):
     account: int = 0
     token: str
     node: str
-    # The container image it named; None: as the driver does without.
-    image: str | None = None
-    # What it asks of the driver.
-    options: dict[str, str] = {}
-    command: list[str]
-    env: dict[str, str]
-    cpu: int
-    memory_bytes: int
-    gpu_hundredths: int
     gpu_indices: list[int] = []
     # Of a distributed job: one for each process, which all start or none. CPUs, memory and GPUs are then each one's.
     ranks: list[DesiredRank] = []
@@ -138,8 +130,6 @@ class DesiredPlacement(Response):
     environment: DesiredInput | None = None
     valid_seconds: int
     grace_seconds: int
-    # How long the command may run; 0 for no limit.
-    timeout_seconds: int = 0
     # How much of its log is kept, in all: what lies between its beginning and its end may go. 0: everything.
     log_bytes: int = 0
     # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.

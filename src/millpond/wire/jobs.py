@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
 
-from millpond.model.job import Ending, JobKind, JobState
+from millpond.model.job import Ending, JobState
+from millpond.model.job_spec import JobSpec, checked_document
 from millpond.wire.base import Request, Response, Time
-
-MAX_RETRIES = 100
-MAX_PROCESSES = 1024
-
-
-class JobInput(Response):
-    dataset: str  # project/name
-    ref: str
-    commit_id: str
-    env: str
+from millpond.wire.with_spec import WithSpec, spread_schema, without_serializer
 
 
 class Ledger(Response):
@@ -45,28 +45,22 @@ class After(Response):
     state: JobState | None
 
 
-class Job(Response):
+class Job(WithSpec):
+    """A job: what was asked is in `spec`, and beside it as well.
+
+    `compute` is where it was placed and `wanted_compute` the one that was asked for; `environment_source` is the
+    `environment` of the spec.
+    """
+
     id: str
     project: str
     name: str
     number: int
     written: str  # NAME, or NAME#2 when a newer job has the name
-    kind: JobKind
     state: JobState
     reasons: list[str]
-    command: list[str]
-    env: dict[str, str]
-    # How many processes start together (0: a plain command). CPUs, memory and GPUs are then those of each.
-    processes: int = 0
-    cpu: int
-    memory_bytes: int
-    gpu_hundredths: int
-    # A part of a GPU must be kept to; and how it is where it was placed: counted, or enforced.
-    gpu_enforced: bool = False
+    # How a part of a GPU is kept to where it was placed: counted, or enforced.
     gpu_share: Literal["none", "accounted", "enforced"] | None = None
-    image: str | None
-    code_commit: str | None
-    inputs: list[JobInput]
     output_commit: str | None
     run_id: str
     created_by: str
@@ -85,13 +79,7 @@ class Job(Response):
     failed_rank: int | None = None
     problem: str | None
     ledger: Ledger
-    # The one compute it may run on.
     wanted_compute: str | None
-    priority: int
-    timeout_seconds: int  # of one attempt; 0 for no limit
-    retries: int
-    retry_on: list[str]
-    backoff_seconds: int
     # The number of the newest attempt; how many of them counted as retries, and how many were lost without its doing.
     attempt: int
     retried: int
@@ -105,13 +93,6 @@ class Job(Response):
     environment_source: str | None
     environment_job: str | None
     environment_commit: str | None
-    # Ports that people open in a browser, and after how long without anybody it is stopped (0: never).
-    ports: list[int] = []
-    idle_seconds: int = 0
-    # Secrets of its project that it is given: their names by variables, never their values.
-    secrets: dict[str, str] = {}
-    # What it asks of the driver that runs it, like the partition of a cluster.
-    options: dict[str, str] = {}
 
 
 class Rank(Response):
@@ -152,47 +133,39 @@ class AttemptList(Response):
 
 
 class JobCreate(Request):
-    """`inputs` in written form, dataset[@ref]; `after` as JOB, JOB:success or JOB:any. Without a name, one is made.
+    """A specification to run, under a name; without one, a name is made. Its fields stand in the body as they are.
 
+    `inputs` may be written dataset[@ref], `after` JOB, JOB:success or JOB:any; `interactive` is short for the kind.
     `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
-    `environment`: a commit of the project's code that holds requirements.txt and what builds it.
-    `tags` are those of its run.
-    `processes`: so many of the command start together or none, with their ranks in the environment; `cpu`,
-    `memory_bytes` and `gpu_hundredths` are then for each of them. 0 for a plain command.
     """
 
+    # A spec that a program has put together is checked like one that was sent.
+    model_config = ConfigDict(revalidate_instances="always")
+
     name: str | None = None
-    command: list[str] = Field(min_length=1, max_length=1000)
-    env: dict[str, str] = {}
-    inputs: list[str] = []
-    processes: int = Field(default=0, ge=0, le=MAX_PROCESSES)
-    cpu: int = Field(default=0, ge=0, le=1_000_000)
-    memory_bytes: int = Field(default=0, ge=0, le=1 << 60)
-    gpu_hundredths: int = Field(default=0, ge=0, le=10_000_000)
-    # Only where a part of a GPU is kept to, and not merely counted.
-    gpu_enforced: bool = False
-    image: str | None = Field(default=None, min_length=1, max_length=300)
-    code_commit: str | None = None
-    experiment: str | None = None
-    compute: str | None = None
-    priority: int = Field(default=0, ge=-100, le=100)
-    timeout_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
-    retries: int = Field(default=0, ge=0, le=MAX_RETRIES)
-    retry_on: list[str] = Field(default=[], max_length=20)
-    backoff_seconds: int = Field(default=5, ge=0, le=86_400)
-    after: list[str] = Field(default=[], max_length=100)
-    environment: str | None = None
-    tags: dict[str, str] = {}
-    # For people to work in: a terminal, ports that open in a browser; stopped when nobody did for so long (0: never).
-    interactive: bool = False
-    ports: list[Annotated[int, Field(ge=1, le=65_535)]] = Field(default=[], max_length=20)
-    idle_seconds: int = Field(default=0, ge=0, le=366 * 86_400)
-    # Secrets of the project for its environment: names by variables.
-    secrets: dict[str, str] = Field(default={}, max_length=100)
-    # Asked of the driver that runs it; `job_options` of a compute says which it takes.
-    options: dict[
-        Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")], Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
-    ] = Field(default={}, max_length=20)
+    spec: JobSpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, body: Any) -> Any:
+        if not isinstance(body, dict) or isinstance(body.get("spec"), JobSpec):
+            return body
+        return {"name": body.get("name"), "spec": checked_document({k: v for k, v in body.items() if k != "name"})}
+
+    @model_serializer(mode="wrap")
+    def _spread(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = write(self)
+        return {**written.pop("spec"), **written}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = spread_schema(without_serializer(core), handler)
+        del schema["properties"]["spec"]
+        for name in ("inputs", "after"):
+            items = schema["properties"][name]["items"]
+            schema["properties"][name]["items"] = {"anyOf": [{"type": "string"}, items]}
+        schema["required"] = [name for name in schema["required"] if name != "spec"]
+        return schema
 
 
 class JobsChange(Request):

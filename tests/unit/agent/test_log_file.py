@@ -10,18 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millpond.agent.log_file import GAP, LOG, LogFile
-from millpond.agent.spec import Spec
 from millpond.masking import Mask, secrets_of
+from millpond.testing.agents import a_spec
 
 ENV = {"MILL_TOKEN": "mill_" + "t0k3n" * 8, "WANDB_API_KEY": "wandb-key-1234", "PLAIN": "visible"}
 
 
 def placement(directory: Path) -> Path:
     directory.mkdir(exist_ok=True)
-    Spec(
-        placement="p", job="j", project="p", command=("true",), env=ENV, directory="/", valid_seconds=1,
-        grace_seconds=1, secret_env=("PLAIN",),
-    ).write(directory)  # fmt: skip
+    a_spec(env=ENV, directory="/", valid_seconds=1, grace_seconds=1, secret_env=("PLAIN",)).write(directory)
     return directory
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +9,8 @@ from millpond.db import jobs, lineage, projects
 from millpond.db.engine import Database
 from millpond.db.jobs import JobFilter
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import Job, JobInput, JobState, Resources
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import JobInput
 from millpond.model.people import Project
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import NOON
@@ -31,8 +31,10 @@ def test_a_job_comes_back_as_it_was_put_in(db: Database) -> None:
         db,
         command=("python", "train.py"),
         env={"EPOCHS": "3"},
-        resources=Resources(2, 10**9, 150),
-        inputs=(JobInput("default", "xray", "dataset1", "main", commit, "MILL_DATA_XRAY"),),
+        cpu=2,
+        memory_bytes=10**9,
+        gpu_hundredths=150,
+        inputs=(JobInput("default/xray", "main", commit, "dataset1", "MILL_DATA_XRAY"),),
         code_commit=commit,
     )
     with db.read() as tx:
@@ -44,7 +46,7 @@ def test_a_saved_change_is_read_back(db: Database) -> None:
     with db.write() as tx:
         found = jobs.lock(tx, job.id)
         assert found is not None
-        changed = replace(found, state=JobState.RUNNING, reasons=("because",), started_at=NOON, node="n1")
+        changed = found.changed(state=JobState.RUNNING, reasons=("because",), started_at=NOON, node="n1")
         jobs.save(tx, changed)
     with db.read() as tx:
         assert jobs.get(tx, job.id) == changed
@@ -155,13 +157,13 @@ def test_a_commit_in_use_is_known(db: Database) -> None:
 def test_a_commit_another_job_reads_is_in_use(db: Database) -> None:
     output = add_commit(db, ".outputs", kind=DatasetKind.OUTPUT)
     maker = add_job(db, name="maker", output_commit=output)
-    add_job(db, name="reader", inputs=(JobInput("default", ".outputs", "d", "x", output, "MILL_DATA_OUTPUTS"),))
+    add_job(db, name="reader", inputs=(JobInput("default/.outputs", "x", output, "d", "MILL_DATA_OUTPUTS"),))
     with db.read() as tx:
         assert lineage.is_used(tx, output, besides=maker.id)
 
 
 def end(db: Database, job: Job, **changes: object) -> Job:
-    ended = replace(job, state=JobState.SUCCEEDED, ended_at=NOON, **changes)  # type: ignore[arg-type]
+    ended = job.changed(state=JobState.SUCCEEDED, ended_at=NOON, **changes)  # type: ignore[arg-type]
     with db.write() as tx:
         jobs.save(tx, ended)
     return ended

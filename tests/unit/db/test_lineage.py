@@ -11,7 +11,7 @@ from sqlalchemy.dialects import sqlite
 from millpond.db import lineage, lineage_steps, projects
 from millpond.db.engine import Database
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobInput
+from millpond.model.job_spec import JobInput
 from millpond.model.lineage import LineageDirection, LineageEdge, LineageRole, LineageStep, Maker
 from millpond.model.people import Project
 from millpond.testing.builders_work import add_commit, add_job
@@ -41,7 +41,7 @@ def ends(found: list[LineageStep]) -> list[tuple[str | None, str | None, str]]:
 
 
 def an_input(commit_id: str) -> JobInput:
-    return JobInput("default", "xray", "d", "main", commit_id, "MILL_DATA_XRAY")
+    return JobInput("default/xray", "main", commit_id, "d", "MILL_DATA_XRAY")
 
 
 def test_a_result_is_followed_back_and_its_data_forward(db: Database) -> None:

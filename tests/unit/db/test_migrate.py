@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Inspector, MetaData, Table, inspect, text
+from sqlalchemy import JSON, Connection, Inspector, MetaData, Table, inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, migrate, nodes, placements
+from millpond.db import computes, jobs, migrate, nodes, placements
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.errors import SetupError
+from millpond.model.job import JobState
+from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.testing.clock import NOON
 from millpond.testing.postgres import Postgres
 
@@ -137,6 +139,7 @@ def test_what_the_first_version_stored_is_there_after_the_second_migration(datab
 
 def test_lineage_is_filled_from_the_commits_and_jobs_that_are_there(database_url: str) -> None:
     data, code, output, merged = ("d" * 64, "c" * 64, "0" * 64, "a" * 64)
+    an_input = {"project": "mill", "dataset": "xray", "dataset_id": "d", "ref": "main", "commit_id": data, "env": "X"}
     documents = {
         data: ([], {"import": {"uri": "s3://bucket/x", "connection": "b"}}),
         code: ([], {}),
@@ -150,7 +153,9 @@ def test_lineage_is_filled_from_the_commits_and_jobs_that_are_there(database_url
             for commit_id, (parents, lineage) in documents.items():
                 insert_row(tx, "commit_", id=commit_id, dataset_id="d", parents=parents, lineage=lineage)
             insert_row(tx, "run", id="r1", project_id="p")
-            insert_row(tx, "job", id="j1", project_id="p", run_id="r1", inputs=[{"commit_id": data}], code_commit=code)
+            insert_row(
+                tx, "job", id="j1", project_id="p", run_id="r1", kind="training", inputs=[an_input], code_commit=code
+            )
         migrate.prepare(db, NOON)
         with db.read() as tx:
             rows = tx.execute(text("SELECT source_id, made_id, role, maker_kind, maker_id FROM lineage_edge")).all()
@@ -170,7 +175,7 @@ def test_what_was_an_agent_is_a_compute_and_its_agent(database_url: str) -> None
     with opened(database_url) as db:
         make_first_database(db)
         with db.write() as tx:
-            migrate.upgrade(tx, "0013")
+            migrate.upgrade(tx, "0012")
             insert_row(tx, "site", id="s", name="lab")
             insert_row(tx, "agent", id="a", name="gpu1", site_id="s", driver="process", version="0.1.0", instance="i",
                        cordoned_by="maria", cordoned_at=NOON, trusts_all=True)  # fmt: skip
@@ -179,7 +184,7 @@ def test_what_was_an_agent_is_a_compute_and_its_agent(database_url: str) -> None
             insert_row(tx, "trust", agent_id="a", project_id="p")
             insert_row(tx, "compute_test", id="t", agent_id="a")
             insert_row(tx, "run", id="r1", project_id="p")
-            insert_row(tx, "job", id="j1", project_id="p", run_id="r1")
+            insert_row(tx, "job", id="j1", project_id="p", run_id="r1", kind="training")
             insert_row(tx, "placement", id="p1", job_id="j1", agent_id="a", node="n1", state="running")
             insert_row(tx, "log_chunk", placement_id="p1", begin=0)
             insert_row(tx, "token", id="k1", agent_id="a", hash=b"1" * 32)
@@ -205,7 +210,7 @@ def insert_row(tx: Connection, name: str, /, **values: Any) -> None:
     found = Table(name, MetaData(), autoload_with=tx)
     empty = {str: "", int: 0, float: 0.0, bool: False, datetime: NOON, dict: {}, list: []}
     missing = {
-        column.name: empty.get(column.type.python_type, "")
+        column.name: {} if isinstance(column.type, JSON) else empty.get(column.type.python_type, "")
         for column in found.c
         if not column.nullable and column.server_default is None and column.name not in values
     }
@@ -232,3 +237,49 @@ def make_first_database(db: Database) -> None:
                 ),
                 {"id": pack, "state": state},
             )
+
+
+A_JOB_OF_0012 = """
+INSERT INTO job (id, project_id, name, number, kind, command, env, cpu, memory_bytes, gpu_hundredths, image, inputs,
+  state, reasons, run_id, created_by, queued_at, wanted_compute, priority, timeout_seconds, retries, retry_on, after,
+  ports, idle_seconds, secrets, options, environment_source, processes)
+VALUES ('j1', 'p', 'train', 1, 'interactive', '["python", "t.py"]', '{"A": "1"}', 2, 5000000000, 150, 'python:3.12',
+  '[{"project": "mill", "dataset": "xray", "dataset_id": "d1", "ref": "main", "commit_id": "c1",
+     "env": "MILL_DATA_XRAY"}]',
+  'succeeded', '["Done."]', 'r1', 'maria', '2026-01-01 00:00:00', 'cluster', 3, 60, 2, '["oom"]',
+  '[{"job_id": "j0", "when": "any"}]', '[8888]', 600, '{"K": "S"}', '{"partition": "long"}', 'e1', 4)
+"""
+A_PLAIN_JOB = """
+INSERT INTO job (id, project_id, name, number, kind, command, env, cpu, memory_bytes, gpu_hundredths, inputs, state,
+  reasons, run_id, created_by, queued_at)
+VALUES ('j2', 'p', 'plain', 1, 'training', '["true"]', '{}', 0, 0, 0, '[]', 'queued', '[]', 'r2', 'maria',
+  '2026-01-01 00:00:00')
+"""
+A_RUN = """
+INSERT INTO run (id, project_id, experiment, name, state, params, tags, created_by, started_at, seen_at)
+VALUES (:id, 'p', :experiment, 'train', 'running', '{}', :tags, 'maria', '2026-01-01 00:00:00', '2026-01-01 00:00:00')
+"""
+
+
+def test_columns_of_old_jobs_become_their_specification(two_urls: tuple[str, str]) -> None:
+    with opened(two_urls[0]) as db:
+        with db.write() as tx:
+            migrate.upgrade(tx, "0012")
+            tx.execute(A_PROJECT)
+            tx.execute(text(A_RUN), {"id": "r1", "experiment": "lungs", "tags": '{"git.commit": "abc", "later": "x"}'})
+            tx.execute(text(A_RUN), {"id": "r2", "experiment": "default", "tags": "{}"})
+            tx.exec_driver_sql(A_JOB_OF_0012)
+            tx.exec_driver_sql(A_PLAIN_JOB)
+        migrate.prepare(db, NOON)
+        with db.read() as tx:
+            job, plain = jobs.get(tx, "j1"), jobs.get(tx, "j2")
+    assert job is not None and plain is not None
+    assert plain.spec == JobSpec(command=("true",))
+    assert (job.name, job.status.state, job.status.reasons) == ("train", JobState.SUCCEEDED, ("Done.",))
+    assert job.spec == JobSpec(
+        command=("python", "t.py"), kind=JobKind.INTERACTIVE, env={"A": "1"}, cpu=2, memory_bytes=5 * 10**9,
+        gpu_hundredths=150, image="python:3.12", compute="cluster", priority=3, timeout_seconds=60, retries=2,
+        inputs=(JobInput("mill/xray", "main", "c1", "d1", "MILL_DATA_XRAY"),), retry_on=("oom",),
+        after=(Dependency("j0", "any"),), ports=(8888,), idle_seconds=600, secrets={"K": "S"},
+        options={"partition": "long"}, environment="e1", processes=4, experiment="lungs", tags={"git.commit": "abc"},
+    )  # fmt: skip

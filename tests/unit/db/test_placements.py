@@ -10,7 +10,8 @@ from millpond.db.engine import Database
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Node
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import Job, JobState, Placement, PlacementState, Resources
+from millpond.model.job import Job, JobState, Placement, PlacementState
+from millpond.model.job_spec import Resources
 from millpond.model.people import Project
 from millpond.services.caches.admission import begin_fill
 from millpond.testing.builders_work import AddedAgent, add_agent, add_commit, add_job, add_volume
@@ -28,7 +29,7 @@ def agent(db: Database) -> AddedAgent:
 
 @pytest.fixture
 def job(db: Database, agent: AddedAgent) -> Job:
-    return add_job(db, state=JobState.PLACED, resources=Resources(2, 10**9, 150))
+    return add_job(db, state=JobState.PLACED, cpu=2, memory_bytes=10**9, gpu_hundredths=150)
 
 
 def placed(db: Database, agent: AddedAgent, job: Job, placement_id: str = "p1", **changes: object) -> Placement:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from millpond.decide.capability import refusal
 from millpond.decide.computes import Held, NodeView, QueuedJob, Snapshot
 from millpond.decide.placement import Plan, Start, likely_node, plan_starts, still_fits
-from millpond.model.job import RankPlace, Resources
+from millpond.model.job import RankPlace
+from millpond.model.job_spec import Resources
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 

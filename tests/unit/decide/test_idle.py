@@ -12,7 +12,7 @@ from millpond.testing.builders_work import a_job
 from millpond.testing.clock import NOON
 
 HOUR = 3600.0
-RUNNING = replace(a_job(), state=JobState.RUNNING, queued_at=NOON, started_at=NOON, idle_seconds=3600)
+RUNNING = a_job(state=JobState.RUNNING, queued_at=NOON, started_at=NOON, idle_seconds=3600)
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,9 @@ RUNNING = replace(a_job(), state=JobState.RUNNING, queued_at=NOON, started_at=NO
     [
         (RUNNING, HOUR, False),
         (RUNNING, HOUR * 1.01, True),
-        (replace(RUNNING, idle_seconds=0), HOUR * 100, False),
-        (replace(RUNNING, state=JobState.PREPARING), HOUR * 2, False),
-        (replace(RUNNING, stop_requested_at=NOON), HOUR * 2, False),
+        (replace(RUNNING, spec=replace(RUNNING.spec, idle_seconds=0)), HOUR * 100, False),
+        (RUNNING.changed(state=JobState.PREPARING), HOUR * 2, False),
+        (RUNNING.changed(stop_requested_at=NOON), HOUR * 2, False),
     ],
 )
 def test_idle(job: Job, unused: float, stopped: bool) -> None:

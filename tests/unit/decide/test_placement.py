@@ -20,7 +20,7 @@ from millpond.decide.placement import (
     plan_starts,
     still_fits,
 )
-from millpond.model.job import Resources
+from millpond.model.job_spec import Resources
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 nodes = st.lists(
@@ -40,7 +40,7 @@ def queue(amounts: list[tuple[int, int]]) -> tuple[QueuedJob, ...]:
 def with_plan(found: list[NodeView], jobs: tuple[QueuedJob, ...]) -> tuple[list[NodeView], set[str]]:
     """The nodes after a plan has been carried out, and which jobs it started."""
     plan = plan_starts(Snapshot(tuple(found), jobs))
-    amounts = {job.id: job.resources for job in jobs}
+    amounts = {job.id: job.spec.resources for job in jobs}
     taken: dict[str, list[Held]] = defaultdict(list)
     for start in plan.starts:
         taken[start.node].append(Held(amounts[start.job_id], start.gpu_indices))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from millpond.db import usage
-from millpond.model.job import JobState, Resources
+from millpond.model.job import JobState
 from millpond.model.people import SYSTEM, Role
 from millpond.model.run import UsageSample
 from millpond.services import home
@@ -60,7 +60,7 @@ def test_gpus_that_nobody_uses_are_counted_and_their_jobs_named(world: World) ->
     held: dict[str, Any] = {
         "state": JobState.RUNNING,
         "started_at": NOON - timedelta(hours=1),
-        "resources": Resources(0, 0, 200),
+        "gpu_hundredths": 200,
     }
     idle, busy = add_job(world.deps.db, name="idle", **held), add_job(world.deps.db, name="busy", **held)
     theirs = add_job(world.deps.db, project=other.name, name="theirs", processes=3, **held)

@@ -3504,6 +3504,36 @@ export interface components {
             volumes_connected: number;
         };
         /**
+         * Dependency
+         * @description A job that must have ended before this one begins; `success`: and must have succeeded.
+         *
+         *     As asked: any way to write the job. As stored: its id.
+         */
+        "Dependency-Input": {
+            /** Job */
+            job: string;
+            /**
+             * When
+             * @default success
+             */
+            when: string;
+        };
+        /**
+         * Dependency
+         * @description A job that must have ended before this one begins; `success`: and must have succeeded.
+         *
+         *     As asked: any way to write the job. As stored: its id.
+         */
+        "Dependency-Output": {
+            /** Job */
+            job: string;
+            /**
+             * When
+             * @default success
+             */
+            when: string;
+        };
+        /**
          * Desired
          * @description Everything the server wants of this agent, every time. A placement that is not listed any more is forgotten.
          */
@@ -3647,17 +3677,44 @@ export interface components {
              * @default 0
              */
             account: number;
+            /**
+             * After
+             * @default []
+             */
+            after: components["schemas"]["Dependency-Output"][];
+            /**
+             * Backoff Seconds
+             * @default 5
+             */
+            backoff_seconds: number;
             code: components["schemas"]["DesiredInput"] | null;
+            /** Code Commit */
+            code_commit: string | null;
             /** Command */
             command: string[];
-            /** Cpu */
+            /** Compute */
+            compute: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
             cpu: number;
             /** Env */
             env: {
                 [key: string]: string;
             };
-            environment?: components["schemas"]["DesiredInput"] | null;
-            /** Gpu Hundredths */
+            environment: components["schemas"]["DesiredInput"] | null;
+            /** Experiment */
+            experiment: string | null;
+            /**
+             * Gpu Enforced
+             * @default false
+             */
+            gpu_enforced: boolean;
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
             gpu_hundredths: number;
             /**
              * Gpu Indices
@@ -3668,30 +3725,52 @@ export interface components {
             grace_seconds: number;
             /** Id */
             id: string;
+            /**
+             * Idle Seconds
+             * @default 0
+             */
+            idle_seconds: number;
             /** Image */
-            image?: string | null;
+            image: string | null;
             /** Inputs */
             inputs: components["schemas"]["DesiredInput"][];
             /** Job Id */
             job_id: string;
             /** Job Name */
             job_name: string;
+            /** @default training */
+            kind: components["schemas"]["JobKind"];
             /**
              * Log Bytes
              * @default 0
              */
             log_bytes: number;
-            /** Memory Bytes */
+            /**
+             * Memory Bytes
+             * @default 0
+             */
             memory_bytes: number;
             /** Node */
             node: string;
-            /**
-             * Options
-             * @default {}
-             */
+            /** Options */
             options: {
                 [key: string]: string;
             };
+            /**
+             * Ports
+             * @default []
+             */
+            ports: number[];
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Processes
+             * @default 0
+             */
+            processes: number;
             /** Project */
             project: string;
             /**
@@ -3699,6 +3778,16 @@ export interface components {
              * @default []
              */
             ranks: components["schemas"]["DesiredRank"][];
+            /**
+             * Retries
+             * @default 0
+             */
+            retries: number;
+            /**
+             * Retry On
+             * @default []
+             */
+            retry_on: string[];
             /** Run Id */
             run_id: string;
             /**
@@ -3707,6 +3796,11 @@ export interface components {
              */
             secrets: {
                 [key: string]: string | null;
+            };
+            spec: components["schemas"]["JobSpec-Output"];
+            /** Tags */
+            tags: {
+                [key: string]: string;
             };
             /**
              * Timeout Seconds
@@ -4268,13 +4362,22 @@ export interface components {
             /** Unchanged */
             unchanged: number;
         };
-        /** Job */
+        /**
+         * Job
+         * @description A job: what was asked is in `spec`, and beside it as well.
+         *
+         *     `compute` is where it was placed and `wanted_compute` the one that was asked for; `environment_source` is the
+         *     `environment` of the spec.
+         */
         Job: {
             /** After */
             after: components["schemas"]["After"][];
             /** Attempt */
             attempt: number;
-            /** Backoff Seconds */
+            /**
+             * Backoff Seconds
+             * @default 5
+             */
             backoff_seconds: number;
             /** Code Commit */
             code_commit: string | null;
@@ -4282,7 +4385,10 @@ export interface components {
             command: string[];
             /** Compute */
             compute: string | null;
-            /** Cpu */
+            /**
+             * Cpu
+             * @default 0
+             */
             cpu: number;
             /** Created By */
             created_by: string;
@@ -4295,6 +4401,8 @@ export interface components {
             env: {
                 [key: string]: string;
             };
+            /** Environment */
+            environment: string | null;
             /** Environment Commit */
             environment_commit: string | null;
             /** Environment Job */
@@ -4303,6 +4411,8 @@ export interface components {
             environment_source: string | null;
             /** Exit Code */
             exit_code: number | null;
+            /** Experiment */
+            experiment: string | null;
             /** Failed Rank */
             failed_rank?: number | null;
             /**
@@ -4310,7 +4420,10 @@ export interface components {
              * @default false
              */
             gpu_enforced: boolean;
-            /** Gpu Hundredths */
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
             gpu_hundredths: number;
             /** Gpu Share */
             gpu_share?: ("none" | "accounted" | "enforced") | null;
@@ -4323,13 +4436,20 @@ export interface components {
             idle_seconds: number;
             /** Image */
             image: string | null;
-            /** Inputs */
-            inputs: components["schemas"]["JobInput"][];
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: components["schemas"]["JobInput-Output"][];
+            /** @default training */
             kind: components["schemas"]["JobKind"];
             ledger: components["schemas"]["Ledger"];
             /** Losses */
             losses: number;
-            /** Memory Bytes */
+            /**
+             * Memory Bytes
+             * @default 0
+             */
             memory_bytes: number;
             /** Name */
             name: string;
@@ -4339,10 +4459,7 @@ export interface components {
             not_before: string | null;
             /** Number */
             number: number;
-            /**
-             * Options
-             * @default {}
-             */
+            /** Options */
             options: {
                 [key: string]: string;
             };
@@ -4355,7 +4472,10 @@ export interface components {
              * @default []
              */
             ports: number[];
-            /** Priority */
+            /**
+             * Priority
+             * @default 0
+             */
             priority: number;
             /** Problem */
             problem: string | null;
@@ -4374,25 +4494,36 @@ export interface components {
             reasons: string[];
             /** Retried */
             retried: number;
-            /** Retries */
+            /**
+             * Retries
+             * @default 0
+             */
             retries: number;
-            /** Retry On */
+            /**
+             * Retry On
+             * @default []
+             */
             retry_on: string[];
             /** Run Id */
             run_id: string;
-            /**
-             * Secrets
-             * @default {}
-             */
+            /** Secrets */
             secrets: {
                 [key: string]: string;
             };
             /** Signal */
             signal: number | null;
+            spec: components["schemas"]["JobSpec-Output"];
             /** Started At */
             started_at: string | null;
             state: components["schemas"]["JobState"];
-            /** Timeout Seconds */
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout Seconds
+             * @default 0
+             */
             timeout_seconds: number;
             /** Wanted Compute */
             wanted_compute: string | null;
@@ -4416,20 +4547,17 @@ export interface components {
         };
         /**
          * JobCreate
-         * @description `inputs` in written form, dataset[@ref]; `after` as JOB, JOB:success or JOB:any. Without a name, one is made.
+         * @description A specification to run, under a name; without one, a name is made. Its fields stand in the body as they are.
          *
+         *     `inputs` may be written dataset[@ref], `after` JOB, JOB:success or JOB:any; `interactive` is short for the kind.
          *     `retry_on`: exit, signal, oom, timeout, any, or exit statuses; exit and signal when it is empty.
-         *     `environment`: a commit of the project's code that holds requirements.txt and what builds it.
-         *     `tags` are those of its run.
-         *     `processes`: so many of the command start together or none, with their ranks in the environment; `cpu`,
-         *     `memory_bytes` and `gpu_hundredths` are then for each of them. 0 for a plain command.
          */
         JobCreate: {
             /**
              * After
              * @default []
              */
-            after: string[];
+            after: (string | components["schemas"]["Dependency-Input"])[];
             /**
              * Backoff Seconds
              * @default 5
@@ -4446,11 +4574,8 @@ export interface components {
              * @default 0
              */
             cpu: number;
-            /**
-             * Env
-             * @default {}
-             */
-            env: {
+            /** Env */
+            env?: {
                 [key: string]: string;
             };
             /** Environment */
@@ -4478,12 +4603,9 @@ export interface components {
              * Inputs
              * @default []
              */
-            inputs: string[];
-            /**
-             * Interactive
-             * @default false
-             */
-            interactive: boolean;
+            inputs: (string | components["schemas"]["JobInput-Input"])[];
+            /** @default training */
+            kind: components["schemas"]["JobKind"];
             /**
              * Memory Bytes
              * @default 0
@@ -4491,10 +4613,297 @@ export interface components {
             memory_bytes: number;
             /** Name */
             name?: string | null;
+            /** Options */
+            options?: {
+                [key: string]: string;
+            };
             /**
-             * Options
-             * @default {}
+             * Ports
+             * @default []
              */
+            ports: number[];
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Processes
+             * @default 0
+             */
+            processes: number;
+            /**
+             * Retries
+             * @default 0
+             */
+            retries: number;
+            /**
+             * Retry On
+             * @default []
+             */
+            retry_on: string[];
+            /** Secrets */
+            secrets?: {
+                [key: string]: string;
+            };
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout Seconds
+             * @default 0
+             */
+            timeout_seconds: number;
+        };
+        /**
+         * JobInput
+         * @description One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+         *
+         *     As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+         */
+        "JobInput-Input": {
+            /**
+             * Commit Id
+             * @default
+             */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /**
+             * Dataset Id
+             * @default
+             */
+            dataset_id: string;
+            /**
+             * Env
+             * @default
+             */
+            env: string;
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+        };
+        /**
+         * JobInput
+         * @description One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+         *
+         *     As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+         */
+        "JobInput-Output": {
+            /**
+             * Commit Id
+             * @default
+             */
+            commit_id: string;
+            /** Dataset */
+            dataset: string;
+            /**
+             * Dataset Id
+             * @default
+             */
+            dataset_id: string;
+            /**
+             * Env
+             * @default
+             */
+            env: string;
+            /**
+             * Ref
+             * @default
+             */
+            ref: string;
+        };
+        /**
+         * JobKind
+         * @enum {string}
+         */
+        JobKind: "training" | "interactive" | "step" | "service" | "environment";
+        /**
+         * JobsChange
+         * @description Which jobs to stop, delete or bring back: ids, NAME or NAME#N.
+         */
+        JobsChange: {
+            /** Jobs */
+            jobs: string[];
+        };
+        /** JobsChanged */
+        JobsChanged: {
+            /** Items */
+            items: components["schemas"]["JobChanged"][];
+        };
+        /**
+         * JobSpec
+         * @description What was asked. It never changes once it is submitted.
+         */
+        "JobSpec-Input": {
+            /**
+             * After
+             * @default []
+             */
+            after: (string | components["schemas"]["Dependency-Input"])[];
+            /**
+             * Backoff Seconds
+             * @default 5
+             */
+            backoff_seconds: number;
+            /** Code Commit */
+            code_commit?: string | null;
+            /** Command */
+            command: string[];
+            /** Compute */
+            compute?: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
+            cpu: number;
+            /** Env */
+            env?: {
+                [key: string]: string;
+            };
+            /** Environment */
+            environment?: string | null;
+            /** Experiment */
+            experiment?: string | null;
+            /**
+             * Gpu Enforced
+             * @default false
+             */
+            gpu_enforced: boolean;
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
+            gpu_hundredths: number;
+            /**
+             * Idle Seconds
+             * @default 0
+             */
+            idle_seconds: number;
+            /** Image */
+            image?: string | null;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: (string | components["schemas"]["JobInput-Input"])[];
+            /** @default training */
+            kind: components["schemas"]["JobKind"];
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /** Options */
+            options?: {
+                [key: string]: string;
+            };
+            /**
+             * Ports
+             * @default []
+             */
+            ports: number[];
+            /**
+             * Priority
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Processes
+             * @default 0
+             */
+            processes: number;
+            /**
+             * Retries
+             * @default 0
+             */
+            retries: number;
+            /**
+             * Retry On
+             * @default []
+             */
+            retry_on: string[];
+            /** Secrets */
+            secrets?: {
+                [key: string]: string;
+            };
+            /** Tags */
+            tags?: {
+                [key: string]: string;
+            };
+            /**
+             * Timeout Seconds
+             * @default 0
+             */
+            timeout_seconds: number;
+        };
+        /**
+         * JobSpec
+         * @description What was asked. It never changes once it is submitted.
+         */
+        "JobSpec-Output": {
+            /**
+             * After
+             * @default []
+             */
+            after: components["schemas"]["Dependency-Output"][];
+            /**
+             * Backoff Seconds
+             * @default 5
+             */
+            backoff_seconds: number;
+            /** Code Commit */
+            code_commit: string | null;
+            /** Command */
+            command: string[];
+            /** Compute */
+            compute: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
+            cpu: number;
+            /** Env */
+            env: {
+                [key: string]: string;
+            };
+            /** Environment */
+            environment: string | null;
+            /** Experiment */
+            experiment: string | null;
+            /**
+             * Gpu Enforced
+             * @default false
+             */
+            gpu_enforced: boolean;
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
+            gpu_hundredths: number;
+            /**
+             * Idle Seconds
+             * @default 0
+             */
+            idle_seconds: number;
+            /** Image */
+            image: string | null;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: components["schemas"]["JobInput-Output"][];
+            /** @default training */
+            kind: components["schemas"]["JobKind"];
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /** Options */
             options: {
                 [key: string]: string;
             };
@@ -4523,17 +4932,11 @@ export interface components {
              * @default []
              */
             retry_on: string[];
-            /**
-             * Secrets
-             * @default {}
-             */
+            /** Secrets */
             secrets: {
                 [key: string]: string;
             };
-            /**
-             * Tags
-             * @default {}
-             */
+            /** Tags */
             tags: {
                 [key: string]: string;
             };
@@ -4542,35 +4945,6 @@ export interface components {
              * @default 0
              */
             timeout_seconds: number;
-        };
-        /** JobInput */
-        JobInput: {
-            /** Commit Id */
-            commit_id: string;
-            /** Dataset */
-            dataset: string;
-            /** Env */
-            env: string;
-            /** Ref */
-            ref: string;
-        };
-        /**
-         * JobKind
-         * @enum {string}
-         */
-        JobKind: "training" | "interactive" | "step" | "service" | "environment";
-        /**
-         * JobsChange
-         * @description Which jobs to stop, delete or bring back: ids, NAME or NAME#N.
-         */
-        JobsChange: {
-            /** Jobs */
-            jobs: string[];
-        };
-        /** JobsChanged */
-        JobsChanged: {
-            /** Items */
-            items: components["schemas"]["JobChanged"][];
         };
         /**
          * JobState

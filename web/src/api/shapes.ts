@@ -34,6 +34,7 @@ export type Imported = Schemas["Imported"];
 export type Attempt = Schemas["Attempt"];
 export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
+export type JobSpec = Schemas["JobSpec-Output"];
 export type JobCreate = Schemas["JobCreate"];
 export type JobKind = Schemas["JobKind"];
 export type JobState = Schemas["JobState"];

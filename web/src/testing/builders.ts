@@ -1,30 +1,54 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { CachedCommit, Commit, Compute, Job, Volume } from "../api/shapes";
+import type { CachedCommit, Commit, Compute, Job, JobSpec, Volume } from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
-export function aJob(part: Partial<Job> = {}): Job {
+/** What a job that asks for nothing much was asked to do. */
+export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
   return {
+    command: ["python", "train.py"],
+    kind: "training",
+    env: {},
+    secrets: {},
+    inputs: [],
+    image: null,
+    code_commit: null,
+    environment: null,
+    processes: 0,
+    cpu: 1,
+    memory_bytes: 0,
+    gpu_hundredths: 0,
+    gpu_enforced: false,
+    compute: null,
+    options: {},
+    priority: 0,
+    timeout_seconds: 0,
+    retries: 0,
+    retry_on: [],
+    backoff_seconds: 5,
+    after: [],
+    ports: [],
+    idle_seconds: 0,
+    experiment: null,
+    tags: {},
+    ...part,
+  };
+}
+
+export function aJob(part: Partial<Job> = {}): Job {
+  const spec = part.spec ?? aSpec();
+  return {
+    ...spec,
+    spec,
     id: "j1",
     project: "default",
     name: "train",
     number: 1,
     written: "train",
-    kind: "training",
     state: "running",
     reasons: [],
-    command: ["python", "train.py"],
-    env: {},
-    processes: 0,
-    cpu: 1,
-    memory_bytes: 0,
-    gpu_hundredths: 0,
     failed_rank: null,
-    gpu_enforced: false,
     gpu_share: null,
-    image: null,
-    code_commit: null,
-    inputs: [],
     output_commit: null,
     run_id: "r1",
     created_by: "mary",
@@ -40,11 +64,6 @@ export function aJob(part: Partial<Job> = {}): Job {
     ending: null,
     problem: null,
     wanted_compute: null,
-    priority: 0,
-    timeout_seconds: 0,
-    retries: 0,
-    retry_on: [],
-    backoff_seconds: 5,
     attempt: 1,
     retried: 0,
     losses: 0,
@@ -54,10 +73,6 @@ export function aJob(part: Partial<Job> = {}): Job {
     environment_source: null,
     environment_job: null,
     environment_commit: null,
-    ports: [],
-    idle_seconds: 0,
-    secrets: {},
-    options: {},
     ledger: { earlier: null, queue: 1, fill: 2, environment: 0.5, run: 30, save: null, total: 33.5 },
     ...part,
   };

@@ -39,7 +39,7 @@ def lay_out(directory: Path, spec: Spec, *, address: str | None = None, owns_gpu
 
 def of_rank(spec: Spec, rank: int, place: RankPlace, *, address: str | None, owns_gpus: bool) -> Spec:
     """What the keeper of one rank is told. Its command takes as many threads as it has CPUs, unless told otherwise."""
-    env = {"OMP_NUM_THREADS": str(max(1, spec.cpu)), **spec.env}
+    env = {"OMP_NUM_THREADS": str(max(1, spec.asked.cpu)), **spec.env}
     if owns_gpus:
         env["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in place.gpu_indices)
     gang = {"rank": rank, "size": len(spec.ranks), "node": place.node, "address": address}
@@ -49,7 +49,8 @@ def of_rank(spec: Spec, rank: int, place: RankPlace, *, address: str | None, own
 def whole(spec: Spec) -> Spec:
     """The spec with what all ranks may use together."""
     size = max(1, len(spec.ranks))
-    return replace(spec, cpu=spec.cpu * size, memory_bytes=spec.memory_bytes * size)
+    asked = replace(spec.asked, cpu=spec.asked.cpu * size, memory_bytes=spec.asked.memory_bytes * size)
+    return replace(spec, asked=asked)
 
 
 def remove(directory: Path) -> None:

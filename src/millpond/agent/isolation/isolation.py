@@ -78,16 +78,16 @@ class Isolation:
     def prepare(self, directory: Path, spec: Spec) -> None:
         """Make a prepared placement ready for its account, and write what the keeper has to do for it."""
         uid, own = self.hand_over(directory, spec)
-        limits = Limits(spec.cpu, spec.memory_bytes)
+        limits = Limits(spec.asked.cpu, spec.asked.memory_bytes)
         groups = self.limits.make(spec.placement, limits) if self.limits else ()
-        asked = format_bytes(spec.memory_bytes)
+        asked = format_bytes(spec.asked.memory_bytes)
         how: dict[str, Any] = {
             "uid": uid,
             "gid": uid,
             "groups": [] if self.views or not self.accounts else [self.accounts.of(one) for one in spec.accounts],
             "view": asdict(self._view(own, spec)) if uid is not None and self.views else None,
             "cgroups": groups,
-            "data_bytes": spec.memory_bytes if self.limits_processes else 0,
+            "data_bytes": spec.asked.memory_bytes if self.limits_processes else 0,
             "memory_problem": f"The job used more than the {asked} of memory it asked for, and was ended.",
             "env": _names(spec, directory) if uid is not None else {},
             "names": _entries(spec, directory, uid) if uid is not None else {},

@@ -10,7 +10,8 @@ from millpond.api import shapes
 from millpond.api.access import DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.db.jobs import JobFilter
-from millpond.model.job import JobKind, JobState
+from millpond.model.job import JobState
+from millpond.model.job_spec import JobKind
 from millpond.services.deps import Deps
 from millpond.services.jobs import bulk, jobs, submit
 from millpond.services.jobs.bulk import BulkChange
@@ -101,7 +102,7 @@ def list_attempts(job: str, scope: Viewer, deps: DepsOf) -> wire.AttemptList:
 def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
     """Its state and the reasons for it, newest last."""
     found = jobs.get(deps, scope.project, job).job
-    return wire.Why(state=found.state, reasons=list(found.reasons))
+    return wire.Why(state=found.status.state, reasons=list(found.status.reasons))
 
 
 def _change_many(deps: Deps, scope: Scope, what: BulkChange, body: wire.JobsChange) -> wire.JobsChanged:

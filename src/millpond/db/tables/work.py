@@ -27,20 +27,17 @@ job = Table(
     ref_column("project_id", "project.id"),
     Column("name", String(63), nullable=False),
     Column("number", Integer, nullable=False),
+    # Of what was asked, as the spec says it: what is searched and ordered by.
     Column("kind", String(20), nullable=False),
-    Column("command", JSON, nullable=False),
-    Column("env", JSON, nullable=False),
-    Column("cpu", Integer, nullable=False),
-    Column("memory_bytes", BigInteger, nullable=False),
     Column("gpu_hundredths", Integer, nullable=False),
-    Column("image", String(300), nullable=True),
     Column("code_commit", String(64), ForeignKey("commit_.id"), nullable=True),
-    Column("inputs", JSON, nullable=False),
+    # Its status (model/job.py).
     Column("state", String(20), nullable=False),
     Column("reasons", JSON, nullable=False),
     ref_column("run_id", "run.id"),
     Column("created_by", String(63), nullable=False),
     time_column("stop_requested_at", nullable=True),
+    # When it was submitted; attempts after the first do not change it.
     time_column("queued_at", index=True),
     time_column("placed_at", nullable=True),
     time_column("filled_at", nullable=True),
@@ -55,45 +52,23 @@ job = Table(
     Column("placement_id", String(32), nullable=True),  # the current one
     Column("compute", String(63), nullable=True),
     Column("node", String(200), nullable=True),
-    # The one compute it may run on; null for any.
-    Column("wanted_compute", String(63), nullable=True),
     Column("priority", Integer, nullable=False, server_default=text("0")),
-    # Of one attempt; 0 for no limit.
-    Column("timeout_seconds", BigInteger, nullable=False, server_default=text("0")),
-    # How often it may be tried again, after which endings, and how long it waits before the first time.
-    Column("retries", Integer, nullable=False, server_default=text("0")),
-    Column("retry_on", JSON, nullable=False, server_default=text("'[]'")),
-    Column("backoff_seconds", Integer, nullable=False, server_default=text("5")),
-    # The jobs it waits for, as [{"job_id", "when"}].
-    Column("after", JSON, nullable=False, server_default=text("'[]'")),
-    # How many attempts there were, how many of them count as retries, and how many were lost through no fault of it.
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("retried", Integer, nullable=False, server_default=text("0")),
     Column("losses", Integer, nullable=False, server_default=text("0")),
     time_column("requeued_at", nullable=True),
     time_column("not_before", nullable=True),
     Column("ending", String(20), nullable=True),
-    # From 0 to 1, as the job itself says.
     Column("progress", Double, nullable=True),
-    # What its environment holds, the job that builds it, what came of that, and until when it was waited for.
-    Column("environment_source", String(64), nullable=True),
     Column("environment_job", String(32), nullable=True),
     Column("environment_commit", String(64), nullable=True),
     time_column("environment_at", nullable=True),
-    # Whether its part of a GPU must be kept to; and how it is, where it was placed.
-    Column("gpu_enforced", Boolean, nullable=False, server_default=text("false")),
     Column("gpu_share", String(20), nullable=True),
-    # Ports that people open in a browser; after how long without anybody it is stopped (0: never); its last use.
-    Column("ports", JSON, nullable=False, server_default=text("'[]'")),
-    Column("idle_seconds", BigInteger, nullable=False, server_default=text("0")),
     time_column("used_at", nullable=True),
-    # Of a distributed job: how many it has (0: it is none), and which of them failed first.
-    Column("processes", Integer, nullable=False, server_default=text("0")),
     Column("failed_rank", Integer, nullable=True),
-    # Which secrets of its project it is given, as {variable: name}.
-    Column("secrets", JSON, nullable=False, server_default=text("'{}'")),
-    # What it asks of the driver that runs it, as {option: value}.
-    Column("options", JSON, nullable=False, server_default=text("'{}'")),
+    # What was asked (model/job_spec.py), and the digest of what has a say in where it can run.
+    Column("spec", JSON, nullable=False, server_default=text("'{}'")),
+    Column("class_key", String(32), nullable=False, server_default=text("''")),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -114,6 +114,6 @@ def lineage_of_job(job: Job) -> dict[str, Any]:
     """What a commit of the job says of its origin."""
     lineage: dict[str, Any] = {
         "job": job.id,
-        "inputs": [f"{entry.project}/{entry.dataset}@{entry.commit_id}" for entry in job.inputs],
+        "inputs": [f"{entry.dataset}@{entry.commit_id}" for entry in job.spec.inputs],
     }
-    return lineage | ({"code": job.code_commit} if job.code_commit else {})
+    return lineage | ({"code": job.spec.code_commit} if job.spec.code_commit else {})

@@ -76,7 +76,12 @@ def _of_placement(tx: Connection, project_id: str, placement_id: str) -> tuple[s
     if job is None:
         return set(), set()
     owners = {owner_of_placement(attempt.id) for attempt in placements.of_job(tx, job.id)}
-    named = [*(entry.commit_id for entry in job.inputs), job.code_commit, job.environment_commit, job.output_commit]
+    named = [
+        *(entry.commit_id for entry in job.spec.inputs),
+        job.spec.code_commit,
+        job.status.environment_commit,
+        job.status.output_commit,
+    ]
     found = commits.get_many(tx, {commit_id for commit_id in named if commit_id})
     own = {commit.dataset_id: datasets.get(tx, commit.dataset_id) for commit in found}
     here = {dataset_id for dataset_id, dataset in own.items() if dataset and dataset.project_id == project_id}

@@ -84,7 +84,7 @@ def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
         return None
     if dataset.kind is DatasetKind.ARTIFACT:
         return head_commit(tx, dataset, job.run_id)
-    commit_id = job.code_commit if dataset.kind is DatasetKind.CODE else job.output_commit
+    commit_id = job.spec.code_commit if dataset.kind is DatasetKind.CODE else job.status.output_commit
     return commits.get(tx, commit_id) if commit_id else None
 
 

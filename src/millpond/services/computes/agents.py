@@ -222,7 +222,7 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
             after = [_observe_placement(tx, placement, report, now) for placement, report in batch]
         changed += [job for job in after if job is not None]
     for job in changed:
-        logger.info("job_changed job=%s state=%s", job.id, job.state.value)
+        logger.info("job_changed job=%s state=%s", job.id, job.status.state.value)
     job_changes.announce(deps, changed)
 
 
@@ -236,13 +236,13 @@ def _is_as_known(placement: Placement, seen: PlacementSeen) -> bool:
 def _says_something_new(job: Job, placement: Placement, seen: PlacementSeen, now: datetime) -> bool:
     """Agents repeat what is known: only news are worth a write transaction."""
     is_new_state = placement.state is not PlacementState(seen.state) or placement.ranks != _ranks(seen)
-    return is_new_state or (not job.state.is_finished and job_life.observe(job, _report(seen), now) != job)
+    return is_new_state or (not job.status.state.is_finished and job_life.observe(job, _report(seen), now) != job)
 
 
 def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen, now: datetime) -> Job | None:
     """The job if the report changed it."""
     job = jobs.lock(tx, placement.job_id)
-    if job is None or job.state.is_finished or job.placement_id != placement.id:
+    if job is None or job.status.state.is_finished or job.status.placement_id != placement.id:
         return None
     if not placements.advance(tx, placement.id, PlacementState(seen.state)):
         return None
@@ -258,7 +258,9 @@ def _note_attempt(
     tx: Connection, placement: Placement, before: Job, after: Job, report: Report, now: datetime
 ) -> None:  # fmt: skip
     """What is told of this attempt stays when the job is tried again."""
-    started_at = after.started_at or (report.started_at and min(max(report.started_at, placement.created_at), now))
+    started_at = after.status.started_at or (
+        report.started_at and min(max(report.started_at, placement.created_at), now)
+    )
     if started_at is not None and placement.started_at is None:
         placements.note_start(tx, placement.id, started_at)
     if report.state is not PlacementState.FINISHED:

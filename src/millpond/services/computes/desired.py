@@ -53,7 +53,7 @@ def desired_placements(
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
-        if known[placement.job_id].placement_id == placement.id
+        if known[placement.job_id].status.placement_id == placement.id
     ]
 
 
@@ -71,24 +71,19 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         account=beside.accounts.get(job.project_id, 0),
         token=secret_of(beside.server_secret, placement.id),
         node=placement.node,
-        image=job.image,
-        options=dict(job.options),
-        command=list(job.command),
-        env=dict(job.env),
-        cpu=job.resources.cpu,
-        memory_bytes=job.resources.memory_bytes,
-        gpu_hundredths=job.resources.gpu_hundredths,
+        spec=job.spec,
         gpu_indices=list(placement.gpu_indices),
         ranks=[DesiredRank(node=place.node, gpu_indices=list(place.gpu_indices)) for place in placement.places],
-        inputs=[data(item.env, item.commit_id, item.dataset) for item in job.inputs],
-        code=data(CODE_ENV, job.code_commit, CODE_DATASET) if job.code_commit else None,
-        environment=data(ENVIRONMENT_ENV, job.environment_commit, OUTPUT_DATASET) if job.environment_commit else None,
+        inputs=[data(item.env, item.commit_id, item.name) for item in job.spec.inputs],
+        code=data(CODE_ENV, job.spec.code_commit, CODE_DATASET) if job.spec.code_commit else None,
+        environment=data(ENVIRONMENT_ENV, job.status.environment_commit, OUTPUT_DATASET)
+        if job.status.environment_commit
+        else None,
         valid_seconds=placement.valid_seconds,
         grace_seconds=GRACE_SECONDS,
-        timeout_seconds=job.timeout_seconds,
         log_bytes=beside.log_bytes,
         secrets=beside.secrets.get(job.id, {}),
-        want="run" if job.stop_requested_at is None else "stop",
+        want="run" if job.status.stop_requested_at is None else "stop",
     )
 
 

@@ -101,6 +101,6 @@ def _is_output(actor: Actor, commit: Commit) -> bool:
 def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
     job = jobs.get(tx, actor.job_id or "")
     return job is not None and (
-        commit.id in (job.code_commit, job.environment_commit)
-        or any(entry.commit_id == commit.id for entry in job.inputs)
+        commit.id in (job.spec.code_commit, job.status.environment_commit)
+        or any(entry.commit_id == commit.id for entry in job.spec.inputs)
     )

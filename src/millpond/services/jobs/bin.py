@@ -55,9 +55,9 @@ def purge(deps: Deps, now: datetime) -> int:
 
 
 def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
-    _release(deps, job, OUTPUT_DATASET, job.output_commit, now, is_needed=lineage.is_used)
+    _release(deps, job, OUTPUT_DATASET, job.status.output_commit, now, is_needed=lineage.is_used)
     # As long as there is something that was made with it, a collection keeps it all the same.
-    _release(deps, job, CODE_DATASET, job.code_commit, now, is_needed=lineage.is_named_by_job)
+    _release(deps, job, CODE_DATASET, job.spec.code_commit, now, is_needed=lineage.is_named_by_job)
     _remove_artifacts(deps, job.project_id, job.run_id, now)
     logs.remove(deps, job)
     with deps.db.write() as tx:

@@ -15,17 +15,17 @@ from logging import getLogger
 from millpond.db import commits, jobs, projects
 from millpond.decide.placement import NodeView, likely_node
 from millpond.errors import MillError, NameTaken
-from millpond.model.job import Job, JobKind, JobState
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import JobKind, JobSpec
 from millpond.model.people import SYSTEM
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, submit
 from millpond.services.jobs.snapshot import World
 from millpond.services.runs import logs
-from millpond.wire.jobs import JobCreate
 
 logger = getLogger(__name__)
 
-COMMAND = ["python3", "build.py"]
+COMMAND = ("python3", "build.py")
 _TIMEOUT = timedelta(hours=2)
 _TAIL_BYTES = 300
 
@@ -51,9 +51,9 @@ def look(deps: Deps, world: World) -> Environments:
     blocked: dict[tuple[str, str], str] = {}
     failed: dict[str, str] = {}
     for job in world.jobs.values():
-        if job.environment_source is None:
+        if job.spec.environment is None:
             continue
-        nodes = [node for node in world.snapshot.nodes if job.wanted_compute in (None, node.compute)]
+        nodes = [node for node in world.snapshot.nodes if job.spec.compute in (None, node.compute)]
         known = _known_builds(deps, job, nodes)
         ready = {site for site, build in known.items() if _is_ready(build)}
         builds |= {(job.id, node.compute_id): known[node.site_id] for node in nodes if node.site_id in ready}
@@ -68,21 +68,25 @@ def look(deps: Deps, world: World) -> Environments:
 def _known_builds(deps: Deps, job: Job, nodes: list[NodeView]) -> Mapping[str, Job]:
     """The newest build for each site that has one."""
     with deps.db.read() as tx:
-        source = commits.get(tx, job.environment_source or "")
+        source = commits.get(tx, job.spec.environment or "")
         tree = source.tree if source else ""
         sites = {node.site_id for node in nodes}
-        found = {site: jobs.find_numbered(tx, job.project_id, _name(tree, job.image, site), None) for site in sites}
+        found = {
+            site: jobs.find_numbered(tx, job.project_id, _name(tree, job.spec.image, site), None) for site in sites
+        }
     return {site: build for site, build in found.items() if build is not None}
 
 
 def _wait_for_build(deps: Deps, world: World, job: Job, known: list[Job]) -> str | None:
     """See that one is under way; why that is useless, if one has failed since the job waits."""
-    living = next((build for build in known if not build.state.is_finished), None)
+    living = next((build for build in known if not build.status.state.is_finished), None)
     if living is not None:
         _remember(deps, job, living.id)
         return None
-    since = job.requeued_at or job.queued_at
-    failed = next((build for build in known if build.ended_at is not None and build.ended_at >= since), None)
+    since = job.status.requeued_at or job.queued_at
+    failed = next(
+        (build for build in known if build.status.ended_at is not None and build.status.ended_at >= since), None
+    )
     if failed is not None:
         said = f" ({last_line})" if (last_line := _last_line(deps, failed)) else ""
         return f"Its environment could not be built{said}; `mill logs {failed.id}` tells all."
@@ -114,30 +118,31 @@ def _last_line(deps: Deps, build: Job) -> str:
 
 def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
     with deps.db.read() as tx:
-        source = commits.get(tx, job.environment_source or "")
+        source = commits.get(tx, job.spec.environment or "")
         project = projects.get(tx, job.project_id)
     assert source is not None and project is not None, "a queued job keeps its project and what it was made from"
-    request = JobCreate(
-        name=_name(source.tree, job.image, node.site_id),
+    spec = JobSpec(
+        kind=JobKind.ENVIRONMENT,
         command=COMMAND,
         code_commit=source.id,
-        image=job.image,
+        image=job.spec.image,
         compute=node.compute,
-        options=dict(job.options),
-        priority=job.priority,
+        options=job.spec.options,
+        priority=job.spec.priority,
         timeout_seconds=int(_TIMEOUT.total_seconds()),
     )
-    return submit.enqueue(deps, replace(SYSTEM, name=job.created_by), project, request, JobKind.ENVIRONMENT)
+    name = _name(source.tree, job.spec.image, node.site_id)
+    return submit.enqueue(deps, replace(SYSTEM, name=job.created_by), project, spec, name=name)
 
 
 def _remember(deps: Deps, job: Job, build_id: str) -> None:
     """Which build it waits for, so that people can look there."""
-    if job.environment_job == build_id:
+    if job.status.environment_job == build_id:
         return
     with deps.db.write() as tx:
         current = jobs.lock(tx, job.id)
-        if current is not None and current.state is JobState.QUEUED:
-            job_changes.save(tx, current, replace(current, environment_job=build_id), deps.clock.now())
+        if current is not None and current.status.state is JobState.QUEUED:
+            job_changes.save(tx, current, current.changed(environment_job=build_id), deps.clock.now())
 
 
 def _name(tree: str, image: str | None, site_id: str) -> str:
@@ -145,10 +150,14 @@ def _name(tree: str, image: str | None, site_id: str) -> str:
 
 
 def _is_ready(build: Job) -> bool:
-    return build.state is JobState.SUCCEEDED and build.output_commit is not None and build.deleted_at is None
+    return (
+        build.status.state is JobState.SUCCEEDED
+        and build.status.output_commit is not None
+        and build.status.deleted_at is None
+    )
 
 
 def _why_not(build: Job | None) -> str:
-    if build is not None and not build.state.is_finished:
-        return f"Its environment is built by {build.name} ({build.id}), which is {build.state.value}."
+    if build is not None and not build.status.state.is_finished:
+        return f"Its environment is built by {build.name} ({build.id}), which is {build.status.state.value}."
     return "Its environment is not built there yet."

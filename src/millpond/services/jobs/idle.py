@@ -21,7 +21,7 @@ NOTE = timedelta(seconds=20)
 def note_use(deps: Deps, job: Job) -> None:
     """Somebody has a terminal or a port of the job open."""
     now = deps.clock.now()
-    if not job.idle_seconds or (job.used_at is not None and abs(now - job.used_at) < NOTE):
+    if not job.spec.idle_seconds or (job.status.used_at is not None and abs(now - job.status.used_at) < NOTE):
         return
     with deps.db.write() as tx:
         jobs.note_use(tx, job.id, now)
@@ -39,7 +39,7 @@ def stop_idle(deps: Deps, now: datetime) -> int:
             before = jobs.lock(tx, job.id)
             if before is None or _used(before) != _used(job) or not idle_too_long(before, unused[job.id]):
                 continue
-            reason = f"Nobody used it for {format_seconds(before.idle_seconds)}, so it is stopped."
+            reason = f"Nobody used it for {format_seconds(before.spec.idle_seconds)}, so it is stopped."
             after = job_life.request_stop(before, reason, now)
             if job_changes.save(tx, before, after, now):
                 changed.append(after)
@@ -53,4 +53,4 @@ def stop_idle(deps: Deps, now: datetime) -> int:
 
 def _used(job: Job) -> tuple[datetime | None, ...]:
     """What changes with every use, and when it begins to run."""
-    return job.queued_at, job.started_at, job.used_at
+    return job.queued_at, job.status.started_at, job.status.used_at

@@ -28,12 +28,12 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
     if after == before:
         return False
     jobs.save(tx, after)
-    left = after.state.is_finished or after.placement_id != before.placement_id
-    if before.placement_id is not None and left:
-        placements.end(tx, [before.placement_id], now)
+    left = after.status.state.is_finished or after.status.placement_id != before.status.placement_id
+    if before.status.placement_id is not None and left:
+        placements.end(tx, [before.status.placement_id], now)
         caches.release_for_job(tx, after.id, now=now)
-    if after.state.is_finished and not before.state.is_finished:
-        runs.end(tx, after.run_id, _RUN_STATES[after.state], after.ended_at or now)
+    if after.status.state.is_finished and not before.status.state.is_finished:
+        runs.end(tx, after.run_id, _RUN_STATES[after.status.state], after.status.ended_at or now)
     return True
 
 
@@ -41,19 +41,19 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
     """After the transaction. Pages hear of each job; agents and the scheduler look again."""
     for job in changed:
         publish(deps, job)
-        if job.state.is_finished:
-            data = {"project": job.project, "id": job.run_id, "what": "ended", "state": job.state.value}
+        if job.status.state.is_finished:
+            data = {"project": job.project, "id": job.run_id, "what": "ended", "state": job.status.state.value}
             deps.events.publish(f"run:{job.run_id}", project_id=job.project_id, data=data)
             data = {"project": job.project, "id": job.id, "what": "complete"}
             deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)
     # One that was only submitted is no agent's yet: five hundred of them would each have one put its wishes together.
-    if any(job.attempt or job.state is not JobState.QUEUED for job in changed):
+    if any(job.status.attempt or job.status.state is not JobState.QUEUED for job in changed):
         deps.events.wake("agents")
-    if any(job.state.is_finished or job.state is JobState.QUEUED for job in changed):
+    if any(job.status.state.is_finished or job.status.state is JobState.QUEUED for job in changed):
         deps.events.wake("schedule")
 
 
 def publish(deps: Deps, job: Job) -> None:
     """Tell pages only: for changes that nobody has to act upon."""
-    data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.state.value}
+    data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.status.state.value}
     deps.events.publish("jobs", project_id=job.project_id, data=data)

@@ -76,7 +76,7 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     try:
         with deps.db.write() as tx:
             waiting = jobs.lock(tx, job.id)
-            if waiting is None or waiting.state is not JobState.QUEUED:
+            if waiting is None or waiting.status.state is not JobState.QUEUED:
                 return  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
             found = bring(tx, waiting, world.volumes.get(node.compute_id, ()), now)
             caches.release_for_job(tx, job.id, now=now)
@@ -111,7 +111,7 @@ def _look_after(
 ) -> tuple[Job | None, Sequence[CachedView]]:
     """The job if it changed, and its data. It stays on the volumes where it holds some."""
     job = jobs.lock(tx, job_id)
-    if job is None or job.state not in (JobState.PLACED, JobState.PREPARING):
+    if job is None or job.status.state not in (JobState.PLACED, JobState.PREPARING):
         return None, ()
     found: Sequence[CachedView] = ()
     try:
@@ -126,13 +126,15 @@ def _look_after(
         # Its command has not begun, so ending the placement from here ends everything.
         report = Report(PlacementState.FINISHED, problem=f"Its data is gone: {error.message}")
         after = job_life.observe(job, report, now)
-        placements.note_end(tx, job.placement_id or "", ending=after.ending, problem=report.problem, now=now)
+        placements.note_end(
+            tx, job.status.placement_id or "", ending=after.status.ending, problem=report.problem, now=now
+        )
     return (after, found) if job_changes.save(tx, job, after, now) else (None, found)
 
 
 def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Volume]:
     """The volumes near the compute that the job was given, for one that holds nothing anywhere."""
-    compute = computes.find(tx, job.compute or "")
+    compute = computes.find(tx, job.status.compute or "")
     return snapshot.serving_volumes(tx, [compute], rule, now)[compute.id] if compute else ()
 
 

@@ -72,18 +72,22 @@ def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
 def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement, Compute]:
     with deps.db.read() as tx:
         job = jobs.find(tx, access.find_project(tx, actor, place.project, Role.MEMBER), place.job)
-        placement = placements.get(tx, job.placement_id) if job.placement_id else None
+        placement = placements.get(tx, job.status.placement_id) if job.status.placement_id else None
         compute = computes.get(tx, placement.compute_id) if placement else None
     if placement is None or compute is None or placement.state is not PlacementState.RUNNING:
-        raise NotReady(f"Job {job.name!r} is {job.state.value}: nothing of it runs now.", hint=f"mill get {job.name}")
+        raise NotReady(
+            f"Job {job.name!r} is {job.status.state.value}: nothing of it runs now.", hint=f"mill get {job.name}"
+        )
     _check_rank(job, place.rank)
     return job, placement, compute
 
 
 def _check_rank(job: Job, rank: int) -> None:
-    if not 0 <= rank < max(1, job.processes):
+    if not 0 <= rank < max(1, job.spec.processes):
         has = (
-            f"has {job.processes} processes, ranks 0 to {job.processes - 1}" if job.processes else "is not distributed"
+            f"has {job.spec.processes} processes, ranks 0 to {job.spec.processes - 1}"
+            if job.spec.processes
+            else "is not distributed"
         )
         raise BadRequest(f"Job {job.name!r} {has}: there is no rank {rank}.")
 

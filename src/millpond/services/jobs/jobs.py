@@ -119,23 +119,23 @@ def stopping(deps: Deps, actor: Actor) -> Change:
 
 def deleting(deps: Deps, actor: Actor) -> Change:
     now = deps.clock.now()
-    return Change("job.delete", lambda job: replace(stopped(job, actor, now), deleted_at=job.deleted_at or now))
+    return Change("job.delete", lambda job: stopped(job, actor, now).changed(deleted_at=job.status.deleted_at or now))
 
 
 def undeleting(deps: Deps, actor: Actor) -> Change:
     oldest = deps.clock.now() - timedelta(days=deps.settings.bin_days)
 
     def restored(job: Job) -> Job:
-        if job.deleted_at is not None and job.deleted_at < oldest:
+        if job.status.deleted_at is not None and job.status.deleted_at < oldest:
             raise NotFound(f"Job {job.name!r} has been in the bin for more than {deps.settings.bin_days} days.")
-        return replace(job, deleted_at=None)
+        return job.changed(deleted_at=None)
 
     return Change("job.undelete", restored)
 
 
 def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
     newest = jobs.newest_numbers(tx, found)
-    others = jobs.by_ids(tx, {one.job_id for job in found for one in job.after})
+    others = jobs.by_ids(tx, {one.job for job in found for one in job.spec.after})
     return [
         JobView(
             job=job,
@@ -159,9 +159,9 @@ def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
 
 def stopped(job: Job, actor: Actor, now: datetime) -> Job:
     """The job as it is after somebody asked for its end."""
-    if job.state.is_finished or job.stop_requested_at is not None:
+    if job.status.state.is_finished or job.status.stop_requested_at is not None:
         return job
-    if job.state is JobState.QUEUED:
+    if job.status.state is JobState.QUEUED:
         return job_life.cancel(job, f"Stopped by {actor.name} before it was placed.", now)
     return job_life.request_stop(job, f"{actor.name} asked for it to be stopped.", now)
 
@@ -191,8 +191,8 @@ def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Chang
 
 def _move_run(tx: Connection, before: Job, after: Job) -> None:
     """A job's run goes to the bin and comes back with it."""
-    if before.deleted_at == after.deleted_at:
+    if before.status.deleted_at == after.status.deleted_at:
         return
     run = runs.lock(tx, after.run_id)
     if run is not None:
-        runs.save(tx, replace(run, deleted_at=after.deleted_at))
+        runs.save(tx, replace(run, deleted_at=after.status.deleted_at))

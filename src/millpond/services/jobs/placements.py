@@ -58,7 +58,7 @@ class FreeRoom:
         self._nodes = {(node.compute_id, node.name): node for node in snapshot.node_views(tx, now)}
 
     def has(self, chosen: Start, job: Job) -> bool:
-        return still_fits(self._nodes.values(), job.resources, chosen)
+        return still_fits(self._nodes.values(), job.spec.resources, chosen)
 
     def agent_of(self, chosen: Start) -> str | None:
         """The agent that runs jobs on the node that was chosen."""
@@ -67,7 +67,7 @@ class FreeRoom:
     def take(self, chosen: Start, job: Job) -> None:
         for place in chosen.places or (RankPlace(chosen.node, chosen.gpu_indices),):
             node = self._nodes[chosen.compute_id, place.node]
-            held = (*node.held, Held(job.resources, place.gpu_indices))
+            held = (*node.held, Held(job.spec.resources, place.gpu_indices))
             self._nodes[chosen.compute_id, place.node] = replace(node, held=held)
 
 
@@ -87,7 +87,7 @@ def start(
 
     """
     job = jobs.lock(tx, chosen.job_id)
-    if job is None or job.state is not JobState.QUEUED or not free.has(chosen, job):
+    if job is None or job.status.state is not JobState.QUEUED or not free.has(chosen, job):
         return None, ()
     agent_id = free.agent_of(chosen)
     if agent_id is None:
@@ -100,7 +100,7 @@ def start(
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(
         job, placement.id, compute=compute.name, node=chosen.node, reasons=chosen.reasons, now=now,
-        gpu_share=snapshot.gpu_fractions(compute) if job.resources.gpu_hundredths % WHOLE else None,
+        gpu_share=snapshot.gpu_fractions(compute) if job.spec.resources.gpu_hundredths % WHOLE else None,
     )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
     job_changes.save(tx, before, after, now)
@@ -136,7 +136,7 @@ def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], 
     changed: list[Job] = []
     for placement in sorted(left, key=lambda one: one.job_id):
         job = jobs.lock(tx, placement.job_id)
-        if job is None or job.placement_id != placement.id:
+        if job is None or job.status.placement_id != placement.id:
             continue
         after = job_life.leave_alone(job, why(format_seconds(runs_out_after(placement.valid_seconds))))
         changed += [after] if job_changes.save(tx, job, after, now) else []
@@ -162,7 +162,7 @@ def _new_placement(chosen: Start, job: Job, agent_id: str, valid_seconds: int, n
         created_at=now,
         renewed_at=now,
         ended_at=None,
-        number=job.attempt + 1,
+        number=job.status.attempt + 1,
         places=chosen.places,
     )
 
@@ -193,10 +193,10 @@ def _take_back(tx: Connection, placement: Renewal, now: datetime) -> Job | None:
     current = placements.lock(tx, placement.id)
     if current is None or current.ended_at is not None or current.renewed_at != placement.renewed_at:
         return None
-    if job is None or job.placement_id != placement.id or job.state.is_finished:
+    if job is None or job.status.placement_id != placement.id or job.status.state.is_finished:
         placements.end(tx, [placement.id], now)
         return None
-    silent = f"Compute {job.compute} has been silent since {current.renewed_at:%H:%M:%S} UTC"
+    silent = f"Compute {job.status.compute} has been silent since {current.renewed_at:%H:%M:%S} UTC"
     placements.note_end(tx, placement.id, ending=Ending.EXPIRED, problem=f"{silent}.", now=now)
     after = job_life.run_out(job, silent, now)
     job_changes.save(tx, job, after, now)

@@ -108,7 +108,7 @@ def _start(
 def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
     with deps.db.write() as tx:
         job = jobs.lock(tx, job_id)
-        if job is None or job.state is not JobState.QUEUED:
+        if job is None or job.status.state is not JobState.QUEUED:
             return None
         after = job_life.fail(job, problem, now)
         job_changes.save(tx, job, after, now)
@@ -126,7 +126,7 @@ def _note_waits(deps: Deps, waits: Mapping[str, Sequence[str]], now: datetime) -
     with deps.db.write() as tx:
         for job_id in sorted(news):  # in one order, so that two servers do not wait for each other
             job = jobs.lock(tx, job_id)
-            if job is not None and job.state is JobState.QUEUED:
+            if job is not None and job.status.state is JobState.QUEUED:
                 after = job_life.wait(job, waits[job_id])
                 changed += [after] if job_changes.save(tx, job, after, now) else []
     for job in changed:

@@ -17,7 +17,7 @@ from millpond.decide.near import Rule
 from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Compute, Node, Trust
-from millpond.model.job import GpuFractions, Job, JobKind
+from millpond.model.job import GpuFractions, Job
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected
@@ -57,7 +57,7 @@ def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> W
 
 def commits_of(job: Job) -> list[str]:
     """Everything that must lie beside the compute before the job can begin, each once."""
-    commits = [*(item.commit_id for item in job.inputs), job.code_commit, job.environment_commit]
+    commits = [*(item.commit_id for item in job.spec.inputs), job.spec.code_commit, job.status.environment_commit]
     return list(dict.fromkeys(commit for commit in commits if commit))
 
 
@@ -106,10 +106,6 @@ def _options(compute: Compute, node: Node) -> frozenset[str]:
     return frozenset(f"{key}={value}" for key, values in offered.items() for value in values)
 
 
-def written_options(options: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(f"{key}={value}" for key, value in options.items())
-
-
 def gpu_fractions(compute: Compute) -> GpuFractions:
     told: GpuFractions = (compute.capabilities or {}).get("gpu_fractions", "accounted")
     return told
@@ -150,24 +146,6 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
     }
 
 
-def ways_into(kind: JobKind, ports: Sequence[int]) -> frozenset[str]:
-    """How people are to reach a job of this kind while it runs."""
-    if kind is not JobKind.INTERACTIVE:
-        return frozenset()
-    return frozenset(WAYS) if ports else frozenset({"exec"})
-
-
 def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
     needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
-    return QueuedJob(
-        job.id,
-        job.resources,
-        compute=job.wanted_compute,
-        image=job.image is not None,
-        processes=job.processes,
-        reached=ways_into(job.kind, job.ports),
-        options=written_options(job.options),
-        needs=needs,
-        project_id=job.project_id,
-        project=job.project,
-    )
+    return QueuedJob(job.id, job.spec, needs, project_id=job.project_id, project=job.project)

@@ -18,7 +18,8 @@ from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
-from millpond.model.job import Dependency, Job, JobInput, JobKind, JobState, Resources
+from millpond.model.job import Job, JobStatus
+from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
 from millpond.model.run import Run, RunState
@@ -32,85 +33,107 @@ from millpond.services.people import access, audit, secrets
 from millpond.wire.jobs import JobCreate
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPTION = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_OPTION_VALUE = re.compile(r"[!-~]{1,200}")
 DEFAULT_EXPERIMENT = "default"
-MAX_EXPERIMENT = 200
+# What people may ask for.
+_ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
 _TRIES = 5
 
 
 def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
     """The queued job. Its data is on its way when this returns, and the scheduler has been woken."""
-    kind = JobKind.INTERACTIVE if request.interactive else JobKind.TRAINING
-    return enqueue(deps, actor, project, request, kind)
+    if request.spec.kind not in _ASKED_FOR:
+        kinds = " or ".join(kind.value for kind in _ASKED_FOR)
+        raise Invalid(f"Jobs of kind {request.spec.kind.value!r} are made by the server.", hint=f"Ask for {kinds}.")
+    return enqueue(deps, actor, project, request.spec, name=request.name)
 
 
-def enqueue(deps: Deps, actor: Actor, project: Project, request: JobCreate, kind: JobKind) -> Job:
+def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: str | None = None) -> Job:
     """As `submit`, for jobs of any kind."""
-    _check(request)
+    if name is not None:
+        check_name(name, "job")
+    _check(spec)
     now = deps.clock.now()
     with deps.db.read() as tx:
-        inputs = _inputs(tx, actor, project, request.inputs)
-        _check_code(tx, project, request.code_commit)
-        _check_code(tx, project, request.environment)
-        after = _after(tx, project, request.after)
-        secrets.check_of_job(tx, project, request.secrets)
-        _check_fits(tx, request, kind, now)
-    template = _template(actor, project, request, kind, now)
-    job = _insert(deps, actor, project, request, replace(template, inputs=inputs, after=after))
+        resolved = _resolved(tx, actor, project, spec)
+        _check_fits(tx, resolved, now)
+    job = _insert(deps, actor, project, name, resolved, now)
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
 
 
-def _check(request: JobCreate) -> None:
-    if request.name is not None:
-        check_name(request.name, "job")
-    if not request.command[0]:
+def _check(spec: JobSpec) -> None:
+    if not spec.command[0]:
         raise Invalid("The command is empty.", fields=["command"])
-    texts = [*request.command, *request.env, *request.env.values(), *request.tags, *request.tags.values()]
+    texts = [*spec.command, *spec.env, *spec.env.values(), *spec.tags, *spec.tags.values()]
     if any("\0" in text for text in texts):
         raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
-    if both := sorted(request.env.keys() & request.secrets.keys()):
-        raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
-    for name in (*request.env, *request.secrets):
-        if not _VARIABLE.fullmatch(name):
-            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
-        if name.startswith(RESERVED):
-            raise Invalid(
-                f"{name!r} is Millpond's own to set.",
-                hint=f"Names that begin with {RESERVED} are reserved: choose another one.",
-                fields=["env"],
-            )
-    if (request.ports or request.idle_seconds) and not request.interactive:
+    _check_variables(spec)
+    for key, value in spec.options.items():
+        if not (_OPTION.fullmatch(key) and _OPTION_VALUE.fullmatch(value)):
+            raise Invalid(f"{key}={value} cannot be an option.", hint="Write it as partition=long.", fields=["options"])
+    if (spec.ports or spec.idle_seconds) and spec.kind is not JobKind.INTERACTIVE:
         raise Invalid(
             "Ports and an idle time are for interactive jobs.", hint="Submit it as interactive.",
             fields=["ports", "idle_seconds"],
         )  # fmt: skip
-    if request.experiment is not None and not 1 <= len(request.experiment) <= MAX_EXPERIMENT:
-        raise Invalid(f"An experiment's name has 1 to {MAX_EXPERIMENT} characters.", fields=["experiment"])
 
 
-def _inputs(tx: Connection, actor: Actor, project: Project, written: Sequence[str]) -> tuple[JobInput, ...]:
+def _check_variables(spec: JobSpec) -> None:
+    if both := sorted(spec.env.keys() & spec.secrets.keys()):
+        raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
+    for name in (*spec.env, *spec.secrets):
+        if not _VARIABLE.fullmatch(name):
+            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
+        if name.startswith(RESERVED):
+            raise Invalid(
+                f"{name!r} is reserved: Millpond sets the variables that begin with {RESERVED}.",
+                hint="Choose another name.",
+                fields=["env"],
+            )
+
+
+def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
+    """The spec with everything that it names looked up: inputs as commits, jobs as ids."""
+    _check_code(tx, project, spec.code_commit)
+    _check_code(tx, project, spec.environment)
+    secrets.check_of_job(tx, project, spec.secrets)
+    return replace(
+        spec,
+        inputs=_inputs(tx, actor, project, spec.inputs),
+        after=_after(tx, project, spec.after),
+        retry_on=checked_kinds(spec.retry_on) if spec.retries else (),
+        ports=tuple(dict.fromkeys(spec.ports)),
+    )
+
+
+def _inputs(tx: Connection, actor: Actor, project: Project, wanted: Sequence[JobInput]) -> tuple[JobInput, ...]:
     found: dict[str, JobInput] = {}
-    for text in written:
-        item = _input(tx, actor, project, text)
+    for asked in wanted:
+        item = _input(tx, actor, project, asked)
         other = found.get(item.env)
         if other is not None:
             raise BadRequest(
-                f"{other.project}/{other.dataset} and {item.project}/{item.dataset} would both be ${item.env}.",
+                f"{other.dataset} and {item.dataset} would both be ${item.env}.",
                 hint="A job has one input per variable: leave one of them out.",
             )
         found[item.env] = item
     return tuple(found.values())
 
 
-def _input(tx: Connection, actor: Actor, project: Project, text: str) -> JobInput:
-    dataset, ref = datasets.find_written(tx, actor, text, project=project.name)
+def _input(tx: Connection, actor: Actor, project: Project, asked: JobInput) -> JobInput:
+    """At the commit that was asked for, or the one its ref leads to."""
+    at = asked.commit_id or asked.ref
+    dataset, ref = datasets.find_written(
+        tx, actor, f"{asked.dataset}@{at}" if at else asked.dataset, project=project.name
+    )
     return JobInput(
-        project=dataset.project,
-        dataset=dataset.name,
-        dataset_id=dataset.id,
-        ref=ref or DEFAULT_BRANCH,
+        dataset=f"{dataset.project}/{dataset.name}",
+        ref=asked.ref or DEFAULT_BRANCH,
         commit_id=refs.resolve(tx, dataset, ref).id,
+        dataset_id=dataset.id,
         env=environment_name(dataset.name),
     )
 
@@ -127,18 +150,17 @@ def _check_code(tx: Connection, project: Project, code_commit: str | None) -> No
         )
 
 
-def _after(tx: Connection, project: Project, written: Sequence[str]) -> tuple[Dependency, ...]:
+def _after(tx: Connection, project: Project, wanted: Sequence[Dependency]) -> tuple[Dependency, ...]:
     """The jobs it comes after. They exist already and never change theirs, so jobs cannot wait for each other."""
     found: dict[str, Dependency] = {}
-    for text in written:
-        name, colon, when = text.rpartition(":")
-        if colon and when not in (SUCCESS, ANY_END):
+    for asked in wanted:
+        if asked.when not in (SUCCESS, ANY_END):
             raise Invalid(
-                f"{when!r} is not what a job can come after.", hint="Write JOB, JOB:success or JOB:any.",
+                f"{asked.when!r} is not what a job can come after.", hint="Write JOB, JOB:success or JOB:any.",
                 fields=["after"],
             )  # fmt: skip
-        other = find(tx, project, name if colon else text)
-        found[other.id] = Dependency(other.id, when if colon else SUCCESS)
+        other = find(tx, project, asked.job)
+        found[other.id] = Dependency(other.id, asked.when)
     return tuple(found.values())
 
 
@@ -147,30 +169,21 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
 
 
-def _check_fits(tx: Connection, request: JobCreate, kind: JobKind, now: datetime) -> None:
+def _check_fits(tx: Connection, spec: JobSpec, now: datetime) -> None:
     """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
-    _check_compute(tx, request.compute)
-    job = QueuedJob(
-        "",
-        _resources(request),
-        compute=request.compute,
-        image=request.image is not None,
-        processes=request.processes,
-        reached=snapshot.ways_into(kind, request.ports),
-        options=snapshot.written_options(request.options),
-    )
-    refused = refusal(job, snapshot.node_views(tx, now, empty=True))
+    _check_compute(tx, spec.compute)
+    refused = refusal(QueuedJob("", spec), snapshot.node_views(tx, now, empty=True))
     if refused is not None:
         raise DoesNotFit(refused.reason, hint=refused.hint)
 
 
-def _insert(deps: Deps, actor: Actor, project: Project, request: JobCreate, template: Job) -> Job:
+def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, spec: JobSpec, now: datetime) -> Job:
     """Somebody may take the name, or number, at the same moment: then it is looked at again."""
     for _ in range(_TRIES):
         try:
             with deps.db.write() as tx:
-                job = _named(tx, project, request.name, template)
-                runs.insert(tx, _new_run(job, request))
+                job = _new_job(tx, actor, project, name, spec, now)
+                runs.insert(tx, _new_run(job))
                 jobs.insert(tx, job)
                 audit.record(
                     tx, now=job.queued_at, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
@@ -179,11 +192,13 @@ def _insert(deps: Deps, actor: Actor, project: Project, request: JobCreate, temp
         except IntegrityError:
             continue
         return job
-    raise NameTaken(f"Others submit jobs of the name {request.name!r} just now.", hint="Try again in a moment.")
+    raise NameTaken(f"Others submit jobs of the name {name!r} just now.", hint="Try again in a moment.")
 
 
-def _named(tx: Connection, project: Project, wanted: str | None, template: Job) -> Job:
-    """A new job like the template, under a name that no other has now."""
+def _new_job(
+    tx: Connection, actor: Actor, project: Project, wanted: str | None, spec: JobSpec, now: datetime
+) -> Job:  # fmt: skip
+    """A job under a name that no other has now."""
     job_id = new_job_id()
     name = wanted or made_name(job_id)
     newest = jobs.newest_number(tx, project.id, name)
@@ -194,83 +209,41 @@ def _named(tx: Connection, project: Project, wanted: str | None, template: Job) 
     holder = jobs.holder(tx, project.id, name) if newest else None
     if holder is not None:
         raise _taken(holder)
-    return replace(template, id=job_id, name=name, number=newest + 1, run_id=new_job_id())
-
-
-def _resources(request: JobCreate) -> Resources:
-    return Resources(request.cpu, request.memory_bytes, request.gpu_hundredths, request.gpu_enforced)
-
-
-def _template(actor: Actor, project: Project, request: JobCreate, kind: JobKind, now: datetime) -> Job:
-    """The job before it has a name, its inputs and those it comes after."""
     return Job(
-        id="",
+        id=job_id,
         project_id=project.id,
         project=project.name,
-        name="",
-        number=0,
-        kind=kind,
-        command=tuple(request.command),
-        env=request.env,
-        resources=_resources(request),
-        image=request.image,
-        code_commit=request.code_commit,
-        inputs=(),
-        state=JobState.QUEUED,
-        reasons=(f"Submitted by {actor.name}.",),
-        run_id="",
+        name=name,
+        number=newest + 1,
+        run_id=new_job_id(),
         created_by=actor.name,
-        stop_requested_at=None,
         queued_at=now,
-        placed_at=None,
-        filled_at=None,
-        started_at=None,
-        exited_at=None,
-        ended_at=None,
-        deleted_at=None,
-        exit_code=None,
-        signal=None,
-        problem=None,
-        output_commit=None,
-        placement_id=None,
-        compute=None,
-        node=None,
-        wanted_compute=request.compute,
-        priority=request.priority,
-        timeout_seconds=request.timeout_seconds,
-        retries=request.retries,
-        retry_on=checked_kinds(request.retry_on) if request.retries else (),
-        backoff_seconds=request.backoff_seconds,
-        environment_source=request.environment,
-        ports=tuple(dict.fromkeys(request.ports)),
-        idle_seconds=request.idle_seconds,
-        secrets=request.secrets,
-        processes=request.processes,
-        options=request.options,
+        spec=spec,
+        status=JobStatus(reasons=(f"Submitted by {actor.name}.",)),
     )
 
 
 def _taken(holder: Job) -> NameTaken:
     return NameTaken(
-        f"The job {holder.name!r} is {holder.state.value}: {holder.id}, submitted by {holder.created_by}.",
+        f"The job {holder.name!r} is {holder.status.state.value}: {holder.id}, submitted by {holder.created_by}.",
         hint=f"Choose another name, wait for it to end, or stop it with `mill stop {holder.name}`.",
         id=holder.id,
-        state=holder.state.value,
+        state=holder.status.state.value,
         created_by=holder.created_by,
     )
 
 
-def _new_run(job: Job, request: JobCreate) -> Run:
+def _new_run(job: Job) -> Run:
     return Run(
         id=job.run_id,
         project_id=job.project_id,
         project=job.project,
-        experiment=request.experiment or DEFAULT_EXPERIMENT,
+        experiment=job.spec.experiment or DEFAULT_EXPERIMENT,
         name=job.name,
         job_id=job.id,
         state=RunState.RUNNING,
         params={},
-        tags=request.tags,
+        tags=job.spec.tags,
         created_by=job.created_by,
         started_at=job.queued_at,
         ended_at=None,

@@ -34,7 +34,7 @@ def look_at_queue(deps: Deps, now: datetime) -> Queue:
     while True:
         with deps.db.read() as tx:
             queued = jobs.queued(tx)
-            others = jobs.by_ids(tx, {one.job_id for job in queued for one in job.after})
+            others = jobs.by_ids(tx, {one.job for job in queued for one in job.spec.after})
         answers = {job.id: readiness(job, others, now) for job in queued}
         never = {job_id: answer for job_id, answer in answers.items() if isinstance(answer, Never)}
         if not never:
@@ -49,13 +49,13 @@ def stop_overdue(deps: Deps, now: datetime) -> None:
     """Ask for the end of jobs that have run longer than they may, and that their keepers have not ended."""
     with deps.db.read() as tx:
         found = [job for job in jobs.with_time_limit(tx) if _may_be_overdue(job)]
-    ran = deps.unchanged.seconds("time limit", {job.id: job.started_at for job in found}, deps.clock.elapsed())
-    overdue = [job for job in found if ran[job.id] > job.timeout_seconds + GRACE_SECONDS + _LATER_SECONDS]
+    ran = deps.unchanged.seconds("time limit", {job.id: job.status.started_at for job in found}, deps.clock.elapsed())
+    overdue = [job for job in found if ran[job.id] > job.spec.timeout_seconds + GRACE_SECONDS + _LATER_SECONDS]
     changed: list[Job] = []
     for seen in overdue:
         with deps.db.write() as tx:
             job = jobs.lock(tx, seen.id)
-            if job is not None and job.started_at == seen.started_at and _may_be_overdue(job):
+            if job is not None and job.status.started_at == seen.status.started_at and _may_be_overdue(job):
                 after = job_life.request_stop(job, "It runs longer than it may.", now, Ending.TIMEOUT)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
                 logger.info("job_overdue job=%s", job.id)
@@ -67,11 +67,16 @@ def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
     for job_id, answer in sorted(never.items()):
         with deps.db.write() as tx:
             job = jobs.lock(tx, job_id)
-            if job is not None and job.state is JobState.QUEUED:
+            if job is not None and job.status.state is JobState.QUEUED:
                 after = job_life.cancel(job, answer.reason, now)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
     job_changes.announce(deps, changed)
 
 
 def _may_be_overdue(job: Job) -> bool:
-    return bool(job.timeout_seconds and job.started_at and not job.exited_at and not job.stop_requested_at)
+    return bool(
+        job.spec.timeout_seconds
+        and job.status.started_at
+        and not job.status.exited_at
+        and not job.status.stop_requested_at
+    )

@@ -78,11 +78,12 @@ def check_of_job(tx: Connection, project: Project, wanted: Mapping[str, str]) ->
 
 def values_of(tx: Connection, seal: Seal, jobs: Sequence[Job]) -> dict[str, dict[str, str | None]]:
     """What each of these jobs is given, by job and variable; None for what is gone or cannot be opened."""
-    needing = [job for job in jobs if job.secrets]
+    needing = [job for job in jobs if job.spec.secrets]
     known = secrets.of_projects(tx, {job.project_id for job in needing})
     return {
         job.id: {
-            variable: _open(seal, known.get((job.project_id, name))) for variable, name in sorted(job.secrets.items())
+            variable: _open(seal, known.get((job.project_id, name)))
+            for variable, name in sorted(job.spec.secrets.items())
         }
         for job in needing
     }

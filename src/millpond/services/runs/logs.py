@@ -83,7 +83,7 @@ def append(
     if offset < 0:
         raise BadRequest("The offset of a log must be 0 or more.")
     placement, job = own_placement(deps, actor, placement_id)
-    if rank not in range(max(1, job.processes)):
+    if rank not in range(max(1, job.spec.processes)):
         raise _no_rank(job, rank)
     log = Log(job, LogName(placement.id, rank))
     with log_tails.turn(deps, log.name):
@@ -117,9 +117,9 @@ def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = No
     """
     placement = find_attempt(deps, job, attempt)
     if placement is None:
-        return LogPart(b"", 0, 0, 0, 0, job.state.is_finished, rank=chosen_rank(job, None, rank))
+        return LogPart(b"", 0, 0, 0, 0, job.status.state.is_finished, rank=chosen_rank(job, None, rank))
     # Both were read before the log is: once they have ended, nothing is added behind the size read afterwards.
-    has_ended = job.state.is_finished or (attempt is not None and placement.ended_at is not None)
+    has_ended = job.status.state.is_finished or (attempt is not None and placement.ended_at is not None)
     log = Log(job, LogName(placement.id, chosen_rank(job, placement, rank)))
     part = _settled_part(deps, log, offset, min(limit, MAX_READ))
     is_complete = has_ended and part.offset >= part.size
@@ -128,12 +128,12 @@ def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = No
 
 def chosen_rank(job: Job, placement: Placement | None, rank: int | None) -> int:
     """The one asked for; otherwise, of a distributed job, the one whose failure ended the attempt, or the first."""
-    if rank is not None and rank not in range(max(1, job.processes)):
+    if rank is not None and rank not in range(max(1, job.spec.processes)):
         raise _no_rank(job, rank)
     if rank is not None:
         return rank
-    is_newest = placement is not None and placement.number == job.attempt
-    return job.failed_rank if is_newest and job.failed_rank is not None else 0
+    is_newest = placement is not None and placement.number == job.status.attempt
+    return job.status.failed_rank if is_newest and job.status.failed_rank is not None else 0
 
 
 def whole(deps: Deps, job: Job, attempt: int | None = None, rank: int | None = None) -> Iterator[bytes]:
@@ -161,7 +161,7 @@ def attempts(deps: Deps, job: Job) -> list[Attempt]:
 
 def names_of(job: Job, placement_id: str) -> list[LogName]:
     """The logs of one attempt."""
-    return [LogName(placement_id, rank) for rank in range(max(1, job.processes))]
+    return [LogName(placement_id, rank) for rank in range(max(1, job.spec.processes))]
 
 
 def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
@@ -302,7 +302,7 @@ def _tail_lines(view: View) -> int:
 
 
 def _no_rank(job: Job, rank: int) -> NotFound:
-    has = f"has ranks 0 to {job.processes - 1}" if job.processes else "is not distributed and has one log"
+    has = f"has ranks 0 to {job.spec.processes - 1}" if job.spec.processes else "is not distributed and has one log"
     return NotFound(f"Job {job.name!r} has no rank {rank}: it {has}.", noun="rank", name=str(rank))
 
 

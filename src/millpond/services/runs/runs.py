@@ -137,9 +137,9 @@ def mark_lost(deps: Deps, now: datetime) -> int:
 
 def _note_progress(tx: Connection, job: Job | None, progress: float | None) -> Job | None:
     """The run's job, which this transaction has locked, if it is now further (or less far) than it was said to be."""
-    if job is None or job.state.is_finished or job.progress == progress:
+    if job is None or job.status.state.is_finished or job.status.progress == progress:
         return None
-    after = replace(job, progress=progress)
+    after = job.changed(progress=progress)
     jobs.save(tx, after)
     return after
 

@@ -12,8 +12,9 @@ import pytest
 
 from millpond.agent.drivers import Exited, Reason, gangs, records
 from millpond.agent.keeper import gang
-from millpond.agent.spec import RANKS, Spec, rank_directories, read_spec, renew
+from millpond.agent.spec import RANKS, rank_directories, read_spec, renew
 from millpond.model.job import RankPlace
+from millpond.testing.agents import a_spec
 
 
 def at(host: str, port: int, address: str | None = None) -> dict[str, Any]:
@@ -62,8 +63,7 @@ def test_ports_of_one_job_differ_and_are_free() -> None:
 def laid_out(tmp_path: Path) -> Callable[..., Path]:
     def make(**fields: Any) -> Path:
         ranks = (RankPlace("box", (0, 1)), RankPlace("box", (2, 3)))
-        Spec(placement="p1", job="j", project="p", command=("true",), env={"A": "1"}, directory=str(tmp_path),
-             valid_seconds=600, grace_seconds=5, ranks=ranks, **fields).write(tmp_path)  # fmt: skip
+        a_spec(env={"A": "1"}, directory=str(tmp_path), ranks=ranks, **fields).write(tmp_path)
         renew(tmp_path, 1.0)
         spec = read_spec(tmp_path)
         assert spec is not None

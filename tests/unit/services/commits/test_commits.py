@@ -19,7 +19,8 @@ from millpond.lake.locators import unpack_locator
 from millpond.lake.pages import PageRef, encode_index, encode_leaf, pack_page
 from millpond.lake.tree import build_tree
 from millpond.model.dataset import Commit, PackState
-from millpond.model.job import JobInput, Placement, PlacementState
+from millpond.model.job import Placement, PlacementState
+from millpond.model.job_spec import JobInput
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.tree import Content, Entry, Kind
@@ -334,7 +335,7 @@ def a_placement(deps: Deps, job_id: str) -> Actor:
 def test_a_job_commits_its_outputs_with_the_lineage_the_server_knows(deps: Deps) -> None:
     data = a_commit(deps, {"a": b"1"})
     code = a_commit_of(deps, the_admin(deps), CODE_DATASET, {"train.py": b"print()"}, "main")
-    entry = JobInput("default", "xray", a_dataset(deps).id, "main", data.id, "MILL_DATA_XRAY")
+    entry = JobInput("default/xray", "main", data.id, a_dataset(deps).id, "MILL_DATA_XRAY")
     job = add_job(deps.db, inputs=(entry,), code_commit=code.id)
     made = a_commit_of(deps, a_placement(deps, job.id), OUTPUT_DATASET, {"model": b"weights"}, job.id)
     assert made.lineage == {"job": job.id, "inputs": [f"default/xray@{data.id}"], "code": code.id}
@@ -362,7 +363,7 @@ def test_a_job_commits_nothing_of_its_project_that_it_neither_reads_nor_sent(dep
     files_ = {f"{n}": b"secret %d" % n for n in range(9)}
     secret, data = a_commit(deps, files_, dataset="secret"), a_commit(deps, {"a": b"its input"})
     verify.verify_some(deps)
-    entry = JobInput("default", "xray", a_dataset(deps).id, "main", data.id, "MILL_DATA_XRAY")
+    entry = JobInput("default/xray", "main", data.id, a_dataset(deps).id, "MILL_DATA_XRAY")
     job = a_running_job(deps, inputs=(entry,))
     upload = uploads.create(deps, job, the_project(deps))
     digests = [digest_of(b"secret 1"), digest_of(b"its input")]

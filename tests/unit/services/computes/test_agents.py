@@ -19,8 +19,8 @@ from tests.unit.services.world import World
 def test_an_agent_is_told_everything_every_time(world: World) -> None:
     job, desired = world.placed(command=("python", "x.py"), env={"A": "1"}, cpu=1, memory_bytes=10**9)
     assert (desired.job_id, desired.job_name, desired.run_id) == (job.id, "train", job.run_id)
-    assert (desired.command, desired.env, desired.want) == (["python", "x.py"], {"A": "1"}, "run")
-    assert (desired.cpu, desired.memory_bytes, desired.valid_seconds) == (1, 10**9, 600)
+    assert (desired.spec, desired.want) == (job.spec, "run")
+    assert desired.valid_seconds == 600
     assert world.sync().placements == [desired]
 
 
@@ -43,10 +43,10 @@ def test_another_version_of_the_protocol_is_refused_in_words(world: World) -> No
 def test_a_life_as_the_agent_tells_it(world: World) -> None:
     job, desired = world.placed()
     world.sync(PlacementSeen(id=desired.id, state="preparing"))
-    assert world.job(job.id).state is JobState.PREPARING
+    assert world.job(job.id).status.state is JobState.PREPARING
     started = world.clock.advance(1)
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=started))
-    assert world.job(job.id).state is JobState.RUNNING
+    assert world.job(job.id).status.state is JobState.RUNNING
     exited = world.clock.advance(4)
     world.sync(PlacementSeen(id=desired.id, state="saving", started_at=started, exited_at=exited, exit_code=0))
     world.clock.advance(2)
@@ -55,7 +55,7 @@ def test_a_life_as_the_agent_tells_it(world: World) -> None:
     )
     assert answer.placements == []
     view = jobs.get(world.deps, world.project, job.id)
-    assert view.job.state is JobState.SUCCEEDED
+    assert view.job.status.state is JobState.SUCCEEDED
     assert (view.ledger.run, view.ledger.save, view.ledger.total) == (4.0, 2.0, 7.0)
     assert world.run(job.run_id).state is RunState.SUCCEEDED
     assert "complete" in [data["what"] for data in world.told(f"log:{job.id}")]
@@ -69,8 +69,8 @@ def test_an_older_report_that_comes_late_changes_nothing(world: World) -> None:
     with world.deps.db.read() as tx:
         placement = placements.get(tx, desired.id)
     assert placement is not None and placement.state is PlacementState.RUNNING
-    assert world.job(job.id).state is JobState.RUNNING
-    assert "for its data" not in world.job(job.id).reasons
+    assert world.job(job.id).status.state is JobState.RUNNING
+    assert "for its data" not in world.job(job.id).status.reasons
 
 
 def test_what_is_known_is_not_announced_again(world: World) -> None:
@@ -89,7 +89,7 @@ def test_the_end_releases_leases_and_makes_the_token_stale(world: World) -> None
     assert world.leased() == {commit: CachedState.FILLING}
     world.sync(PlacementSeen(id=desired.id, state="finished", problem="no such command: trian"))
     assert world.leased() == {}
-    assert world.job(job.id).problem == "no such command: trian"
+    assert world.job(job.id).status.problem == "no such command: trian"
     assert world.run(job.run_id).state is RunState.FAILED
     with pytest.raises(StalePlacement):
         tokens.actor_of(world.deps, desired.token)
@@ -106,8 +106,8 @@ def test_outputs_must_be_in_the_lake(world: World) -> None:
                 id=desired.id, state="finished", started_at=now, exited_at=now, exit_code=0, output_commit=commit
             )
         )
-        assert world.job(job.id).state is state
-        assert world.job(job.id).output_commit == (commit if state is JobState.SUCCEEDED else None)
+        assert world.job(job.id).status.state is state
+        assert world.job(job.id).status.output_commit == (commit if state is JobState.SUCCEEDED else None)
 
 
 def test_another_agents_placement_is_not_its_to_report(world: World) -> None:
@@ -116,7 +116,7 @@ def test_another_agents_placement_is_not_its_to_report(world: World) -> None:
     seen = [PlacementSeen(id=desired.id, state="finished", exit_code=0, started_at=world.clock.now())]
     told = observed(placements=seen)
     agent = agents.observe(world.deps, other.actor, told)
-    assert world.job(job.id).state is JobState.PLACED
+    assert world.job(job.id).status.state is JobState.PLACED
     assert agents.desired(world.deps, agent, told).placements == []
 
 
@@ -124,19 +124,19 @@ def test_absence_from_a_report_means_no_end(world: World) -> None:
     job, desired = world.placed()
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
     world.sync()
-    assert world.job(job.id).state is JobState.RUNNING
+    assert world.job(job.id).status.state is JobState.RUNNING
 
 
 def test_a_stop_is_wanted_until_the_agent_says_it_is_done(world: World) -> None:
     job, desired = world.placed()
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
     stopped = jobs.stop(world.deps, world.maria, world.project, "train")
-    assert stopped.job.state is JobState.RUNNING
+    assert stopped.job.status.state is JobState.RUNNING
     running = PlacementSeen(id=desired.id, state="running", started_at=world.clock.now())
     assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     now = world.clock.now()
     world.sync(PlacementSeen(id=desired.id, state="finished", started_at=now, exited_at=now, signal=15))
-    assert world.job(job.id).state is JobState.CANCELLED
+    assert world.job(job.id).status.state is JobState.CANCELLED
     assert world.sync().placements == []
 
 
@@ -181,15 +181,15 @@ def test_what_an_agent_lost_with_its_disk_is_not_begun_again(world: World) -> No
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
     for _ in range(8):
         assert world.sync(instance="two").placements == []
-        assert world.job(job.id).placement_id == desired.id
+        assert world.job(job.id).status.placement_id == desired.id
         world.clock.advance(100)
         world.schedule()
     after = world.job(job.id)
-    assert (after.state, after.losses) == (JobState.QUEUED, 1)
-    assert any("local no longer knows this job" in reason for reason in after.reasons)
+    assert (after.status.state, after.status.losses) == (JobState.QUEUED, 1)
+    assert any("local no longer knows this job" in reason for reason in after.status.reasons)
     world.sync(instance="two")
     world.schedule()
-    assert [one.id for one in world.sync(instance="two").placements] == [world.job(job.id).placement_id]
+    assert [one.id for one in world.sync(instance="two").placements] == [world.job(job.id).status.placement_id]
 
 
 def test_what_an_agent_has_not_begun_is_told_to_the_process_that_comes_after(world: World) -> None:

@@ -26,20 +26,20 @@ def test_nothing_new_is_placed_on_a_cordoned_compute_and_why_says_so(world: Worl
     compute_care.cordon(world.deps, SYSTEM, "local")
     waiting = world.submit("waiting")
     world.schedule()
-    assert world.job(waiting.id).reasons[-1] == "Waiting: local accepts no new jobs: cordoned by millpond."
-    assert world.job(running.id).state is JobState.PLACED
+    assert world.job(waiting.id).status.reasons[-1] == "Waiting: local accepts no new jobs: cordoned by millpond."
+    assert world.job(running.id).status.state is JobState.PLACED
     assert computes.get(world.deps, "local").health is Health.DRAINING
     compute_care.uncordon(world.deps, SYSTEM, "local")
     world.schedule()
-    assert world.job(waiting.id).state is JobState.PLACED
+    assert world.job(waiting.id).status.state is JobState.PLACED
 
 
 def test_draining_lets_jobs_finish_or_stops_them(world: World) -> None:
     running, _ = world.placed("running")
     assert compute_care.drain(world.deps, SYSTEM, "local", stop=False).running == 1
-    assert world.job(running.id).stop_requested_at is None
+    assert world.job(running.id).status.stop_requested_at is None
     compute_care.drain(world.deps, SYSTEM, "local", stop=True)
-    assert world.job(running.id).stop_requested_at is not None
+    assert world.job(running.id).status.stop_requested_at is not None
     assert world.sync().placements[0].want == "stop"
 
 
@@ -50,12 +50,12 @@ def test_a_job_on_a_node_that_has_left_still_runs_there(world: World) -> None:
     view = compute_care.drain(world.deps, SYSTEM, "local", stop=False)
     assert (view.running, view.health) == (1, Health.DRAINING)
     assert [(use.node.name, use.running, use.node.left_at) for use in view.nodes] == [("local", 1, world.clock.now())]
-    assert world.submit("another").state is JobState.QUEUED
+    assert world.submit("another").status.state is JobState.QUEUED
     now = world.clock.now()
     world.sync(PlacementSeen(id=placement.id, state="finished", started_at=now, exited_at=now, exit_code=0), nodes=[])
     view = computes.get(world.deps, "local")
     assert (view.running, view.health, view.nodes) == (0, Health.CORDONED, [])
-    assert world.job(running.id).node == "local", "what ran there still says so"
+    assert world.job(running.id).status.node == "local", "what ran there still says so"
 
 
 def test_a_new_agent_takes_over_the_compute_and_not_what_its_predecessor_runs(world: World) -> None:
@@ -75,11 +75,11 @@ def test_a_new_agent_takes_over_the_compute_and_not_what_its_predecessor_runs(wo
     # Its room stays taken until the first attempt has certainly ended; then the new agent gets it.
     waiting = world.submit("waiting", cpu=1)
     world.schedule()
-    assert world.job(waiting.id).state is JobState.QUEUED
+    assert world.job(waiting.id).status.state is JobState.QUEUED
     world.clock.advance(placements.runs_out_after(600) + 1)
     agents.observe(world.deps, actor, observed(instance="second"))
     world.schedule()
-    assert world.job(running.id).state is JobState.PLACED
+    assert world.job(running.id).status.state is JobState.PLACED
     told = agents.desired(world.deps, agent, observed(instance="second")).placements
     assert [one.job_id for one in told] == [running.id]
 
@@ -100,13 +100,13 @@ def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: Worl
     with pytest.raises(CredentialRevoked, match="Credential of agent revoked at"):
         tokens.actor_of(world.deps, world.agent.token)
     # The job is placed anew only once its keeper has certainly ended it; its name may be given again.
-    assert world.job(running.id).state is JobState.PLACED
+    assert world.job(running.id).status.state is JobState.PLACED
     world.clock.advance(placements.runs_out_after(600) + 1)
     world.schedule()
-    assert world.job(running.id).state is JobState.QUEUED
+    assert world.job(running.id).status.state is JobState.QUEUED
     add_agent(world.deps.db, "local", now=world.clock.now())
     world.schedule()
-    assert world.job(running.id).state is JobState.PLACED
+    assert world.job(running.id).status.state is JobState.PLACED
 
 
 def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_told(world: World) -> None:
@@ -115,15 +115,15 @@ def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_t
     compute_care.revoke(world.deps, SYSTEM, "local")
     waiting = world.submit("waiting")
     world.schedule()
-    assert world.job(waiting.id).reasons[-1] == (
+    assert world.job(waiting.id).status.reasons[-1] == (
         "Waiting: The credential of local was revoked. Re-attach it: mill compute token --compute local"
     )
-    assert world.job(running.id).reasons[-1] == (
+    assert world.job(running.id).status.reasons[-1] == (
         "The credential of local was revoked by millpond, so the job's state is unknown. It ends within 12 m 10 s "
         "and is then placed again."
     )
     compute_care.revoke(world.deps, SYSTEM, "local")
-    assert sum("revoked" in reason for reason in world.job(running.id).reasons) == 1
+    assert sum("revoked" in reason for reason in world.job(running.id).status.reasons) == 1
 
 
 def test_a_site_goes_when_its_computes_are_detached(world: World) -> None:

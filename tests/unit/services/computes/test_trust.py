@@ -38,20 +38,20 @@ def test_a_job_waits_until_its_project_is_let_in(world: World) -> None:
     world.sync(capabilities=SHARED)
     job = world.submit("train")
     world.schedule()
-    assert world.job(job.id).reasons[-1] == (
+    assert world.job(job.id).status.reasons[-1] == (
         "Waiting: local runs all jobs under one account, and project default is not allowed there. "
         "An administrator can allow it: mill compute trust local --project default"
     )
     trust.let_in(world.deps, SYSTEM, "local", ["default"], everyone=False)
     world.schedule()
-    assert world.job(job.id).state is JobState.PLACED
+    assert world.job(job.id).status.state is JobState.PLACED
 
 
 def test_kept_apart_every_project_is_taken(world: World) -> None:
     world.sync(capabilities=APART)
     job = world.submit("train")
     world.schedule()
-    assert world.job(job.id).state is JobState.PLACED
+    assert world.job(job.id).status.state is JobState.PLACED
 
 
 def test_what_was_said_is_shown_and_can_be_taken_back(world: World) -> None:

@@ -7,7 +7,7 @@ import pytest
 from millpond.db import datasets as rows
 from millpond.db import volumes
 from millpond.errors import BadName, BadRequest, InUse, NameTaken, NotFound
-from millpond.model.job import JobInput
+from millpond.model.job_spec import JobInput
 from millpond.model.names import CODE_DATASET
 from millpond.model.people import Role
 from millpond.services.caches import cache_requests, caches
@@ -167,7 +167,7 @@ def test_deleting_names_who_uses_it_and_clears_its_caches_afterwards(deps: Deps)
 def test_a_queued_job_keeps_its_dataset(deps: Deps) -> None:
     commit = a_commit(deps, {"a": b"1"})
     dataset = a_dataset(deps)
-    job = add_job(deps.db, inputs=(JobInput("default", "xray", dataset.id, "main", commit.id, "MILL_DATA_XRAY"),))
+    job = add_job(deps.db, inputs=(JobInput("default/xray", "main", commit.id, dataset.id, "MILL_DATA_XRAY"),))
     with pytest.raises(InUse, match=job.name):
         datasets.delete(deps, the_admin(deps), dataset)
     with deps.db.read() as tx:

@@ -9,7 +9,7 @@ import pytest
 
 from millpond.errors import BadRequest, Forbidden, NotFound
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import JobInput
+from millpond.model.job_spec import JobInput
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.services.commits import refs
 from millpond.services.commits.pages import PageCache
@@ -78,7 +78,7 @@ def test_a_job_reads_its_inputs_alone(deps: Deps) -> None:
     commit = a_commit(deps, {"a": b"1"})
     other = a_commit(deps, {"b": b"2"})
     dataset = a_dataset(deps)
-    job = add_job(deps.db, inputs=(JobInput("default", "xray", dataset.id, "main", commit.id, "MILL_DATA_XRAY"),))
+    job = add_job(deps.db, inputs=(JobInput("default/xray", "main", commit.id, dataset.id, "MILL_DATA_XRAY"),))
     roles = {the_project(deps).id: Role.MEMBER}
     actor = Actor(kind=ActorKind.PLACEMENT, name="m", placement_id="p1", job_id=job.id, roles=roles)
     assert urls.sign(deps, actor, dataset, commit, UrlsRequest(pages=[commit.tree])).pages

@@ -67,7 +67,7 @@ def test_outputs_that_another_job_reads_stay(world: World, ended: Job) -> None:
 
 
 def test_outputs_that_something_was_made_from_stay(world: World, ended: Job) -> None:
-    add_commit(world.deps.db, "derived", lineage={"inputs": [f"default/.outputs@{ended.output_commit}"]})
+    add_commit(world.deps.db, "derived", lineage={"inputs": [f"default/.outputs@{ended.status.output_commit}"]})
     assert purge(world, 31) == 1
     assert has_output_branch(world, ended)
 
@@ -76,4 +76,4 @@ def test_a_job_that_has_not_ended_is_not_purged(world: World) -> None:
     job, _ = world.placed()
     job_service.delete(world.deps, world.maria, world.project, job.id)
     assert purge(world, 31) == 0
-    assert world.job(job.id).deleted_at is not None
+    assert world.job(job.id).status.deleted_at is not None

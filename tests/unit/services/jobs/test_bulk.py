@@ -16,18 +16,18 @@ def test_each_is_changed_for_itself_and_told_in_order(world: World) -> None:
     first, missing, second = change(world, BulkChange.STOP, "two", "three", one.id)
     assert (first.asked, first.view and first.view.job.id) == ("two", two.id)
     assert isinstance(missing.problem, NotFound)
-    assert second.view is not None and second.view.job.state is JobState.CANCELLED
-    assert [world.job(job.id).state for job in (one, two)] == [JobState.CANCELLED] * 2
+    assert second.view is not None and second.view.job.status.state is JobState.CANCELLED
+    assert [world.job(job.id).status.state for job in (one, two)] == [JobState.CANCELLED] * 2
 
 
 def test_what_is_deleted_in_bulk_comes_back_in_bulk(world: World) -> None:
     jobs = [world.submit(f"job-{number}") for number in range(3)]
     ids = [job.id for job in jobs]
     assert all(outcome.view for outcome in change(world, BulkChange.DELETE, *ids))
-    assert all(world.job(job_id).deleted_at for job_id in ids)
+    assert all(world.job(job_id).status.deleted_at for job_id in ids)
     assert all(world.run(job.run_id).deleted_at for job in jobs)
     change(world, BulkChange.UNDELETE, *ids)
-    assert not any(world.job(job_id).deleted_at for job_id in ids)
+    assert not any(world.job(job_id).status.deleted_at for job_id in ids)
 
 
 def test_agents_and_scheduler_are_woken_once(world: World) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from millpond.model.dataset import DatasetKind
-from millpond.model.job import Job, JobKind, JobState
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import JobKind
 from millpond.services.jobs import jobs
 from millpond.testing.builders_work import add_commit
 from millpond.wire.observed import PlacementSeen
@@ -15,8 +16,8 @@ def source(world: World) -> str:
 
 
 def the_build(world: World, job: Job) -> Job:
-    build = world.job(world.job(job.id).environment_job or "")
-    assert build.kind is JobKind.ENVIRONMENT
+    build = world.job(world.job(job.id).status.environment_job or "")
+    assert build.spec.kind is JobKind.ENVIRONMENT
     return build
 
 
@@ -24,7 +25,7 @@ def finish(world: World, job: Job, **told: object) -> None:
     """The agent has run it, and what it made is in the lake."""
     world.fill_all()
     world.schedule()
-    placement = world.job(job.id).placement_id or ""
+    placement = world.job(job.id).status.placement_id or ""
     now = world.clock.now()
     seen = {"started_at": now, "exited_at": now, "exit_code": 0, **told}
     world.sync(PlacementSeen(id=placement, state="finished", **seen))  # type: ignore[arg-type]
@@ -37,14 +38,14 @@ def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
     world.schedule()
     build = the_build(world, first)
     assert the_build(world, second) == build
-    assert "Its environment is built by environment-" in world.job(second.id).reasons[-1]
+    assert "Its environment is built by environment-" in world.job(second.id).status.reasons[-1]
     world.clock.advance(30)
     made = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT)
     finish(world, build, output_commit=made)
     world.schedule()
     for job in (first, second):
         placed = world.job(job.id)
-        assert (placed.state, placed.environment_commit) == (JobState.PLACED, made)
+        assert (placed.status.state, placed.status.environment_commit) == (JobState.PLACED, made)
     world.fill_all()
     (desired, _) = world.sync().placements
     assert desired.environment is not None and desired.environment.ready
@@ -55,7 +56,11 @@ def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
     third = world.submit("third", environment=wanted)
     world.schedule()
     again = world.job(third.id)
-    assert (again.state, again.environment_job, again.environment_at) == (JobState.PLACED, build.id, None)
+    assert (again.status.state, again.status.environment_job, again.status.environment_at) == (
+        JobState.PLACED,
+        build.id,
+        None,
+    )
 
 
 def test_a_build_that_fails_fails_those_that_waited_and_the_next_tries_anew(world: World) -> None:
@@ -67,8 +72,8 @@ def test_a_build_that_fails_fails_those_that_waited_and_the_next_tries_anew(worl
     world.schedule()
     for job in (first, second):
         failed = world.job(job.id)
-        assert failed.state is JobState.FAILED
-        assert f"Its environment could not be built; `mill logs {build.id}` tells all." == failed.problem
+        assert failed.status.state is JobState.FAILED
+        assert f"Its environment could not be built; `mill logs {build.id}` tells all." == failed.status.problem
     world.clock.advance(1)
     third = world.submit("third", environment=wanted)
     world.schedule()

@@ -29,10 +29,10 @@ def ended(desired: DesiredPlacement, **how: Any) -> PlacementSeen:
 def test_every_process_has_its_place_and_is_accounted_for(world: World) -> None:
     _, desired = placed(world)
     assert [rank.node for rank in desired.ranks] == ["local"] * 3
-    assert (desired.cpu, len(desired.ranks)) == (1, 3)
+    assert (desired.spec.cpu, len(desired.ranks)) == (1, 3)
     waiting = world.submit("other", cpu=2)
     world.schedule()
-    assert "1 of 4 CPUs free" in world.job(waiting.id).reasons[-1]
+    assert "1 of 4 CPUs free" in world.job(waiting.id).status.reasons[-1]
 
 
 def test_a_compute_that_cannot_start_gangs_is_refused(world: World) -> None:
@@ -73,8 +73,13 @@ def test_the_log_of_the_rank_that_failed_comes_first(world: World) -> None:
     ]
     world.sync(ended(desired, exit_code=3, started_at=world.clock.now(), failed_rank=2, ranks=ranks))
     job = world.job(job.id)
-    assert (job.state, job.ending, job.exit_code, job.failed_rank) == (JobState.FAILED, Ending.EXIT, 3, 2)
-    assert job.problem == "rank 2 of 3: exit code 3"
+    assert (job.status.state, job.status.ending, job.status.exit_code, job.status.failed_rank) == (
+        JobState.FAILED,
+        Ending.EXIT,
+        3,
+        2,
+    )
+    assert job.status.problem == "rank 2 of 3: exit code 3"
     assert logs.read(world.deps, job, 0, 100).data == b"I am 2\n"
     hits = list(log_search.search(world.deps, job, log_search.Query("I am")))
     assert isinstance(hits[0], log_search.Hit) and hits[0].text == b"I am 2"
@@ -95,12 +100,12 @@ def test_ranks_are_told_of_while_they_run(world: World) -> None:
 def test_a_retry_starts_all_ranks_again(world: World) -> None:
     job, desired = placed(world, retries=1, backoff_seconds=0)
     world.sync(ended(desired, exit_code=1, started_at=world.clock.now(), failed_rank=1), **ABLE)
-    assert world.job(job.id).state is JobState.QUEUED
+    assert world.job(job.id).status.state is JobState.QUEUED
     world.clock.advance(1)
     world.schedule()
     (again,) = world.sync(**ABLE).placements
     assert again.id != desired.id and len(again.ranks) == 3
-    assert world.job(job.id).failed_rank is None
+    assert world.job(job.id).status.failed_rank is None
 
 
 def test_processes_spread_over_nodes_are_held_where_they_are(world: World) -> None:

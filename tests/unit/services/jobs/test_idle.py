@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millpond.errors import Invalid
-from millpond.model.job import Job, JobKind
+from millpond.model.job import Job
+from millpond.model.job_spec import JobKind
 from millpond.services.jobs import idle
 from millpond.wire.observed import Capabilities, PlacementSeen
 from tests.unit.services.world import World
@@ -33,15 +34,15 @@ def test_one_that_nobody_uses_is_stopped_and_says_why(world: World) -> None:
     idle.note_use(world.deps, world.job(used.id))
     world.clock.advance(20 * MINUTE)
     assert idle.stop_idle(world.deps, world.clock.now()) == 1
-    assert world.job(used.id).stop_requested_at is None
-    assert world.job(left.id).stop_requested_at == world.clock.now()
-    assert world.job(left.id).reasons[-1].startswith("Nobody used it for 1 h")
+    assert world.job(used.id).status.stop_requested_at is None
+    assert world.job(left.id).status.stop_requested_at == world.clock.now()
+    assert world.job(left.id).status.reasons[-1].startswith("Nobody used it for 1 h")
     assert idle.stop_idle(world.deps, world.clock.now()) == 0, "once"
 
 
 def test_what_was_asked_for_is_kept(world: World) -> None:
     job = world.submit("notebook", interactive=True, ports=[8888, 6006, 8888], idle_seconds=60)
-    assert (job.kind, job.ports, job.idle_seconds) == (JobKind.INTERACTIVE, (8888, 6006), 60)
+    assert (job.spec.kind, job.spec.ports, job.spec.idle_seconds) == (JobKind.INTERACTIVE, (8888, 6006), 60)
 
 
 def test_ports_are_for_interactive_jobs(world: World) -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from millpond.db.jobs import JobFilter
 from millpond.errors import BadRequest, NotFound
-from millpond.model.job import Job, JobKind, JobState
+from millpond.model.job import Job, JobState
+from millpond.model.job_spec import JobKind
 from millpond.model.people import SYSTEM, Role
 from millpond.model.run import RunState
 from millpond.services.jobs import jobs
@@ -81,7 +82,10 @@ def test_a_job_of_another_project_is_not_found_even_by_its_id(world: World) -> N
 def test_a_queued_job_is_cancelled_at_once(world: World) -> None:
     job = world.submit("train")
     stopped = stop(world, "train")
-    assert (stopped.state, stopped.reasons[-1]) == (JobState.CANCELLED, "Stopped by maria before it was placed.")
+    assert (stopped.status.state, stopped.status.reasons[-1]) == (
+        JobState.CANCELLED,
+        "Stopped by maria before it was placed.",
+    )
     assert world.run(job.run_id).state is RunState.CANCELLED
     assert stop(world, "train") == stopped
     world.schedule()
@@ -93,7 +97,7 @@ def test_deleting_puts_job_and_run_into_the_bin_and_undelete_brings_them_back(wo
     jobs.delete(world.deps, world.maria, world.project, "train")
     assert (listed(world), listed(world, deleted=True)) == ([], ["train"])
     assert world.run(job.run_id).deleted_at == world.clock.now()
-    assert world.job(job.id).state is JobState.CANCELLED
+    assert world.job(job.id).status.state is JobState.CANCELLED
     jobs.undelete(world.deps, world.maria, world.project, "train")
     assert (listed(world), listed(world, deleted=True)) == (["train"], [])
     assert world.run(job.run_id).deleted_at is None
@@ -104,10 +108,10 @@ def test_a_running_job_that_is_deleted_ends_first(world: World) -> None:
     running = PlacementSeen(id=desired.id, state="running", started_at=world.clock.now())
     world.sync(running)
     jobs.delete(world.deps, world.maria, world.project, "train")
-    assert world.job(job.id).state is JobState.RUNNING
+    assert world.job(job.id).status.state is JobState.RUNNING
     assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     world.sync(PlacementSeen(id=desired.id, state="finished", started_at=world.clock.now(), exit_code=0))
-    assert world.job(job.id).state is JobState.CANCELLED
+    assert world.job(job.id).status.state is JobState.CANCELLED
     assert listed(world, deleted=True) == ["train"]
 
 

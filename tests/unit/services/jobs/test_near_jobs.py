@@ -35,11 +35,11 @@ def test_a_job_runs_at_a_near_site_on_the_volume_that_has_its_data(world: World)
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)
     world.schedule()
-    assert any("No working volume is near gpu" in reason for reason in world.job(job.id).reasons)
+    assert any("No working volume is near gpu" in reason for reason in world.job(job.id).status.reasons)
 
     links.put(world.deps, SYSTEM, "local", "gpu", LinkPut(bits_per_second=TEN_GBIT))
     world.schedule()
-    assert world.job(job.id).state is JobState.QUEUED, "it is near, but nobody has seen it there"
+    assert world.job(job.id).status.state is JobState.QUEUED, "it is near, but nobody has seen it there"
 
     (wanted,) = sync(world, gpu).volumes
     assert (wanted.id, wanted.visited) == (world.volume.id, True)
@@ -51,7 +51,7 @@ def test_a_job_runs_at_a_near_site_on_the_volume_that_has_its_data(world: World)
     world.fill_all()
     (placement,) = sync(world, gpu, volumes=[VolumeSeen(id=world.volume.id)]).placements
     assert placement.inputs[0].ready
-    assert world.job(job.id).compute == "gpu"
+    assert world.job(job.id).status.compute == "gpu"
 
 
 def test_a_volume_of_another_site_that_is_not_near_is_not_used(world: World) -> None:
@@ -61,7 +61,7 @@ def test_a_volume_of_another_site_that_is_not_near_is_not_used(world: World) -> 
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)
     world.schedule()
-    assert world.job(job.id).state is JobState.QUEUED
+    assert world.job(job.id).status.state is JobState.QUEUED
 
 
 def test_an_agent_that_cannot_use_its_own_volume_is_given_no_job_that_needs_it(world: World) -> None:
@@ -71,7 +71,7 @@ def test_an_agent_that_cannot_use_its_own_volume_is_given_no_job_that_needs_it(w
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)
     world.schedule()
-    assert "No working volume is near other" in " ".join(world.job(job.id).reasons)
+    assert "No working volume is near other" in " ".join(world.job(job.id).status.reasons)
 
 
 def test_what_a_job_finds_there_is_a_hit_and_what_was_brought_for_it_is_not(world: World) -> None:
@@ -104,4 +104,4 @@ def test_a_placed_job_that_holds_nothing_is_brought_its_data_again(world: World)
     assert world.leased()
     world.fill_all()
     world.schedule()
-    assert world.job(job.id).filled_at is not None
+    assert world.job(job.id).status.filled_at is not None

@@ -28,10 +28,10 @@ def test_a_job_that_fits_is_placed_with_a_token_of_its_own(world: World) -> None
     job = world.submit("train")
     world.schedule()
     job = world.job(job.id)
-    assert (job.state, job.compute, job.node) == (JobState.PLACED, "local", "local")
-    assert job.reasons[-1] == "Placed on local."
-    assert job.placement_id is not None
-    actor = tokens.actor_of(world.deps, secret_of(world.deps.secret, job.placement_id))
+    assert (job.status.state, job.status.compute, job.status.node) == (JobState.PLACED, "local", "local")
+    assert job.status.reasons[-1] == "Placed on local."
+    assert job.status.placement_id is not None
+    actor = tokens.actor_of(world.deps, secret_of(world.deps.secret, job.status.placement_id))
     assert (actor.job_id, actor.name) == (job.id, "maria")
     assert "agents" in world.events.woken
 
@@ -48,13 +48,15 @@ def test_what_does_not_fit_waits_with_its_reason_until_it_does(world: World) -> 
     first, second = world.submit("first", cpu=3), world.submit("second", cpu=3)
     world.schedule()
     waiting = world.job(second.id)
-    assert waiting.state is JobState.QUEUED
-    assert waiting.reasons[-1] == "Waiting: local has 1 of 4 CPUs free; 3 requested."
+    assert waiting.status.state is JobState.QUEUED
+    assert waiting.status.reasons[-1] == "Waiting: local has 1 of 4 CPUs free; 3 requested."
     placed = world.job(first.id)
-    world.sync(PlacementSeen(id=placed.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now()))
+    world.sync(
+        PlacementSeen(id=placed.status.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now())
+    )
     world.schedule()
-    assert world.job(second.id).state is JobState.PLACED
-    assert not any(reason.startswith("Waiting") for reason in world.job(second.id).reasons)
+    assert world.job(second.id).status.state is JobState.PLACED
+    assert not any(reason.startswith("Waiting") for reason in world.job(second.id).status.reasons)
 
 
 def test_reasons_are_written_only_when_they_change(world: World) -> None:
@@ -70,10 +72,10 @@ def test_an_agent_that_is_away_is_given_nothing(world: World) -> None:
     job = world.submit("train")
     world.clock.advance(46)
     world.schedule()
-    assert world.job(job.id).reasons[-1] == "Waiting: local is not connected."
+    assert world.job(job.id).status.reasons[-1] == "Waiting: local is not connected."
     world.sync()
     world.schedule()
-    assert world.job(job.id).state is JobState.PLACED
+    assert world.job(job.id).status.state is JobState.PLACED
 
 
 def test_a_job_is_filled_when_all_its_data_is_there(world: World) -> None:
@@ -86,7 +88,7 @@ def test_a_job_is_filled_when_all_its_data_is_there(world: World) -> None:
     world.clock.advance(3)
     world.fill_all()
     world.schedule()
-    assert world.job(job.id).filled_at == world.clock.now()
+    assert world.job(job.id).status.filled_at == world.clock.now()
     (desired,) = world.sync().placements
     assert desired.inputs[0].ready and desired.code is not None and desired.code.ready
     assert (desired.inputs[0].env, desired.inputs[0].volume_id) == ("MILL_DATA_XRAY", world.volume.id)
@@ -97,7 +99,7 @@ def test_data_that_is_there_takes_no_time(world: World) -> None:
     world.placed("first", inputs=["xray"])
     world.fill_all()
     job, desired = world.placed("second", inputs=["xray"])
-    assert job.filled_at == job.placed_at
+    assert job.status.filled_at == job.status.placed_at
     assert desired.inputs[0].ready
 
 
@@ -107,9 +109,9 @@ def test_no_room_for_data_is_a_reason_that_names_nothing_of_others(world: World)
     world.placed("first", inputs=["mine"])
     second, third = world.submit("second", inputs=["large"]), world.submit("third")
     world.schedule()
-    reason = world.job(second.id).reasons[-1]
+    reason = world.job(second.id).status.reasons[-1]
     assert reason == "Waiting: There is no room for its data on volume fast: 90.0 GB more."
-    assert world.job(third.id).state is JobState.PLACED
+    assert world.job(third.id).status.state is JobState.PLACED
 
 
 def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
@@ -119,25 +121,25 @@ def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
     failed = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="failed", problem="the disk broke")
     cache_reports.observe_fills(world.deps, world.agent.agent, [failed])
     world.schedule()
-    assert "could not be fetched (the disk broke); retrying." in world.job(job.id).reasons[-1]
+    assert "could not be fetched (the disk broke); retrying." in world.job(job.id).status.reasons[-1]
     world.clock.advance(61)
     world.schedule()
     (again,) = world.sync().fills
     assert again.attempt > fill.attempt
-    assert world.job(job.id).reasons[-1].startswith("Placed on local")
+    assert world.job(job.id).status.reasons[-1].startswith("Placed on local")
 
 
 def test_a_job_whose_dataset_was_deleted_fails(world: World) -> None:
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"])
     with world.deps.db.write() as tx:
-        datasets.change(tx, job.inputs[0].dataset_id, deleted_at=world.clock.now())
+        datasets.change(tx, job.spec.inputs[0].dataset_id, deleted_at=world.clock.now())
         leases.release_job(tx, job.id)
         tx.exec_driver_sql("DELETE FROM cached_commit")
     world.schedule()
     job = world.job(job.id)
-    assert job.state is JobState.FAILED
-    assert "Its data is gone" in (job.problem or "")
+    assert job.status.state is JobState.FAILED
+    assert "Its data is gone" in (job.status.problem or "")
 
 
 def test_a_job_of_somebody_who_lost_the_role_begins_no_more(world: World) -> None:
@@ -151,12 +153,14 @@ def test_a_job_of_somebody_who_lost_the_role_begins_no_more(world: World) -> Non
     world.schedule()
     assert len(world.leased()) == 1, "what it uses stays until it has ended"
     placed = world.job(running.id)
-    world.sync(PlacementSeen(id=placed.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now()))
+    world.sync(
+        PlacementSeen(id=placed.status.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now())
+    )
     world.schedule()
-    assert world.job(running.id).state is JobState.SUCCEEDED
+    assert world.job(running.id).status.state is JobState.SUCCEEDED
     after = world.job(waiting.id)
-    assert after.state is JobState.FAILED
-    assert "maria no longer has access to default/xray" in (after.problem or "")
+    assert after.status.state is JobState.FAILED
+    assert "maria no longer has access to default/xray" in (after.status.problem or "")
     assert world.leased() == {}
 
 
@@ -165,12 +169,12 @@ def test_a_silent_agent_keeps_its_jobs_until_they_have_certainly_ended(world: Wo
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
     world.clock.advance(RUNS_OUT)
     world.schedule()
-    assert world.job(job.id).state is JobState.RUNNING
+    assert world.job(job.id).status.state is JobState.RUNNING
     world.clock.advance(1)
     world.schedule()
     after = world.job(job.id)
-    assert after.state is JobState.QUEUED
-    assert any("Compute local has been silent since 12:00:00 UTC" in reason for reason in after.reasons)
+    assert after.status.state is JobState.QUEUED
+    assert any("Compute local has been silent since 12:00:00 UTC" in reason for reason in after.status.reasons)
 
 
 @pytest.mark.parametrize("hour", [3600, -3600])
@@ -185,12 +189,12 @@ def test_the_time_of_day_ends_nothing(world: World, hour: int) -> None:
         schedule.run_once(deps, world.clock.now())
         idle.stop_idle(deps, world.clock.now())
         after = world.job(job.id)
-        assert (after.state, after.placement_id) == (JobState.RUNNING, desired.id)
-        assert after.stop_requested_at is None
+        assert (after.status.state, after.status.placement_id) == (JobState.RUNNING, desired.id)
+        assert after.status.stop_requested_at is None
     world.look()
     world.clock.advance(RUNS_OUT + 1)
     world.look()
-    assert world.job(job.id).state is JobState.QUEUED, "its agent was silent for so long"
+    assert world.job(job.id).status.state is JobState.QUEUED, "its agent was silent for so long"
 
 
 def test_every_exchange_renews_what_the_agent_runs(world: World) -> None:
@@ -199,7 +203,7 @@ def test_every_exchange_renews_what_the_agent_runs(world: World) -> None:
         world.clock.advance(RUNS_OUT - 1)
         world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
         world.schedule()
-    assert world.job(job.id).state is JobState.RUNNING
+    assert world.job(job.id).status.state is JobState.RUNNING
 
 
 def test_a_job_placed_again_has_another_token_and_the_old_one_opens_nothing(world: World) -> None:
@@ -214,7 +218,7 @@ def test_a_job_placed_again_has_another_token_and_the_old_one_opens_nothing(worl
     assert second.job_id == job.id
     assert (second.id, second.token) != (first.id, first.token)
     world.sync(PlacementSeen(id=first.id, state="finished", exit_code=0, started_at=world.clock.now()))
-    assert world.job(job.id).state is JobState.PLACED
+    assert world.job(job.id).status.state is JobState.PLACED
 
 
 def test_a_job_to_be_stopped_on_a_silent_agent_is_cancelled(world: World) -> None:
@@ -222,7 +226,7 @@ def test_a_job_to_be_stopped_on_a_silent_agent_is_cancelled(world: World) -> Non
     jobs.stop(world.deps, world.maria, world.project, job.id)
     world.clock.advance(RUNS_OUT + 1)
     world.schedule()
-    assert world.job(job.id).state is JobState.CANCELLED
+    assert world.job(job.id).status.state is JobState.CANCELLED
 
 
 def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
@@ -232,7 +236,7 @@ def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
     world.schedule()
     held = {job.id: indices(world, job.id) for job in (half, whole, other)}
     assert held == {half.id: (0,), whole.id: (1,), other.id: ()}
-    assert world.job(other.id).reasons[-2:] == (
+    assert world.job(other.id).status.reasons[-2:] == (
         "Waiting: gpu has 0.5 of 2 GPUs free; 1 requested.",
         "Waiting: local has 0 GPUs; 1 requested.",
     )
@@ -258,7 +262,7 @@ def test_a_plan_made_on_an_old_snapshot_takes_no_room_twice(world: World) -> Non
     second = schedule.plan_starts(stale.snapshot)
     world.schedule()
     schedule._apply(world.deps, stale, second, world.clock.now())
-    assert (world.job(job.id).state, world.job(other.id).state) == (JobState.PLACED, JobState.QUEUED)
+    assert (world.job(job.id).status.state, world.job(other.id).status.state) == (JobState.PLACED, JobState.QUEUED)
 
 
 def test_times_are_the_servers(world: World) -> None:
@@ -266,7 +270,7 @@ def test_times_are_the_servers(world: World) -> None:
     world.clock.advance(5)
     skewed = world.clock.now() + timedelta(hours=1)
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=skewed))
-    assert world.job(job.id).started_at == world.clock.now()
+    assert world.job(job.id).status.started_at == world.clock.now()
 
 
 def indices(world: World, job_id: str) -> tuple[int, ...]:

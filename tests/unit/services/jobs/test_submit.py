@@ -21,7 +21,7 @@ from tests.unit.services.world import World
 
 def test_a_job_is_queued_with_its_run(world: World) -> None:
     job = world.submit("train", command=("python", "train.py"), env={"EPOCHS": "3"}, experiment="sweep")
-    assert (job.state, job.number, job.created_by) == (JobState.QUEUED, 1, "maria")
+    assert (job.status.state, job.number, job.created_by) == (JobState.QUEUED, 1, "maria")
     assert world.job(job.id) == job
     run = world.run(job.run_id)
     assert (run.name, run.experiment, run.job_id, run.state) == ("train", "sweep", job.id, RunState.RUNNING)
@@ -73,7 +73,12 @@ def test_without_a_name_one_is_made(world: World) -> None:
         ({"env": {"1BAD": "x"}}, Invalid),
         ({"env": {"A=B": "x"}}, Invalid),
         ({"env": {"MILL_TOKEN": "mine"}}, Invalid),
-        ({"experiment": ""}, Invalid),
+        ({"env": {"MILL_ANY": "mine"}}, Invalid),
+        ({"options": {"Partition": "long"}}, Invalid),
+        ({"options": {"partition": "two words"}}, Invalid),
+        ({"kind": "service"}, Invalid),
+        ({"after": ["nothing:perhaps"]}, Invalid),
+        ({"comand": ["true"]}, Invalid),
         ({"inputs": ["nothing-there"]}, NotFound),
         ({"inputs": ["xray:train/"]}, BadRequest),
         ({"inputs": ["xray@no-such-branch"]}, NotFound),
@@ -96,7 +101,7 @@ def test_inputs_are_fixed_to_commits(world: World) -> None:
     tagged = add_commit(world.deps.db, "labels", branch="v3")
     job = world.submit(inputs=["x-ray", "default/labels@v3"])
     add_commit(world.deps.db, "x-ray")
-    found = [(item.ref, item.commit_id, item.env) for item in world.job(job.id).inputs]
+    found = [(item.ref, item.commit_id, item.env) for item in world.job(job.id).spec.inputs]
     assert found == [("main", first, "MILL_DATA_X_RAY"), ("v3", tagged, "MILL_DATA_LABELS")]
 
 
@@ -119,7 +124,7 @@ def test_someone_elses_dataset_is_as_if_it_were_not_there(world: World) -> None:
 
 def test_code_must_be_a_commit_of_the_projects_code(world: World) -> None:
     code = add_commit(world.deps.db, ".code", kind=DatasetKind.CODE)
-    assert world.submit(code_commit=code).code_commit == code
+    assert world.submit(code_commit=code).spec.code_commit == code
     with pytest.raises(NotFound):
         world.submit(code_commit=add_commit(world.deps.db, "xray"))
 
@@ -129,7 +134,7 @@ def test_gpus_that_nobody_has_are_refused_with_what_to_do(world: World) -> None:
         world.submit(gpu_hundredths=100)
     assert "mill up --gpus" in (caught.value.hint or "")
     world.forget_agents()
-    assert world.submit(gpu_hundredths=100).state is JobState.QUEUED
+    assert world.submit(gpu_hundredths=100).status.state is JobState.QUEUED
 
 
 def test_more_than_any_node_has_is_refused(world: World) -> None:
@@ -138,7 +143,7 @@ def test_more_than_any_node_has_is_refused(world: World) -> None:
     with pytest.raises(DoesNotFit, match=r"17\.0 GB of memory"):
         world.submit(memory_bytes=17 * GB)
     world.forget_agents()
-    assert world.submit(cpu=64).state is JobState.QUEUED
+    assert world.submit(cpu=64).status.state is JobState.QUEUED
 
 
 def test_an_image_needs_a_driver_with_containers(world: World) -> None:
@@ -146,7 +151,7 @@ def test_an_image_needs_a_driver_with_containers(world: World) -> None:
         world.submit(image="python:3.11")
     with world.deps.db.write() as tx:
         computes.change(tx, world.agent.agent.compute_id, capabilities={"containers": True})
-    assert world.submit(image="python:3.11").image == "python:3.11"
+    assert world.submit(image="python:3.11").spec.image == "python:3.11"
 
 
 def test_data_is_on_its_way_before_the_job_is_placed_and_not_leased_yet(world: World) -> None:
@@ -161,7 +166,7 @@ def test_data_is_on_its_way_before_the_job_is_placed_and_not_leased_yet(world: W
 
 def test_no_room_for_the_data_does_not_refuse_the_job(world: World) -> None:
     add_commit(world.deps.db, "huge", size=200 * GB)
-    assert world.submit(inputs=["huge"]).state is JobState.QUEUED
+    assert world.submit(inputs=["huge"]).status.state is JobState.QUEUED
 
 
 def test_names_are_kept_apart_by_project(world: World) -> None:

@@ -16,7 +16,7 @@ from millpond.errors import Forbidden, Incomplete, NameTaken, NotFound, NotReady
 from millpond.lake.commits import new_commit
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Ref, RefType
-from millpond.model.job import JobInput
+from millpond.model.job_spec import JobInput
 from millpond.model.people import Role
 from millpond.services.commits import refs, uploads
 from millpond.services.commits.pages import PageCache
@@ -173,7 +173,7 @@ def test_what_is_named_again_is_taken_back(deps: Deps, clock: FakeClock) -> None
 def test_jobs_and_lineage_keep_what_a_rule_would_cut(deps: Deps) -> None:
     made = history(deps, 3)
     where = a_dataset(deps)
-    entry = JobInput("default", "xray", where.id, "main", made[0].id, "MILL_DATA_XRAY")
+    entry = JobInput("default/xray", "main", made[0].id, where.id, "MILL_DATA_XRAY")
     add_job(deps.db, inputs=(entry,))
     output = new_commit(
         dataset_id=a_dataset(deps, "result").id, tree=made[1].tree, parents=(), author="x", time=deps.clock.now(),

@@ -118,7 +118,7 @@ def test_a_job_says_how_far_it_is(world: World) -> None:
     told = len(world.told("jobs"))
     batch(world, job.run_id, 0, progress=0.4)
     batch(world, job.run_id, 1, progress=0.4)
-    assert world.job(job.id).progress == 0.4
+    assert world.job(job.id).status.progress == 0.4
     assert len(world.told("jobs")) == told + 1
     batch(world, create(world).run.id, 0, progress=0.5)  # a script has no job to show it
 

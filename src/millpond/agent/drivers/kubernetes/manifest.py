@@ -155,12 +155,12 @@ def _find(path: Path, sources: Sequence[Source]) -> tuple[int, str, dict[str, An
 def _resources(spec: Spec, gpu_resource: str | None) -> dict[str, Any]:
     """What was asked for is both reserved and the limit; what was not is neither."""
     asked: dict[str, str] = {}
-    if spec.cpu:
-        asked["cpu"] = str(spec.cpu)
-    if spec.memory_bytes:
-        asked["memory"] = str(spec.memory_bytes)
-    if spec.gpu_hundredths and gpu_resource:
-        asked[gpu_resource] = str(spec.gpu_hundredths // 100)
+    if spec.asked.cpu:
+        asked["cpu"] = str(spec.asked.cpu)
+    if spec.asked.memory_bytes:
+        asked["memory"] = str(spec.asked.memory_bytes)
+    if spec.asked.gpu_hundredths and gpu_resource:
+        asked[gpu_resource] = str(spec.asked.gpu_hundredths // 100)
     return {"requests": asked, "limits": asked} if asked else {}
 
 

@@ -66,7 +66,7 @@ def _ended(one: Watched, ended: Exited, now: float) -> Status:
         return Running(ended.started_at)
     if not full and not any(explain.how_it_ended(pod).reason == "OOMKilled" for pod in pods):
         return ended
-    limit = f" of {format_bytes(one.spec.memory_bytes)}" if one.spec.memory_bytes else ""
+    limit = f" of {format_bytes(one.spec.asked.memory_bytes)}" if one.spec.asked.memory_bytes else ""
     return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
 
 

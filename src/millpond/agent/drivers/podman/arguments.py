@@ -76,7 +76,7 @@ def run_arguments(
         *_gpus(spec, options, declared_gpus),
         *options.run,
         str(spec.image),
-        *spec.command,
+        *spec.asked.command,
     ]
 
 
@@ -116,11 +116,11 @@ def _user(account: Account) -> list[str]:
 
 
 def _limits(spec: Spec, parent: str | None) -> list[str]:
-    cpus = [f"--cpus={spec.cpu}"] if spec.cpu else []
+    cpus = [f"--cpus={spec.asked.cpu}"] if spec.asked.cpu else []
     if parent is not None:
         return [*cpus, f"--cgroup-parent={parent}"]
-    memory = f"{spec.memory_bytes}b"
-    return [*cpus, *([f"--memory={memory}", f"--memory-swap={memory}"] if spec.memory_bytes else [])]
+    memory = f"{spec.asked.memory_bytes}b"
+    return [*cpus, *([f"--memory={memory}", f"--memory-swap={memory}"] if spec.asked.memory_bytes else [])]
 
 
 def _ulimits() -> list[str]:

@@ -157,7 +157,7 @@ class PodmanDriver:
         entry = passwd_entry(spec, directory, uid) if uid is not None and self._podman.takes_names else None
         user = account_name(spec) if entry else None
         write_private(directory / ENVIRONMENT, environment_file(spec, own[-1], user))
-        parent = memory.make_group(spec.placement, spec.memory_bytes) if self._podman.makes_cgroups else None
+        parent = memory.make_group(spec.placement, spec.asked.memory_bytes) if self._podman.makes_cgroups else None
         arguments = run_arguments(
             spec,
             own,
@@ -180,13 +180,15 @@ class PodmanDriver:
         spec = read_spec(directory)
         if spec is None:
             return said
-        ended = explained(said, spec.command[0], directory / "log")
-        if ended.reason is not None or ended.signal != signal.SIGKILL or not spec.memory_bytes:
+        ended = explained(said, spec.asked.command[0], directory / "log")
+        if ended.reason is not None or ended.signal != signal.SIGKILL or not spec.asked.memory_bytes:
             return ended
         full = self._out_of_memory.setdefault(directory, None)
         if full is None:
             return Running(said.started_at)
-        problem = f"The job used more than the {format_bytes(spec.memory_bytes)} of memory it asked for, and was ended."
+        problem = (
+            f"The job used more than the {format_bytes(spec.asked.memory_bytes)} of memory it asked for, and was ended."
+        )
         return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=problem) if full else ended
 
     def _remove_unknown(self) -> None:

@@ -182,7 +182,7 @@ class SlurmDriver:
     def _chosen(self, spec: Spec) -> SlurmOptions:
         """What the job asks for. One that names no partition goes to those of the node that the server has chosen, if
         the default one has no such node: it may be the only one with GPUs."""
-        options = self._options.chosen_by(spec.options)
+        options = self._options.chosen_by(spec.asked.options)
         node = spec.ranks[0].node if spec.ranks else spec.node
         there = next((one.labels[PARTITION] for one in self._nodes if one.name == node), "")
         if options.partition or not there or self._default in there.split(","):

@@ -18,12 +18,12 @@ _MEBIBYTE = 1 << 20
 
 def gang_arguments(spec: Spec, options: SlurmOptions) -> list[str]:
     """Of sbatch, in place of those of a plain job: what each task gets, on as many nodes as Slurm needs for them."""
-    gpus = spec.gpu_hundredths // 100
+    gpus = spec.asked.gpu_hundredths // 100
     kind = options.gres.partition(":")[2]
-    memory = math.ceil(spec.memory_bytes / max(1, spec.cpu) / _MEBIBYTE)
+    memory = math.ceil(spec.asked.memory_bytes / max(1, spec.asked.cpu) / _MEBIBYTE)
     asked = {
         "ntasks": str(len(spec.ranks)),
-        "cpus-per-task": str(spec.cpu) if spec.cpu else None,
+        "cpus-per-task": str(spec.asked.cpu) if spec.asked.cpu else None,
         "mem-per-cpu": f"{memory}M" if memory else None,
         "gpus-per-task": ":".join(filter(None, (kind, str(gpus)))) if gpus else None,
     }
@@ -42,7 +42,9 @@ def write_tasks(ranks: Sequence[Path], files: Files, python: str) -> None:
 def gang_script(directory: Path, spec: Spec) -> str:
     """The batch script. A keeper ends its rank by itself and leaves with 0: a task that ends otherwise was killed or
     could not begin, and then Slurm ends the others."""
-    cpus = f" --cpus-per-task={spec.cpu}" if spec.cpu else ""  # newer versions do not take it over from sbatch
+    cpus = (
+        f" --cpus-per-task={spec.asked.cpu}" if spec.asked.cpu else ""
+    )  # newer versions do not take it over from sbatch
     return f"""#!/bin/bash
 cd {shlex.quote(str(directory))} 2>/dev/null && test -e spec.json || exit {NOT_SHARED}
 exec </dev/null >>keeper.log 2>&1

@@ -46,7 +46,7 @@ def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[st
     """Of sbatch, with what the job was promised; `size` is how much of the cluster."""
     asked = {
         "job-name": job_name(spec.placement),
-        "time": str(_minutes(spec)) if spec.timeout_seconds else options.time,
+        "time": str(_minutes(spec)) if spec.asked.timeout_seconds else options.time,
         "partition": options.partition,
         "account": options.account,
         "qos": options.qos,
@@ -61,12 +61,12 @@ def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[st
 
 def size_of(spec: Spec, options: SlurmOptions) -> list[str]:
     """How much of the cluster a plain job gets: one task on one node. Raises OSError for what Slurm cannot give."""
-    if spec.gpu_hundredths % 100:
+    if spec.asked.gpu_hundredths % 100:
         raise OSError("Slurm gives whole GPUs only")
-    gpus = spec.gpu_hundredths // 100
+    gpus = spec.asked.gpu_hundredths // 100
     asked = {
-        "cpus-per-task": str(spec.cpu) if spec.cpu else None,
-        "mem": f"{math.ceil(spec.memory_bytes / _MEBIBYTE)}M" if spec.memory_bytes else None,
+        "cpus-per-task": str(spec.asked.cpu) if spec.asked.cpu else None,
+        "mem": f"{math.ceil(spec.asked.memory_bytes / _MEBIBYTE)}M" if spec.asked.memory_bytes else None,
         "gres": f"{options.gres}:{gpus}" if gpus else None,
     }
     return ["--nodes=1", "--ntasks=1", *(f"--{key}={value}" for key, value in asked.items() if value)]
@@ -140,4 +140,4 @@ def why_not_begun(exit_code: int | None, node: str, directory: Path, last_line: 
 
 def _minutes(spec: Spec) -> int:
     """The keeper keeps the limit; Slurm's own stands a little behind it, should the keeper be gone."""
-    return math.ceil((spec.timeout_seconds + spec.grace_seconds) / 60) + 1
+    return math.ceil((spec.asked.timeout_seconds + spec.grace_seconds) / 60) + 1

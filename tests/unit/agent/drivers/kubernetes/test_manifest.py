@@ -9,7 +9,8 @@ import pytest
 
 from millpond.agent.drivers.kubernetes.manifest import NotMounted, job
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions
-from millpond.agent.spec import Mount, Spec
+from millpond.agent.spec import Mount
+from millpond.testing.agents import a_spec
 
 DIRECTORY = Path("/mill/agent/placements/p1")
 
@@ -19,7 +20,7 @@ def a_pod(options: dict[str, Any] | None = None, node: str | None = None, **fiel
         {"image": "python:3.12", "mount": ["/mill=pvc:mill/shared"]} | (options or {})
     )
     defaults: dict[str, Any] = {"valid_seconds": 600, "grace_seconds": 10, "image": "python:3.12"}
-    spec = Spec("p1", "job1", "vision", ("true",), {"MILL_TOKEN": "secret"}, "/work", **defaults | fields)
+    spec = a_spec(project="vision", env={"MILL_TOKEN": "secret"}, **defaults | fields)
     made = job(spec, DIRECTORY, told, user=(1000, 1000), gpu_resource="nvidia.com/gpu", node=node)
     assert "secret" not in str(made), "the environment is in the placement's directory, not in the cluster"
     assert made["metadata"]["name"] == "mill-p1"
@@ -41,7 +42,7 @@ def test_the_keeper_runs_in_the_placements_own_directory() -> None:
 def test_a_rank_of_a_distributed_job_has_a_job_and_a_name_of_its_own() -> None:
     told = KubernetesOptions.model_validate({"image": "python:3.12", "mount": ["/mill=pvc:mill/shared"]})
     gang = {"rank": 2, "size": 3, "node": "n1", "address": None}
-    spec = Spec("p1", "job1", "vision", ("true",), {}, "/work", valid_seconds=600, grace_seconds=10, gang=gang)
+    spec = a_spec(project="vision", grace_seconds=10, gang=gang)
     made = job(spec, DIRECTORY, told, user=(1000, 1000))
     pod = made["spec"]["template"]["spec"]
     assert made["metadata"]["name"] == "mill-p1-2"

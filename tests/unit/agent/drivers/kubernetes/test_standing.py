@@ -18,7 +18,7 @@ from millpond.agent.drivers.kubernetes.standing import (
 )
 from millpond.agent.drivers.kubernetes.watched import Found, Watched
 from millpond.agent.keeper.files import claim
-from millpond.agent.spec import Spec
+from millpond.testing.agents import a_spec
 
 BEGAN = 1000.0
 VALID, GRACE = 600, 30
@@ -35,7 +35,7 @@ def over(**terminated: Any) -> dict[str, Any]:
 def watched(tmp_path: Path) -> Watched:
     directory = tmp_path / "p1"
     directory.mkdir()
-    spec = Spec("p1", "j", "p", ("true",), {}, str(directory), VALID, GRACE)
+    spec = a_spec(directory=str(directory), valid_seconds=VALID, grace_seconds=GRACE)
     spec.write(directory)
     return Watched(directory, spec)
 

@@ -7,12 +7,13 @@ import pytest
 from millpond.agent.drivers.podman import arguments
 from millpond.agent.drivers.podman.arguments import Account, environment_file, run_arguments
 from millpond.agent.drivers.podman.options import PodmanOptions
-from millpond.agent.spec import Mount, Spec
+from millpond.agent.spec import Mount
+from millpond.testing.agents import a_spec
 
-SPEC = Spec(
-    placement="p1", job="j", project="p", command=("train", "--fast"), directory="/state/p1/work", valid_seconds=600,
-    grace_seconds=30, env={"MILL_TOKEN": "secret", "SAID": "two\nlines"}, cpu=4, memory_bytes=10**9,
-    gpu_hundredths=200, gpu_indices=(1, 3), image="docker.io/x:1", inputs=(Mount("/volume/c", "/data/digits"),),
+SPEC = a_spec(
+    ("train", "--fast"), directory="/state/p1/work", env={"MILL_TOKEN": "secret", "SAID": "two\nlines"},
+    cpu=4, memory_bytes=10**9, gpu_hundredths=200, gpu_indices=(1, 3), image="docker.io/x:1",
+    inputs=(Mount("/volume/c", "/data/digits"),),
 )  # fmt: skip
 
 

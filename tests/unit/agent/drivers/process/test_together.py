@@ -14,15 +14,15 @@ from millpond.agent.drivers import NotStarted, Reason, Running, gangs, records
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.keeper import processes
 from millpond.agent.keeper.files import claim
-from millpond.agent.spec import Spec, rank_directories, renew
+from millpond.agent.spec import rank_directories, renew
 from millpond.model.job import RankPlace
+from millpond.testing.agents import a_spec
 
 
 @pytest.fixture
 def placement(tmp_path: Path) -> Path:
     """Two ranks, of which the first has come: its keeper is this process."""
-    spec = Spec(placement="p1", job="j", project="p", command=("true",), env={}, directory=str(tmp_path),
-                valid_seconds=600, grace_seconds=5, ranks=(RankPlace("box"),) * 2)  # fmt: skip
+    spec = a_spec(directory=str(tmp_path), ranks=(RankPlace("box"),) * 2)
     spec.write(tmp_path)
     renew(tmp_path, 1.0)
     gangs.lay_out(tmp_path, spec)

@@ -9,15 +9,13 @@ import pytest
 from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script
 from millpond.agent.drivers.slurm.options import SlurmOptions
 from millpond.agent.drivers.slurm.script import Files, arguments, exports, init_script, script, size_of
-from millpond.agent.spec import Spec
 from millpond.model.job import RankPlace
+from millpond.testing.agents import a_spec
 
 ENV = {"MILL_TOKEN": "secret", "SAID": "it's\ntwo lines", "no.name": "x", "CUDA_VISIBLE_DEVICES": "3"}
-SPEC = Spec(
-    placement="p1", job="j", project="p", command=("true",), directory="/state/p1/work", valid_seconds=600,
-    grace_seconds=30, env=ENV,
-    timeout_seconds=3600, cpu=4, memory_bytes=(1 << 30) + 1, gpu_hundredths=200,
-)  # fmt: skip
+SPEC = a_spec(
+    directory="/state/p1/work", env=ENV, timeout_seconds=3600, cpu=4, memory_bytes=(1 << 30) + 1, gpu_hundredths=200
+)
 
 
 def test_what_the_job_was_promised_is_asked_of_slurm() -> None:
@@ -39,7 +37,7 @@ def test_what_a_job_chooses_takes_the_place_of_what_the_site_has_said() -> None:
 
 
 def test_what_nobody_asked_for_is_left_to_slurm() -> None:
-    plain = Spec("p1", "j", "p", ("true",), {}, "/w", 600, 30)
+    plain = a_spec()
     size = size_of(plain, SlurmOptions())
     asked = " ".join(arguments(plain, SlurmOptions(sbatch=("--exclusive",)), size))
     assert not {"--mem", "--gres", "--time", "--partition", "--cpus-per-task"} & set(asked.replace("=", " ").split())
@@ -51,7 +49,7 @@ def test_each_task_of_a_distributed_job_gets_what_was_asked_for() -> None:
     gang = replace(SPEC, ranks=(RankPlace("n1"),) * 3)
     asked = gang_arguments(gang, SlurmOptions(gres="gpu:a100"))
     assert asked == ["--ntasks=3", "--cpus-per-task=4", "--mem-per-cpu=257M", "--gpus-per-task=a100:2"]
-    assert gang_arguments(replace(gang, cpu=0, memory_bytes=0, gpu_hundredths=0), SlurmOptions()) == ["--ntasks=3"]
+    assert gang_arguments(a_spec(ranks=gang.ranks), SlurmOptions()) == ["--ntasks=3"]
     text = gang_script(Path("/state/p1"), gang)
     assert "srun --ntasks=3 --cpus-per-task=4 --kill-on-bad-exit=1" in text and "secret" not in text
 

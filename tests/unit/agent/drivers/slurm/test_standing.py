@@ -12,7 +12,7 @@ from millpond.agent.drivers import Exited, Lost, Pending, Reason, Running, Statu
 from millpond.agent.drivers.slurm.commands import SlurmJob
 from millpond.agent.drivers.slurm.standing import MARGIN_SECONDS, Watched, standing
 from millpond.agent.keeper.files import claim
-from millpond.agent.spec import Spec
+from millpond.testing.agents import a_spec
 
 BEGAN, SETTLE = 1000.0, 5.0
 VALID, GRACE = 600, 30
@@ -22,7 +22,7 @@ VALID, GRACE = 600, 30
 def placement(tmp_path: Path) -> Path:
     directory = tmp_path / "p1"
     directory.mkdir()
-    Spec("p1", "j", "p", ("true",), {}, str(directory), VALID, GRACE).write(directory)
+    a_spec(directory=str(directory), valid_seconds=VALID, grace_seconds=GRACE).write(directory)
     return directory
 
 

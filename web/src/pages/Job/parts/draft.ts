@@ -138,7 +138,7 @@ export function requestOf(draft: Draft): JobCreate {
     backoff_seconds: 5,
     after: draft.after,
     environment: draft.environment,
-    interactive: draft.interactive || draft.ports.length > 0,
+    kind: draft.interactive || draft.ports.length > 0 ? "interactive" : "training",
     ports: draft.ports.map(Number),
     idle_seconds: draft.idleSeconds,
     secrets: Object.fromEntries(draft.secrets.map(secretOf)),

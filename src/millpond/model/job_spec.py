@@ -1,0 +1,203 @@
+"""What somebody asks to be run: one immutable, versioned document, apart from what became of it.
+
+To add an option, add a field here with a default, use it where it matters, and offer it on the command line and the
+page: docs/design/013-job-spec.md shows how. The API, the database, the scheduler and the agents carry the spec whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from functools import cached_property
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, Len, MaxLen
+
+from millpond.errors import Invalid
+from millpond.model.documents import check_keys, from_document, to_document
+from millpond.model.names import DatasetRef
+from millpond.model.quantity import DAY
+
+# Of the document. An added field keeps it; a changed meaning takes the next number and an entry in _UPGRADES.
+VERSION = 1
+
+MAX_RETRIES = 100
+MAX_PROCESSES = 1024
+_YEAR = 366 * DAY
+
+# Marks a field that has no say in where a job can run: it stays out of the class key.
+_UNPLACED: Mapping[str, bool] = {"unplaced": True}
+
+
+class JobKind(Enum):
+    TRAINING = "training"
+    INTERACTIVE = "interactive"
+    STEP = "step"
+    SERVICE = "service"
+    # Builds the packages that other jobs asked for; made by the server.
+    ENVIRONMENT = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A job that must have ended before this one begins; `success`: and must have succeeded.
+
+    As asked: any way to write the job. As stored: its id.
+    """
+
+    job: str
+    when: str = "success"  # or "any"
+
+    @classmethod
+    def parse(cls, text: str) -> Dependency:
+        """`JOB`, `JOB:success` or `JOB:any`."""
+        job, colon, when = text.rpartition(":")
+        return cls(job, when) if colon else cls(text)
+
+
+@dataclass(frozen=True, slots=True)
+class JobInput:
+    """One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+
+    As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+    """
+
+    dataset: str
+    ref: str = ""
+    commit_id: str = ""
+    dataset_id: str = ""
+    env: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> JobInput:
+        """`dataset[@ref]`."""
+        ref = DatasetRef.parse_commit(text)
+        return cls(f"{ref.project}/{ref.dataset}" if ref.project else ref.dataset, ref.ref or "")
+
+    @property
+    def project(self) -> str:
+        return self.dataset.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.dataset.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Zero CPU or memory means: no reservation, best effort. GPUs are whole hundredths."""
+
+    cpu: int = 0
+    memory_bytes: int = 0
+    gpu_hundredths: int = 0
+    # A part of a GPU must be kept to, and not only counted.
+    gpu_enforced: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is worked out once
+class JobSpec:
+    """What was asked. It never changes once it is submitted."""
+
+    command: Annotated[tuple[str, ...], Len(1, 1000)] = field(metadata=_UNPLACED)
+    kind: JobKind = JobKind.TRAINING
+    env: Mapping[str, str] = field(default_factory=dict, metadata=_UNPLACED)
+    # Secrets of the project for its environment: names by variables.
+    secrets: Annotated[Mapping[str, str], MaxLen(100)] = field(default_factory=dict, metadata=_UNPLACED)
+    inputs: tuple[JobInput, ...] = ()
+    # The container image it runs in; None: as the driver does without.
+    image: Annotated[str, Len(1, 300)] | None = None
+    # A commit of the project's code that its working directory starts as.
+    code_commit: str | None = None
+    # A commit of the project's code that holds requirements.txt and what builds it.
+    environment: str | None = None
+    # How many of the command start together, or none; 0 for a plain command. CPUs, memory and GPUs are those of each.
+    processes: Annotated[int, Ge(0), Le(MAX_PROCESSES)] = 0
+    cpu: Annotated[int, Ge(0), Le(1_000_000)] = 0
+    memory_bytes: Annotated[int, Ge(0), Le(1 << 60)] = 0
+    gpu_hundredths: Annotated[int, Ge(0), Le(10_000_000)] = 0
+    # Only where a part of a GPU is kept to, and not merely counted.
+    gpu_enforced: bool = False
+    # The one compute it may run on; None for any.
+    compute: str | None = None
+    # Asked of the driver that runs it, like the partition of a cluster.
+    options: Annotated[Mapping[str, str], MaxLen(20)] = field(default_factory=dict)
+    # Higher ones are tried first.
+    priority: Annotated[int, Ge(-100), Le(100)] = field(default=0, metadata=_UNPLACED)
+    # Of one attempt; 0 for no limit.
+    timeout_seconds: Annotated[int, Ge(0), Le(_YEAR)] = field(default=0, metadata=_UNPLACED)
+    # How often it may be tried again after which endings (decide/retry.py), waiting so long before the first time.
+    retries: Annotated[int, Ge(0), Le(MAX_RETRIES)] = field(default=0, metadata=_UNPLACED)
+    retry_on: Annotated[tuple[str, ...], MaxLen(20)] = field(default=(), metadata=_UNPLACED)
+    backoff_seconds: Annotated[int, Ge(0), Le(DAY)] = field(default=5, metadata=_UNPLACED)
+    after: Annotated[tuple[Dependency, ...], MaxLen(100)] = field(default=(), metadata=_UNPLACED)
+    # Ports that people open in a browser; after how long without anybody it is stopped (0: never).
+    ports: Annotated[tuple[Annotated[int, Ge(1), Le(65_535)], ...], MaxLen(20)] = ()
+    idle_seconds: Annotated[int, Ge(0), Le(_YEAR)] = field(default=0, metadata=_UNPLACED)
+    # Of its run: the experiment it belongs to, and its tags.
+    experiment: Annotated[str, Len(1, 200)] | None = field(default=None, metadata=_UNPLACED)
+    tags: Mapping[str, str] = field(default_factory=dict, metadata=_UNPLACED)
+
+    @cached_property
+    def resources(self) -> Resources:
+        return Resources(self.cpu, self.memory_bytes, self.gpu_hundredths, self.gpu_enforced)
+
+    @cached_property
+    def reached(self) -> frozenset[str]:
+        """How people are to reach it while it runs: "exec" for a terminal, "ports" for what it serves."""
+        if self.kind is not JobKind.INTERACTIVE:
+            return frozenset()
+        return frozenset({"exec", "ports"} if self.ports else {"exec"})
+
+    @cached_property
+    def class_key(self) -> str:
+        """Equal for jobs that can run in the same places: a digest of everything that has a say in that."""
+        unplaced = {one.name for one in fields(self) if one.metadata.get("unplaced")}
+        placed = {key: value for key, value in to_document(self).items() if key not in unplaced}
+        return hashlib.sha256(json.dumps(placed, sort_keys=True).encode()).hexdigest()[:32]
+
+    def to_document(self) -> dict[str, Any]:
+        """What is stored and handed to agents."""
+        return {"version": VERSION, **to_document(self)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> JobSpec:
+        """What a document of this version or an older one stands for."""
+        return from_document(cls, _upgraded(document))
+
+
+def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody wrote, with its short forms written out and every key known. Values are not checked.
+
+    `inputs` may be written `dataset@ref`, `after` as `JOB:any`, and `interactive: true` stands for the kind.
+    Raises Invalid.
+    """
+    found = _upgraded(document)
+    if "interactive" in found and found.pop("interactive"):
+        found.setdefault("kind", JobKind.INTERACTIVE.value)
+    for key, parse in _SHORT.items():
+        if isinstance(found.get(key), list | tuple):
+            found[key] = [to_document(parse(item)) if isinstance(item, str) else item for item in found[key]]
+    check_keys(JobSpec, found, also=("interactive", "version"))
+    return found
+
+
+_SHORT: Mapping[str, Callable[[str], JobInput | Dependency]] = {"inputs": JobInput.parse, "after": Dependency.parse}
+# From a version to the next: what a document of the older one would be today.
+_UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def _upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(document)
+    version = found.pop("version", VERSION)
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise Invalid(
+            f"A job specification of version {version!r} cannot be read.",
+            hint=f"This Millpond reads versions up to {VERSION}: install a newer one.",
+            fields=["version"],
+        )
+    for step in range(version, VERSION):
+        found = _UPGRADES[step](found)
+    return found
