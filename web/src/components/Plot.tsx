@@ -20,10 +20,12 @@ interface Props {
   label: string;
   data: ChartData;
   format: (value: number) => string;
+  /** Called with the number of the point under the cursor; null when the cursor leaves. Must not change. */
+  onPoint: (index: number | null) => void;
 }
 
 /** The drawing itself: new points are handed to the same canvas, which is made anew only when its look changes. */
-export function Plot({ label, data, format }: Props) {
+export function Plot({ label, data, format, onPoint }: Props) {
   const scheme = useComputedColorScheme("light");
   const { ref: sized, width } = useElementSize<HTMLDivElement>();
   const place = useRef<HTMLDivElement>(null);
@@ -35,7 +37,7 @@ export function Plot({ label, data, format }: Props) {
   useEffect(() => {
     if (!place.current) return;
     const made = new uPlot(
-      optionsFor(labels.split("\0"), () => newest.current, scheme, format),
+      optionsFor(labels.split("\0"), () => newest.current, scheme, format, onPoint),
       [[]],
       place.current,
     );
@@ -44,7 +46,7 @@ export function Plot({ label, data, format }: Props) {
       made.destroy();
       plot.current = null;
     };
-  }, [labels, scheme, format]);
+  }, [labels, scheme, format, onPoint]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew needs its size again
   useEffect(() => {
@@ -68,6 +70,7 @@ function optionsFor(
   shown: () => ChartData,
   scheme: "light" | "dark",
   format: (value: number) => string,
+  onPoint: Props["onPoint"],
 ): uPlot.Options {
   const { time, fromZero } = shown();
   const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
@@ -83,6 +86,7 @@ function optionsFor(
       y: fromZero ? { range: { min: { pad: 0, soft: 0, mode: 1 }, max: { pad: 0.1 } } } : {},
     },
     cursor: { drag: { x: true, y: false } },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
     axes: [
       { ...axis, size: time ? 44 : 28, values: time ? TIME_TICKS : undefined },
       { ...axis, size: (_, written) => widthOf(written), values: (_, ticks) => ticks.map(format) },

@@ -1,4 +1,5 @@
 import { Badge, Group, Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { IconBarrierBlock } from "@tabler/icons-react";
 import type { Compute, Node } from "../../../api/shapes";
 import { formatBytes, formatGpus } from "../../../lib/quantity";
 
@@ -11,7 +12,7 @@ export function Nodes({ compute }: { compute: Compute }) {
       </Title>
       {compute.nodes.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Its agent has not told of any node yet.
+          No nodes yet. They appear once the agent has connected.
         </Text>
       ) : (
         <Paper withBorder>
@@ -48,6 +49,7 @@ function NodeRow({ node }: { node: Node }) {
               declared, not measured
             </Text>
           )}
+          <Unavailable node={node} />
         </Stack>
       </Table.Td>
       <Table.Td>{node.running}</Table.Td>
@@ -72,5 +74,17 @@ function NodeRow({ node }: { node: Node }) {
         </Group>
       </Table.Td>
     </Table.Tr>
+  );
+}
+
+/** Why the node takes no new jobs, as its cluster or agent reports it. */
+function Unavailable({ node }: { node: Node }) {
+  const reason = node.left_at ? "left; its jobs still run" : node.closed && `closed: ${node.closed}`;
+  if (!reason) return null;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <IconBarrierBlock size={14} aria-hidden style={{ flexShrink: 0 }} />
+      <Text size="xs">{reason}</Text>
+    </Group>
   );
 }
