@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.blobs.location import _client_options
+from millpond.blobs.clouds import _client_options
 from millpond.cli.doctor import proxy_check
 from millpond.errors import SetupError
 from millpond.proxy import proxy_for

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
+from millpond.decide.reach import Reach
 from millpond.errors import ChangedOutside
 from millpond.model.connection import ExternalObject
 
@@ -35,6 +38,16 @@ class ExternalPlace(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a place is opened with beside its own credentials: which addresses the server may connect to, the time,
+    and the server's environment."""
+
+    reach: Reach
+    now: Callable[[], datetime]
+    environment: Mapping[str, str]
 
 
 def changed(uri: str, why: str) -> ChangedOutside:

@@ -11,7 +11,7 @@ import obstore
 from obstore import exceptions as foreign
 from obstore.store import GCSStore
 
-from millpond.blobs.external import changed, strong
+from millpond.blobs.external import Surroundings, changed, strong
 from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
 from millpond.model.connection import ExternalObject, Place
 
@@ -112,3 +112,12 @@ def _translated(uri: str) -> Iterator[None]:
         raise Forbidden(f"Access to {uri} denied.", hint="Check the connection's service account.") from error
     except (foreign.BaseError, OSError) as error:
         raise StoreUnavailable(f"{uri}: {str(error).strip().partition(chr(10))[0][:300]}") from error
+
+
+def open_place(place: Place, credentials: Mapping[str, str], around: Surroundings) -> GcsPlace:
+    if "service_account" not in credentials:
+        raise BadRequest(
+            f"The connection to {place.root} has no service account.",
+            hint="Add one: mill connection credentials NAME --secret-file FILE",
+        )
+    return GcsPlace(place, credentials["service_account"], around.environment)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
 import urllib3
 
-from millpond.blobs.external import strong
+from millpond.blobs.external import Surroundings, strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.guarded_http import GuardedHttp, body_of, shown
 from millpond.blobs.sigv4 import Keys, Query, encode_path, encode_query, signed_headers, signed_url
@@ -137,3 +137,10 @@ def _local(element: ElementTree.Element) -> str:
 
 def _text(element: ElementTree.Element, name: str) -> str | None:
     return next((child.text for child in element if _local(child) == name), None)
+
+
+def open_place(place: Place, credentials: Mapping[str, str], around: Surroundings) -> S3Place:
+    keys = None
+    if credentials:
+        keys = Keys(credentials["key_id"], credentials["secret"], credentials.get("session_token"))
+    return S3Place(place, GuardedHttp(around.reach), keys, around.now)

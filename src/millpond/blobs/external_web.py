@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urljoin
 
 import urllib3
 
-from millpond.blobs.external import changed, same_etag, strong
+from millpond.blobs.external import Surroundings, changed, same_etag, strong
 from millpond.blobs.guarded_http import GuardedHttp, body_of, parts_of, shown
 from millpond.errors import BadRequest, Forbidden, MillError, NotFound, StoreUnavailable
 from millpond.model.connection import ExternalObject, Place
@@ -144,3 +145,15 @@ def _named(uri: str, text: str) -> Iterator[tuple[str, str | None]]:
             yield urljoin(uri, quote(found[2].removeprefix("./"))), found[1].lower()
         else:  # a URL, or the end of one
             yield urljoin(uri, quote(line.strip(), safe=_SAFE)), None
+
+
+def open_place(place: Place, credentials: Mapping[str, str], around: Surroundings) -> WebPlace:
+    return WebPlace(place, GuardedHttp(around.reach, authorization=_authorization(credentials)))
+
+
+def _authorization(credentials: Mapping[str, str]) -> str | None:
+    if "bearer" in credentials:
+        return f"Bearer {credentials['bearer']}"
+    if "user" in credentials:
+        return "Basic " + b64encode(f"{credentials['user']}:{credentials['password']}".encode()).decode()
+    return None

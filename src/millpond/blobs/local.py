@@ -6,11 +6,12 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from millpond.blobs.location import Location
 from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import CRC32_HEADER, BlobInfo, Buffer, SignedUrl, check_key, check_prefix
 from millpond.errors import BadRequest, Conflict, DiskFull, Forbidden, NotFound, SetupError, StoreUnavailable
@@ -97,6 +98,10 @@ class LocalStore:
     def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
         """Without CREATE_HEADER: the server that answers never overwrites."""
         return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32} if crc32 else {})
+
+
+def open_store(location: Location, environment: Mapping[str, str], signer: LocalSigner | None) -> LocalStore:
+    return LocalStore(Path(location.prefix).absolute(), signer)
 
 
 def _read_exactly(descriptor: int, count: int, key: str) -> bytes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from millpond.blobs.location import Location
 from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import CRC32_HEADER, BlobInfo, Buffer, SignedUrl, check_key, check_prefix
 from millpond.errors import BadRequest, Conflict, NotFound, SetupError
@@ -65,3 +66,7 @@ class MemoryStore:
     def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
         """Without CREATE_HEADER: the server that answers never overwrites."""
         return replace(self.sign("PUT", key, seconds), headers={CRC32_HEADER: crc32} if crc32 else {})
+
+
+def open_store(location: Location, environment: Mapping[str, str], signer: LocalSigner | None) -> MemoryStore:
+    return MemoryStore(signer)

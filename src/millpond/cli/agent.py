@@ -19,7 +19,7 @@ from millpond import __version__
 from millpond.agent.agent import Agent, Tools
 from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
-from millpond.agent.drivers.choose import DRIVERS, Machine, open_driver
+from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect, safely
@@ -35,6 +35,7 @@ from millpond.errors import BadRequest, MillError, NotSignedIn
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import parse_bytes
+from millpond.plugins import BUILT_IN, DRIVERS
 from millpond.settings import default_data_dir
 from millpond.trust import CA_FILE
 
@@ -58,7 +59,9 @@ def agent(
     state_dir: Annotated[
         Path | None, typer.Option(help="Local directory for jobs and the agent's own files.", show_default=False)
     ] = None,
-    driver: Annotated[str, typer.Option(help=f"How jobs run: {', '.join(DRIVERS)}.")] = "process",
+    driver: Annotated[
+        str, typer.Option(help=f"How jobs run: {', '.join(BUILT_IN[DRIVERS])}, or a plug-in's.")
+    ] = "process",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", "-o", metavar="KEY=VALUE", help="Option for the driver. Repeatable."),

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from millpond import __version__
+from millpond import __version__, plugins
 from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.client.credentials import config_dir, load_credentials, state_dir
@@ -40,7 +40,7 @@ def doctor(mill: Session) -> None:
     Example: mill doctor
     """
     checks: list[Check] = []
-    for check in (_python, _disk, _credentials, _data_dir, _proxies, _port):
+    for check in (_python, _disk, _credentials, _data_dir, _plugins, _proxies, _port):
         _add(mill, checks, [check(mill)])
     _add(mill, checks, _server(mill))
     if mill.out.as_json:
@@ -113,6 +113,19 @@ def _data_dir(mill: Session) -> Check:
             hint="Start the server as its owner, or choose another: mill up --data-dir",
         )
     return Check(name="data dir", ok=True, message=f"{path} is readable and writable")
+
+
+def _plugins(mill: Session) -> Check:
+    """Those of other packages. Each is loaded: a broken one is better found here than when a job needs it."""
+    words: list[str] = []
+    for group, name in plugins.external():
+        try:
+            found = plugins.find(group, name)
+            found.load()
+        except MillError as error:
+            return Check(name="plug-ins", ok=False, message=error.message, hint=error.hint)
+        words.append(f"{found.kind} {name} ({found.package} {found.version})")
+    return Check(name="plug-ins", ok=True, message=", ".join(words) or "none installed")
 
 
 def _proxies(mill: Session) -> Check:

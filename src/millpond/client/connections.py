@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from millpond.client.http import Api, segment
 from millpond.errors import BadRequest, NotFound
-from millpond.model.connection import Place, PlaceKind
+from millpond.model.connection import Place
 from millpond.wire.imports import Connection, ConnectionChange, ConnectionCreate, ConnectionTest, Credentials
 
 # The server looks at the place before it answers.
@@ -54,7 +54,7 @@ def connection_for(api: Api, project: str, uri: str) -> str:
 
 
 def place_of(connection: Connection) -> Place:
-    return Place(PlaceKind(connection.kind), connection.url, connection.endpoint)
+    return Place(connection.kind, connection.url, connection.endpoint)
 
 
 def _path(project: str, name: str | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from millpond.db.tables import connection
-from millpond.model.connection import Place, PlaceKind, ProjectConnection
+from millpond.model.connection import Place, ProjectConnection
 
 
 def insert(tx: Connection, value: ProjectConnection) -> None:
@@ -61,7 +61,7 @@ def _of(project_id: str) -> Select[Any]:
 
 
 def _value(row: Row[Any]) -> ProjectConnection:
-    kind = PlaceKind(row.root.partition("://")[0])
+    kind = row.root.partition("://")[0]
     return ProjectConnection(
         id=row.id,
         project_id=row.project_id,

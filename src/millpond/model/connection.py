@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
 from millpond.errors import BadRequest
@@ -16,7 +17,9 @@ _LONGEST = 4000
 DEFAULT_REGION = "us-east-1"
 
 
-class PlaceKind(Enum):
+class PlaceKind(StrEnum):
+    """The built-in ones; plug-ins add others. It is the scheme of the place's URL."""
+
     S3 = "s3"
     GCS = "gs"
     HTTPS = "https"
@@ -30,25 +33,31 @@ class Place:
     `s3://bucket/` and its key, byte for byte and without any escaping.
     """
 
-    kind: PlaceKind
+    kind: str
     root: str
     endpoint: str | None = None
     region: str = DEFAULT_REGION
 
     @classmethod
-    def parse(cls, url: str, *, endpoint: str | None = None, region: str | None = None) -> Place:
-        """BadRequest, with what to write instead, for what cannot be a place."""
+    def parse(
+        cls,
+        url: str,
+        *,
+        endpoint: str | None = None,
+        region: str | None = None,
+        kinds: Collection[str] = tuple(PlaceKind),
+    ) -> Place:
+        """BadRequest, with what to write instead, for what cannot be a place of one of the `kinds`."""
         scheme, separator, rest = url.partition("://")
-        if not separator or scheme not in {kind.value for kind in PlaceKind} or len(url) > _LONGEST:
+        if not separator or scheme not in kinds or len(url) > _LONGEST:
             raise BadRequest(
                 f"{url[:200]!r} is not a place to import from.",
                 hint="Write s3://bucket, gs://bucket or https://host/path.",
             )
-        kind = PlaceKind(scheme)
-        if (endpoint or region) and kind is not PlaceKind.S3:
+        if (endpoint or region) and scheme in (PlaceKind.GCS, PlaceKind.HTTPS):
             raise BadRequest("Only s3:// has an endpoint and a region.")
-        if kind is PlaceKind.HTTPS:
-            return cls(kind, check_web_address(url.rstrip("/") + "/"))
+        if scheme == PlaceKind.HTTPS:
+            return cls(scheme, check_web_address(url.rstrip("/") + "/"))
         bucket, _, prefix = rest.partition("/")
         if not _BUCKET.fullmatch(bucket) or ".." in bucket:
             raise BadRequest(f"{bucket[:100]!r} is not the name of a bucket.")
@@ -56,7 +65,7 @@ class Place:
             raise BadRequest(f"{region[:100]!r} is not the name of a region.")
         prefix = prefix.rstrip("/")
         root = f"{scheme}://{bucket}/{prefix}/" if prefix else f"{scheme}://{bucket}/"
-        return cls(kind, root, _endpoint(endpoint), region or DEFAULT_REGION)
+        return cls(scheme, root, _endpoint(endpoint), region or DEFAULT_REGION)
 
     @property
     def bucket(self) -> str:
@@ -69,14 +78,14 @@ class Place:
         if not uri.startswith(self.root) or len(uri) > _LONGEST:
             return False
         # HTTP takes such parts of a path for directories, and they would lead out of the place.
-        return _is_plain(uri) if self.kind is PlaceKind.HTTPS else not {".", ".."} & set(uri.split("/"))
+        return _is_plain(uri) if self.kind == PlaceKind.HTTPS else not {".", ".."} & set(uri.split("/"))
 
     def key_of(self, uri: str) -> str:
         """The key of an object in a bucket."""
-        return uri.removeprefix(f"{self.kind.value}://{self.bucket}/")
+        return uri.removeprefix(f"{self.kind}://{self.bucket}/")
 
     def uri_of(self, key: str) -> str:
-        return f"{self.kind.value}://{self.bucket}/{key}"
+        return f"{self.kind}://{self.bucket}/{key}"
 
 
 @dataclass(frozen=True, slots=True)

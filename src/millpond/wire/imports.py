@@ -48,7 +48,7 @@ class Connection(Response):
     id: str
     project: str
     name: str
-    kind: Literal["s3", "gs", "https"]
+    kind: str = Field(description="s3, gs, https, or the scheme of a plug-in's places.")
     url: str
     endpoint: str | None
     region: str | None

@@ -72,4 +72,15 @@ def test_keys_are_kept_byte_for_byte() -> None:
     place = Place.parse("s3://bucket/a")
     for key in ("a/ü %20+&?#", "a//b", "a/b/"):
         assert place.key_of(place.uri_of(key)) == key
-    assert place.kind is PlaceKind.S3
+    assert place.kind == PlaceKind.S3
+
+
+def test_plugins_add_kinds() -> None:
+    with pytest.raises(BadRequest, match="not a place"):
+        Place.parse("shelf://books/novels")
+    place = Place.parse("shelf://books/novels", kinds=["shelf"])
+    assert (place.kind, place.root, place.uri_of("novels/emma")) == (
+        "shelf",
+        "shelf://books/novels/",
+        "shelf://books/novels/emma",
+    )

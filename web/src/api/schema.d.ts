@@ -3341,9 +3341,9 @@ export interface components {
             id: string;
             /**
              * Kind
-             * @enum {string}
+             * @description s3, gs, https, or the scheme of a plug-in's places.
              */
-            kind: "s3" | "gs" | "https";
+            kind: string;
             /** Name */
             name: string;
             /** Project */

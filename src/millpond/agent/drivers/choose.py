@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
+from millpond import plugins
 from millpond.agent.drivers import Driver
 from millpond.agent.drivers.options import Given
 from millpond.agent.isolation import Isolation
 from millpond.errors import BadRequest
 from millpond.wire.observed import NodeFacts
-
-# Each of these packages has `open_driver(machine, options)`.
-DRIVERS = {
-    "process": "millpond.agent.drivers.process",
-    "kubernetes": "millpond.agent.drivers.kubernetes",
-    "slurm": "millpond.agent.drivers.slurm",
-    "podman": "millpond.agent.drivers.podman",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +24,12 @@ class Machine:
 
 
 def open_driver(name: str, machine: Machine, options: Given) -> Driver:
-    """Raises BadRequest for what was told wrongly, SetupError when the engine cannot be used from here."""
-    if name not in DRIVERS:
-        raise BadRequest(f"There is no driver {name!r}.", hint=f"Choose one of: {', '.join(DRIVERS)}.")
-    opened: Driver = import_module(DRIVERS[name]).open_driver(machine, options)
+    """Raises BadRequest for an unknown driver or option, SetupError when the engine cannot be used from here."""
+    known = plugins.names(plugins.DRIVERS)
+    if name not in known:
+        raise BadRequest(
+            f"There is no driver {name!r}.",
+            hint=f"Choose one of: {', '.join(known)}. Plug-in packages offer others.",
+        )
+    opened: Driver = plugins.load(plugins.DRIVERS, name)(machine, options)
     return opened

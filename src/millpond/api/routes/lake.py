@@ -18,9 +18,8 @@ from starlette.responses import FileResponse, Response
 from millpond.api.access import DepsOf
 from millpond.api.ranges import parse_range
 from millpond.blobs.local import LocalStore
-from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
-from millpond.blobs.store import CRC32_HEADER
+from millpond.blobs.store import CRC32_HEADER, BlobStore
 from millpond.errors import BadRequest, Conflict, NotFound
 from millpond.lake.keys import is_page
 from millpond.services.commits import pages
@@ -48,8 +47,8 @@ def get_object(
     deps: DepsOf,
     range_: Annotated[str | None, Header(alias="Range")] = None,
 ) -> Response:
-    store = _served(deps)
     LocalSigner(deps.secret).check("GET", key, expires=expires, signature=signature)
+    store = _served(deps, key)
     info = store.head(key)
     if info is None:
         raise NotFound(f"The lake has no object {key!r}.")
@@ -89,7 +88,7 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
         if is_page(key):
             pages.pass_on(deps.store, key, bytes(body))
             return 201
-        store = _served(deps)
+        store = _served(deps, key)
         try:
             deps.store.put(key, body, if_absent=True)
         except Conflict:
@@ -100,8 +99,8 @@ async def put_object(key: str, expires: Expires, signature: Signature, request: 
     return Response(status_code=await run_in_threadpool(put))
 
 
-def _served(deps: Deps) -> LocalStore | MemoryStore:
-    served = served_by_us(deps.store)
+def _served(deps: Deps, key: str) -> BlobStore:
+    served = served_by_us(deps.store, key)
     if served is None:
         raise NotFound("This lake is not served here.", hint="Its own store serves it.")
     return served

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -12,15 +11,12 @@ from itertools import islice
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.blobs.external import ExternalPlace
-from millpond.blobs.external_gcs import GcsPlace, only_the_key
-from millpond.blobs.external_s3 import S3Place
-from millpond.blobs.external_web import WebPlace
-from millpond.blobs.guarded_http import GuardedHttp
-from millpond.blobs.sigv4 import Keys
+from millpond import plugins
+from millpond.blobs.external import ExternalPlace, Surroundings
+from millpond.blobs.external_gcs import only_the_key
 from millpond.db import blobs, connections, sources
 from millpond.decide.reach import Reach
-from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound
+from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound, SetupError
 from millpond.model.connection import Place, PlaceKind, ProjectConnection
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -32,12 +28,12 @@ from millpond.services.sources import lake_bucket
 from millpond.wire import imports as wire
 
 _SHOWN = 5
-_NEEDED: Mapping[PlaceKind, tuple[frozenset[str], ...]] = {
+_NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
     PlaceKind.S3: (frozenset({"key_id", "secret"}), frozenset({"key_id", "secret", "session_token"})),
     PlaceKind.GCS: (frozenset({"service_account"}),),
     PlaceKind.HTTPS: (frozenset({"user", "password"}), frozenset({"bearer"})),
 }
-_WORDS = {
+_WORDS: Mapping[str, str] = {
     PlaceKind.S3: "an access key id and its secret",
     PlaceKind.GCS: "the key file of a service account",
     PlaceKind.HTTPS: "a user and a password, or a bearer token",
@@ -46,7 +42,8 @@ _WORDS = {
 
 def create(deps: Deps, actor: Actor, project: Project, asked: wire.ConnectionCreate) -> ProjectConnection:
     """BadRequest for a place that may not be connected to: the lake's own bucket, an address that is not public."""
-    place = Place.parse(asked.url, endpoint=asked.endpoint, region=asked.region)
+    kinds = plugins.names(plugins.SOURCES)
+    place = Place.parse(asked.url, endpoint=asked.endpoint, region=asked.region, kinds=kinds)
     connection_id, now = new_id(), deps.clock.now()
     value = ProjectConnection(
         id=connection_id,
@@ -126,7 +123,7 @@ def test(deps: Deps, connection: ProjectConnection) -> wire.ConnectionTest:
     try:
         lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
         with opened(deps, connection) as place:
-            if connection.place.kind is PlaceKind.HTTPS:
+            if connection.place.kind == PlaceKind.HTTPS:
                 return _test_site(place, connection.place.root)
             found = [item.uri for item in islice(place.list(connection.place.root), _SHOWN)]
     except MillError as error:
@@ -138,8 +135,8 @@ def test(deps: Deps, connection: ProjectConnection) -> wire.ConnectionTest:
 def opened(deps: Deps, connection: ProjectConnection, *, whole_bucket: bool = False) -> Iterator[ExternalPlace]:
     """The place, with the connection's credentials and nothing else. `whole_bucket` looks beyond its prefix."""
     place = connection.place
-    if whole_bucket and place.kind is not PlaceKind.HTTPS:
-        place = Place(place.kind, f"{place.kind.value}://{place.bucket}/", place.endpoint, place.region)
+    if whole_bucket and place.kind != PlaceKind.HTTPS:
+        place = Place(place.kind, f"{place.kind}://{place.bucket}/", place.endpoint, place.region)
     made = _open(deps, connection, place)
     try:
         yield made
@@ -156,27 +153,14 @@ def opened_to_list(deps: Deps, connection: ProjectConnection) -> Iterator[Extern
 
 
 def _open(deps: Deps, connection: ProjectConnection, place: Place) -> ExternalPlace:
-    secrets = _unsealed(deps, connection)
-    reach = Reach.parse(deps.settings.import_hosts)
-    if place.kind is PlaceKind.GCS:
-        if "service_account" not in secrets:
-            raise BadRequest(
-                f"Connection {connection.name!r} has no service account.",
-                hint=f"Add one: mill connection credentials {connection.name} --secret-file FILE",
-            )
-        return GcsPlace(place, secrets["service_account"], os.environ)
-    if place.kind is PlaceKind.S3:
-        keys = Keys(secrets["key_id"], secrets["secret"], secrets.get("session_token")) if secrets else None
-        return S3Place(place, GuardedHttp(reach), keys, deps.clock.now)
-    return WebPlace(place, GuardedHttp(reach, authorization=_authorization(secrets)))
-
-
-def _authorization(secrets: Mapping[str, str]) -> str | None:
-    if "bearer" in secrets:
-        return f"Bearer {secrets['bearer']}"
-    if "user" in secrets:
-        return "Basic " + b64encode(f"{secrets['user']}:{secrets['password']}".encode()).decode()
-    return None
+    if place.kind not in plugins.names(plugins.SOURCES):
+        raise SetupError(
+            f"Connection {connection.name!r} needs a plug-in for {place.kind}://, which the server does not have.",
+            hint="Install its package where the server runs, and restart the server.",
+        )
+    around = Surroundings(Reach.parse(deps.settings.import_hosts), deps.clock.now, os.environ)
+    made: ExternalPlace = plugins.load(plugins.SOURCES, place.kind)(place, _unsealed(deps, connection), around)
+    return made
 
 
 def _test_site(place: ExternalPlace, root: str) -> wire.ConnectionTest:
@@ -195,11 +179,12 @@ def _check_may_be_used(deps: Deps, connection: ProjectConnection) -> None:
 
 def _sealed(deps: Deps, connection_id: str, place: Place, given: wire.Credentials | None) -> bytes | None:
     secrets = _plain(given)
-    if not secrets and place.kind is not PlaceKind.GCS:
+    if not secrets and place.kind != PlaceKind.GCS:
         return None
-    if frozenset(secrets) not in _NEEDED[place.kind]:
-        raise BadRequest(f"Credentials of {place.kind.value}:// are {_WORDS[place.kind]}.")
-    if "service_account" in secrets:
+    # A plug-in checks what it is given when it opens the place.
+    if place.kind in _NEEDED and frozenset(secrets) not in _NEEDED[place.kind]:
+        raise BadRequest(f"Credentials of {place.kind}:// are {_WORDS[place.kind]}.")
+    if place.kind == PlaceKind.GCS:
         secrets["service_account"] = json.dumps(only_the_key(secrets["service_account"]))
     if any(ord(character) < 32 for name, text in secrets.items() if name != "service_account" for character in text):
         raise BadRequest("Credentials cannot contain line breaks or control characters.")

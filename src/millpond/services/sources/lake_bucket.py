@@ -37,7 +37,7 @@ def refuse(deps: Deps, place: Place, open_bucket: Callable[[], AbstractContextMa
         return
     if _same_by_name(lake, place):
         raise _refused(place)
-    if place.kind is PlaceKind.HTTPS:
+    if place.kind == PlaceKind.HTTPS:
         return
     key = f"{lake.prefix}/{LAKE}" if lake.prefix else LAKE
     with deps.db.read() as tx:
@@ -61,11 +61,14 @@ def _lake_id(bucket: ExternalPlace, uri: str) -> str | None:
 def _same_by_name(lake: Location, place: Place) -> bool:
     """Whether the names alone say so, however the machine behind them is spelled."""
     own = urlsplit(lake.options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL") or _CLOUDS.get(lake.scheme, ""))
-    if place.kind is PlaceKind.HTTPS:
+    if place.kind == PlaceKind.HTTPS:
         there = urlsplit(place.root)
         names_it = lake.bucket in (there.path.split("/")[1], (there.hostname or "").partition(".")[0])
         return names_it and _same_host(own, there)
-    there = urlsplit(place.endpoint or _CLOUDS[place.kind.value])
+    if not own.hostname or not (place.endpoint or place.kind in _CLOUDS):
+        # A plug-in knows where it is.
+        return lake.scheme == place.kind and lake.bucket == place.bucket
+    there = urlsplit(place.endpoint or _CLOUDS[place.kind])
     return lake.bucket == place.bucket and _same_host(own, there)
 
 
@@ -91,6 +94,6 @@ def _addresses(host: str) -> set[str]:
 
 def _refused(place: Place) -> BadRequest:
     return BadRequest(
-        f"{place.kind.value}://{place.bucket} is the lake's own bucket.",
+        f"{place.kind}://{place.bucket} is the lake's own bucket.",
         hint="Its content belongs to datasets; read it through them.",
     )

@@ -44,7 +44,7 @@ def check_wanted(place: Place, wanted: Wanted) -> None:
     """BadRequest for what the connection does not lead to."""
     if not place.covers(wanted.uri):
         raise BadRequest(f"{shown(wanted.uri)} is not below {place.root}, the root of this connection.")
-    if wanted.listing and place.kind is not PlaceKind.HTTPS:
+    if wanted.listing and place.kind != PlaceKind.HTTPS:
         raise BadRequest("Buckets list their objects themselves.", hint="Only https addresses can have a listing.")
 
 
@@ -63,7 +63,7 @@ def look(place: ExternalPlace, where: Place, wanted: Wanted) -> Looked:
 
 def _found(place: ExternalPlace, where: Place, wanted: Wanted) -> Iterator[tuple[str, ExternalObject]]:
     """Each object with its name below what was asked for."""
-    if where.kind is PlaceKind.HTTPS:
+    if where.kind == PlaceKind.HTTPS:
         if not wanted.listing:
             yield _web_name(wanted.uri, wanted.uri), place.look(wanted.uri)
             return

@@ -1,0 +1,1 @@
+"""A plug-in for Millpond: the driver `nice` and the store `sqlite://`."""
