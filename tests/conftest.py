@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ settings.load_profile("quick")
 
 
 REAL_PARTS = frozenset({"azurite", "kube", "postgres", "rclone", "seaweed", "shared_up"})
+# A range that is given is not claimed on this machine.
+os.environ.setdefault("MILL_JOB_UIDS", "70000-99999")
 AZURITE = Path(__file__).resolve().parent.parent / "dev" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
 
 

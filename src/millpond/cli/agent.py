@@ -22,7 +22,7 @@ from millpond.agent.drivers import Driver
 from millpond.agent.drivers.choose import Machine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
-from millpond.agent.isolation import DEFAULT, Accounts, Isolation, detect, safely
+from millpond.agent.isolation import DEFAULT, Accounts, Isolation, claim, detect, safely
 from millpond.agent.keeper.processes import identity, is_running
 from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
@@ -81,14 +81,15 @@ def agent(
         ),
     ] = None,
     job_uids: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FIRST-LAST",
             envvar="MILL_JOB_UIDS",
             help="Users that jobs run as, one per project, if the agent is root; the same range for all "
             "agents of a volume. `none`: jobs run as the agent's user.",
+            show_default="70000-99999, or another if a second server uses it here",
         ),
-    ] = DEFAULT,
+    ] = None,
     parent_pid: Annotated[int | None, typer.Option(help="Exit when this process exits.")] = None,
 ) -> None:
     """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
@@ -107,7 +108,7 @@ def agent(
     declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     directory = (state_dir or default_data_dir() / "agent").absolute()
-    accounts = None if job_uids == "none" else Accounts.parse(job_uids)
+    accounts = _accounts(job_uids, directory, server)
     isolation = detect(directory, accounts, engine_shows_own=driver == "kubernetes")
     runner = open_driver(driver, Machine(facts, directory, isolation), parse_options(option or []))
     wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
@@ -124,6 +125,15 @@ def agent(
             _serve(directory, runner, isolation, server=server, token=credential.secret, parent=parent_pid)
         )
         _leave(code)
+
+
+def _accounts(job_uids: str | None, state_dir: Path, server: str) -> Accounts | None:
+    """The users that jobs run as. Only root can become others, and so has to claim them."""
+    if job_uids == "none":
+        return None
+    if job_uids is not None or os.geteuid() != 0:
+        return Accounts.parse(job_uids or DEFAULT)
+    return claim(state_dir, server.rstrip("/"))
 
 
 async def _serve(

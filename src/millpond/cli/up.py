@@ -96,7 +96,7 @@ def up(
             metavar="FIRST-LAST",
             envvar="MILL_JOB_UIDS",
             help="Users that jobs on this machine run as, one per project, if the server is root; `none`: as root.",
-            show_default="70000-99999",
+            show_default="70000-99999, or another if a second server uses it here",
         ),
     ] = None,
     collect: Annotated[bool, typer.Option(help="Remove unreferenced data from the lake every day.")] = True,

@@ -59,7 +59,8 @@ def mill_up_command(data_dir: Path, *options: str) -> list[str]:
 def environment(home: Path) -> dict[str, str]:
     """The process's own, with a home for credentials and without anything of another server."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILL_")}
-    return kept | {"MILL_HOME": str(home)}
+    # A range that is given is not claimed on this machine.
+    return kept | {"MILL_HOME": str(home), "MILL_JOB_UIDS": "70000-99999"}
 
 
 @contextmanager

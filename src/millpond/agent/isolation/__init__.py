@@ -2,5 +2,6 @@
 
 from millpond.agent.isolation.accounts import DEFAULT, Accounts
 from millpond.agent.isolation.isolation import Isolation, detect, groups_of, safely
+from millpond.agent.isolation.ranges import claim
 
-__all__ = ["DEFAULT", "Accounts", "Isolation", "detect", "groups_of", "safely"]
+__all__ = ["DEFAULT", "Accounts", "Isolation", "claim", "detect", "groups_of", "safely"]
