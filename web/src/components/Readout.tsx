@@ -27,7 +27,7 @@ export function Readout({ data, format, pointed }: Props) {
           <Box w={10} h={10} bg={colors[index % colors.length]} style={{ borderRadius: 2 }} aria-hidden />
           <Text size="xs">
             {data.lines.length > 1 && `${line.label} `}
-            <span className="mono">{valueOf(line.values, at, format)}</span>
+            <span className="mono">{valueAt(line.values, at, format)}</span>
           </Text>
         </Group>
       ))}
@@ -38,7 +38,7 @@ export function Readout({ data, format, pointed }: Props) {
   );
 }
 
-function valueOf(values: readonly (number | null)[], at: number | null, format: Props["format"]): string {
+function valueAt(values: readonly (number | null)[], at: number | null, format: Props["format"]): string {
   const value = at === null ? values.findLast((one) => one !== null) : values[at];
   return value == null ? "–" : format(value);
 }
