@@ -16,13 +16,26 @@ export default defineConfig({
         // Few files rather than many: a browser opens only six connections to a server without HTTP/2.
         codeSplitting: {
           groups: [
-            { name: "charts", test: /node_modules\/(uplot|anser|@tanstack\/(react-virtual|virtual-core))\// },
+            // First: a group takes along what its modules import, and everything imports this.
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
+            // Without their styles, which the first page brings: it waits for nothing else of them.
+            { name: "charts", test: /node_modules\/uplot\/.*js$/ },
+            { name: "lists", test: /node_modules\/(anser|@tanstack\/(react-virtual|virtual-core))\// },
             // Only those who open such files load them.
             { name: "comparison", test: /node_modules\/diff\// },
             { name: "parquet", test: /node_modules\/(hyparquet|hyparquet-compressors|fzstd|hysnappy)\// },
             { name: "markdown", test: /node_modules\/marked\// },
+            { name: "terminal", test: /node_modules\/@xterm\// },
+            {
+              name: "mantine",
+              test: /node_modules\/(@mantine|@floating-ui|react-remove-scroll|react-textarea-autosize)\//,
+            },
             { name: "vendor", test: /node_modules/ },
-            { name: "shared", test: /src\/(api|components|hooks|lib)\//, minShareCount: 2 },
+            {
+              name: "shared",
+              test: /src\/(api|components|hooks|lib)\/(?!(Chart|ChartTable|Plot|Readout)\.tsx)/,
+              minShareCount: 2,
+            },
           ],
         },
       },

@@ -16,11 +16,14 @@ import type { RunFilter } from "./api/runs";
 import { sessionQuery } from "./api/session";
 import { ErrorPage } from "./components/ErrorPage";
 import { NotFound } from "./components/NotFound";
+import type { Narrowed } from "./components/Shell/narrowed";
 import { Shell } from "./components/Shell/Shell";
+import { usableProject } from "./hooks/useProject";
 import { basePath } from "./lib/base";
 import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
+import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { Login } from "./pages/Session/Login";
 
 /** Kinds of datasets beside those that people make. */
@@ -48,6 +51,15 @@ export interface PageSearch {
 
 interface VolumeSearch extends PageSearch {
   range?: UsageRange;
+}
+
+/** A list whose address names no project shows the chosen one. */
+function narrowTo(to: Narrowed) {
+  return async ({ search }: { search: { project?: string } }) => {
+    if (search.project) return;
+    const project = await usableProject();
+    if (project) throw redirect({ to, search: { ...search, project }, replace: true });
+  };
 }
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotFound /> });
@@ -90,6 +102,7 @@ const datasets = createRoute({
     deleted: flag(raw, "deleted"),
     kind: oneOf(raw, "kind", JOB_DATA_KINDS),
   }),
+  beforeLoad: narrowTo("/datasets"),
   component: lazyRouteComponent(() => import("./pages/Dataset/List"), "DatasetList"),
 });
 
@@ -118,6 +131,7 @@ const caches = createRoute({
     project: text(raw, "project"),
     dataset: text(raw, "dataset"),
   }),
+  beforeLoad: narrowTo("/caches"),
   component: lazyRouteComponent(() => import("./pages/Cache/List"), "CacheList"),
 });
 
@@ -144,6 +158,7 @@ const sources = createRoute({
     project: text(raw, "project"),
     tab: oneOf(raw, "tab", ["sources", "connections"] as const),
   }),
+  beforeLoad: narrowTo("/sources"),
   component: lazyRouteComponent(() => import("./pages/Source/List"), "SourceList"),
 });
 
@@ -161,6 +176,7 @@ const jobs = createRoute({
     deleted: flag(raw, "deleted"),
     mine: flag(raw, "mine"),
   }),
+  beforeLoad: narrowTo("/jobs"),
   component: lazyRouteComponent(() => import("./pages/Job/List"), "JobList"),
 });
 
@@ -179,6 +195,7 @@ const runs = createRoute({
     experiment: text(raw, "experiment"),
     deleted: flag(raw, "deleted"),
   }),
+  beforeLoad: narrowTo("/runs"),
   component: lazyRouteComponent(() => import("./pages/Run/List"), "RunList"),
 });
 
@@ -210,6 +227,13 @@ const projects = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects",
   component: lazyRouteComponent(() => import("./pages/Project/List"), "ProjectList"),
+});
+
+const project = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project",
+  validateSearch: (raw: Raw): { tab?: ProjectTab } => ({ tab: oneOf(raw, "tab", PROJECT_TABS) }),
+  component: lazyRouteComponent(() => import("./pages/Project/Details"), "ProjectDetails"),
 });
 
 const users = createRoute({
@@ -248,6 +272,7 @@ const pages = [
   compute,
   tokens,
   projects,
+  project,
   users,
   audit,
   nowhere,

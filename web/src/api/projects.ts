@@ -12,6 +12,12 @@ export const projectsQuery = queryOptions({
   queryFn: () => take(api.GET("/api/v1/projects", { params: { query: { limit: 1000 } } })),
 });
 
+export const projectQuery = (project: string) =>
+  queryOptions({
+    queryKey: ["projects", "one", project],
+    queryFn: () => take(api.GET("/api/v1/projects/{project}", { params: { path: { project } } })),
+  });
+
 export const membersQuery = (project: string) =>
   queryOptions({
     queryKey: ["projects", "members", project],

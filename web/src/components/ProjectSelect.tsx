@@ -1,27 +1,27 @@
-import { Select } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { projectsQuery } from "../api/projects";
+import { Button } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import { chooseProject } from "../hooks/useProject";
 
 interface Props {
   value: string | undefined;
-  onChange: (project: string | undefined) => void;
+  onChange: (project: undefined) => void;
 }
 
-/** Narrows a list to one of the viewer's projects; not shown to those who have only one. */
+/** Says that a list shows one project only, and shows all again. The top bar chooses which. */
 export function ProjectSelect({ value, onChange }: Props) {
-  const projects = useQuery(projectsQuery).data?.items.map((project) => project.name) ?? [];
-  if (projects.length < 2 && !value) return null;
+  if (!value) return null;
+  const showAll = () => {
+    chooseProject(undefined);
+    onChange(undefined);
+  };
   return (
-    <Select
-      aria-label="Project"
-      placeholder="All projects"
-      data={projects}
-      value={value ?? null}
-      onChange={(project) => onChange(project ?? undefined)}
-      clearable
-      searchable
-      clearButtonProps={{ "aria-label": "All projects" }}
-      w={200}
-    />
+    <Button
+      variant="light"
+      rightSection={<IconX size={14} aria-hidden />}
+      aria-label={`Project ${value}: show all projects`}
+      onClick={showAll}
+    >
+      Project: {value}
+    </Button>
   );
 }

@@ -1,12 +1,14 @@
 import { NavLink, Text } from "@mantine/core";
 import { Link, useLocation } from "@tanstack/react-router";
 import { useSession } from "../../api/session";
+import { ProjectSwitch } from "./ProjectSwitch";
 import { GROUPS, type Place } from "./places";
 
 export function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const isAdmin = useSession()?.user.is_admin ?? false;
   return (
     <>
+      <ProjectSwitch hiddenFrom="sm" />
       {GROUPS.map((group) => (
         <div key={group.label}>
           {group.label && (

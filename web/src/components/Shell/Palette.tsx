@@ -32,6 +32,8 @@ export function Palette({ showHelp }: { showHelp: () => void }) {
         query={query}
         onQueryChange={setQuery}
         shortcut={["mod + K"]}
+        // Gone at once: while its field faded out with the focus, Ctrl-K opened nothing.
+        transitionProps={{ exitDuration: 0 }}
         limit={40}
         scrollable
         maxHeight={420}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { homeQuery } from "../../api/home";
 import { useOnline } from "../../hooks/useLive";
 import { TextLink } from "../TextLink";
+import { ProjectSwitch } from "./ProjectSwitch";
 import { palette } from "./paletteStore";
 import { SchemeMenu } from "./SchemeMenu";
 import { UserMenu } from "./UserMenu";
@@ -27,6 +28,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
             </Text>
           </Group>
         </TextLink>
+        <ProjectSwitch visibleFrom="sm" />
       </Group>
       <Group gap="xs" wrap="nowrap">
         <Button

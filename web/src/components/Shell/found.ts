@@ -88,7 +88,9 @@ export function addressOf(found: SearchFound) {
       return { to: "/topology" } as const;
     case "user":
       return { to: "/users" } as const;
+    case "project":
+      return { to: "/projects/$project", params: { project: name } } as const;
     default:
-      return { to: "/projects" } as const;
+      return { to: "/" } as const;
   }
 }

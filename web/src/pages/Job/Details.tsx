@@ -84,7 +84,7 @@ function Above({ project }: { project: string }) {
       <TextLink to="/jobs" size="sm">
         Jobs
       </TextLink>
-      <TextLink to="/jobs" search={{ project }} size="sm">
+      <TextLink to="/projects/$project" params={{ project }} search={{ tab: "jobs" }} size="sm">
         {project}
       </TextLink>
     </Breadcrumbs>

@@ -1,14 +1,21 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useNavigate } from "@tanstack/react-router";
 import { useDeleteProject } from "../../api/projects";
 import { ConfirmByName } from "../../components/ConfirmByName";
+import { chooseProject, chosenProject } from "../../hooks/useProject";
 
 export function DeleteProject({ project }: { project: string }) {
   const remove = useDeleteProject();
+  const navigate = useNavigate();
+  const leave = () => {
+    if (chosenProject() === project) chooseProject(undefined);
+    void navigate({ to: "/projects" });
+  };
   const [opened, dialog] = useDisclosure(false);
   return (
     <>
-      <Button mt="md" size="xs" color="red.9" variant="filled" onClick={dialog.open}>
+      <Button variant="default" onClick={dialog.open}>
         Delete {project}
       </Button>
       <ConfirmByName
@@ -18,7 +25,7 @@ export function DeleteProject({ project }: { project: string }) {
         name={project}
         explanation="A project that still has datasets or jobs is kept; the answer says which."
         action="Delete it"
-        onConfirm={() => remove.mutate(project, { onSuccess: dialog.close })}
+        onConfirm={() => remove.mutate(project, { onSuccess: leave })}
         busy={remove.isPending}
         error={remove.error}
       />

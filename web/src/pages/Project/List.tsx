@@ -1,4 +1,4 @@
-import { Accordion, Badge, Button, Group, Text } from "@mantine/core";
+import { Badge, Button, Paper, Table } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconFolders, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -8,10 +8,9 @@ import type { Project } from "../../api/shapes";
 import { EmptyState } from "../../components/EmptyState";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
-import { DeleteProject } from "./DeleteProject";
-import { Members } from "./Members";
+import { TextLink } from "../../components/TextLink";
+import { Time } from "../../components/Time";
 import { NewProject } from "./NewProject";
-import { Secrets } from "./Secrets";
 
 export function ProjectList() {
   const isAdmin = useSession()?.user.is_admin ?? false;
@@ -34,11 +33,7 @@ export function ProjectList() {
               action={create}
             />
           ) : (
-            <Accordion variant="contained" multiple chevronPosition="left">
-              {items.map((project) => (
-                <ProjectItem key={project.id} project={project} isAdmin={isAdmin} />
-              ))}
-            </Accordion>
+            <ProjectTable projects={items} />
           )
         }
       </Loaded>
@@ -47,25 +42,56 @@ export function ProjectList() {
   );
 }
 
-function ProjectItem({ project, isAdmin }: { project: Project; isAdmin: boolean }) {
+function ProjectTable({ projects }: { projects: Project[] }) {
   return (
-    <Accordion.Item value={project.name}>
-      <Accordion.Control>
-        <Group gap="sm">
-          <Text fw={600}>{project.name}</Text>
-          <Badge variant="outline" color="gray" tt="none">
-            {project.role}
-          </Badge>
-          <Text size="sm" c="dimmed">
-            {project.description}
-          </Text>
-        </Group>
-      </Accordion.Control>
-      <Accordion.Panel>
-        <Members project={project.name} mayChange={project.role === "admin"} />
-        {project.role !== "viewer" && <Secrets project={project.name} mayChange={project.role === "admin"} />}
-        {isAdmin && <DeleteProject project={project.name} />}
-      </Accordion.Panel>
-    </Accordion.Item>
+    <Paper withBorder>
+      <Table.ScrollContainer
+        minWidth={500}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Projects" } }}
+      >
+        <Table aria-label="Projects">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Project</Table.Th>
+              <Table.Th>Your role</Table.Th>
+              <Table.Th>Description</Table.Th>
+              <Table.Th>Created</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {projects.map((project) => (
+              <ProjectRow key={project.id} project={project} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  );
+}
+
+function ProjectRow({ project }: { project: Project }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <TextLink
+          to="/projects/$project"
+          params={{ project: project.name }}
+          size="sm"
+          fw={600}
+          className="row-name"
+        >
+          {project.name}
+        </TextLink>
+      </Table.Td>
+      <Table.Td>
+        <Badge variant="outline" color="gray" tt="none">
+          {project.role}
+        </Badge>
+      </Table.Td>
+      <Table.Td>{project.description}</Table.Td>
+      <Table.Td>
+        <Time at={project.created_at} />
+      </Table.Td>
+    </Table.Tr>
   );
 }

@@ -19,7 +19,7 @@ interface Props {
 export function Secrets({ project, mayChange }: Props) {
   const result = useQuery(secretsQuery(project));
   return (
-    <Stack mt="lg" component="section" aria-label={`Secrets of ${project}`}>
+    <Stack component="section" aria-label={`Secrets of ${project}`}>
       <Title order={3} size="h5">
         Secrets
       </Title>

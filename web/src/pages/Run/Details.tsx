@@ -35,7 +35,7 @@ export function RunDetails() {
             <TextLink to="/runs" size="sm">
               Runs
             </TextLink>
-            <TextLink to="/runs" search={{ project: place.project }} size="sm">
+            <TextLink to="/projects/$project" params={{ project: place.project }} size="sm">
               {place.project}
             </TextLink>
           </Breadcrumbs>

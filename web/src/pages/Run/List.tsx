@@ -12,6 +12,7 @@ import { Filter } from "../../components/Filter";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
 import { PageTurner } from "../../components/PageTurner";
+import { ProjectLink } from "../../components/ProjectLink";
 import { ProjectSelect } from "../../components/ProjectSelect";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
@@ -33,7 +34,7 @@ const COLUMNS = [
   column.accessor("experiment", { header: "Experiment" }),
   column.accessor("project", {
     header: "Project",
-    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+    cell: ({ getValue }) => <ProjectLink project={getValue()} />,
   }),
   column.accessor("created_by", { header: "User" }),
   column.accessor((run) => startOf(run) ?? "", {

@@ -6,6 +6,7 @@ import type { Job } from "../../../api/shapes";
 import { DataTable } from "../../../components/DataTable";
 import { Duration } from "../../../components/Duration";
 import { tell } from "../../../components/notify";
+import { ProjectLink } from "../../../components/ProjectLink";
 import { Status } from "../../../components/Status";
 import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
@@ -36,7 +37,7 @@ const COLUMNS = [
   column.accessor("state", { header: "State", cell: ({ row }) => <State job={row.original} /> }),
   column.accessor("project", {
     header: "Project",
-    cell: ({ getValue }) => <span className="unbroken">{getValue()}</span>,
+    cell: ({ getValue }) => <ProjectLink project={getValue()} />,
   }),
   column.accessor("created_by", {
     header: "User",

@@ -1,0 +1,8 @@
+/** The lists that show one project when one is chosen; their addresses say which. */
+export const NARROWED = ["/datasets", "/caches", "/sources", "/jobs", "/runs"] as const;
+
+export type Narrowed = (typeof NARROWED)[number];
+
+export function isNarrowed(pathname: string): pathname is Narrowed {
+  return NARROWED.some((place) => place === pathname);
+}
