@@ -108,7 +108,7 @@ def test_several_agents_of_one_machine_get_names_of_their_own(lab: Lab) -> None:
     taken = join(nobody, third, "mill_c", name=name, exact=True).json()
     assert taken["code"] == "name_taken" and "--node" in taken["hint"]
     elsewhere = join(nobody, third, "mill_c", site="elsewhere").json()
-    assert elsewhere["code"] == "bad_request" and f"is for the site '{SITE}'" in elsewhere["detail"]
+    assert elsewhere["code"] == "bad_request" and f"is for site '{SITE}'" in elsewhere["detail"]
 
 
 @pytest.mark.long
