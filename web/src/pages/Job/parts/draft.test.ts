@@ -33,7 +33,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     backoff_seconds: 5,
     after: [],
     environment: null,
-    interactive: false,
+    kind: "training",
     ports: [],
     idle_seconds: 0,
     secrets: {},
@@ -128,7 +128,7 @@ it("carries the ports and secrets of a notebook", () => {
   });
   const draft = draftOf(notebook);
   expect(requestOf(draft)).toMatchObject({
-    interactive: true,
+    kind: "interactive",
     ports: [8888],
     idle_seconds: 7200,
     secrets: { HUB: "KEY", A: "A" },
