@@ -12,6 +12,7 @@ from pathlib import Path
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
+from millpond.model.secret import RESERVED
 from millpond.wire.desired import DesiredPlacement
 
 WORK = "work"
@@ -118,8 +119,9 @@ def environment(
     container: bool = False,
     gpu_memory_bytes: int = 0,
 ) -> dict[str, str]:
-    """All a job sees: a base that every program expects, then the user's variables, then what Millpond says.
+    """All a job sees: a base that every program expects, what Millpond says, and what the user set, which wins.
 
+    Only names that begin with MILL_ are Millpond's; the server has refused jobs that set one.
     An image brings a base of its own; of the agent's only the way to the network counts there.
     """
     base = {name: environ[name] for name in (_PROXIES if container else _INHERITED) if name in environ}
@@ -138,7 +140,6 @@ def environment(
         "MILL_RUN_ID": desired.run_id,
         "MILL_PLACEMENT": desired.id,
         "MILL_OUTPUT": str(directory / OUTPUT),
-        "MLFLOW_TRACKING_URI": server,
         **{variable: str(path) for variable, path in inputs.items()},
     }
     if desired.spec.cpu:
@@ -154,7 +155,8 @@ def environment(
         if gpu_memory_bytes:
             said["MILL_GPU_MEMORY_MB"] = str(gpu_memory_bytes * (desired.spec.gpu_hundredths % 100) // 100 // 1024**2)
     given = {variable: value for variable, value in desired.secrets.items() if value is not None}
-    found = {**base, **desired.spec.env, **given, **said}
+    own = {name: value for name, value in said.items() if name.startswith(RESERVED)}
+    found = {**base, **said, **desired.spec.env, **given, **own}
     if desired.environment:
         packages = Path(found[desired.environment.env])
         if "PATH" in found:  # an image has one of its own

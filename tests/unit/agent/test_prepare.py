@@ -27,10 +27,17 @@ def test_millpond_says_where_everything_is() -> None:
     said = env_of(a_placement(cpu=4, memory_bytes=8_000, gpu_hundredths=200, gpu_indices=[0, 3]))
     assert said["MILL_DATA_X_RAY"] == "/volume/commits/p/d/c"
     assert said["MILL_OUTPUT"] == "/state/p1/output"
-    assert said["MILL_SERVER"] == said["MLFLOW_TRACKING_URI"] == "http://mill"
+    assert said["MILL_SERVER"] == "http://mill"
+    assert "MLFLOW_TRACKING_URI" not in said, "the server does not speak MLflow"
     assert (said["MILL_JOB_ID"], said["MILL_RUN_ID"], said["MILL_PROJECT"]) == ("job-p1", "run-p1", "default")
     assert (said["MILL_CPUS"], said["MILL_MEMORY_BYTES"]) == ("4", "8000")
     assert said["CUDA_VISIBLE_DEVICES"] == "0,3"
+
+
+@pytest.mark.parametrize("name", ["MLFLOW_TRACKING_URI", "CUDA_VISIBLE_DEVICES", "PATH", "TMPDIR", "PYTHONUNBUFFERED"])
+def test_what_the_user_sets_wins(name: str) -> None:
+    assert env_of(a_placement(env={name: "mine"}))[name] == "mine"
+    assert env_of(a_placement(secrets={name: "mine"}))[name] == "mine"
 
 
 def test_a_share_of_a_gpu_is_told() -> None:
@@ -77,9 +84,9 @@ def test_in_a_container_inputs_are_named_after_their_datasets(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("name", "kept"),
-    [("EPOCHS", True), ("LANG", True), ("PATH", True), ("MILL_TOKEN", False), ("CUDA_VISIBLE_DEVICES", False)],
+    [("EPOCHS", True), ("LANG", True), ("PATH", True), ("CUDA_VISIBLE_DEVICES", True), ("MILL_TOKEN", False)],
 )
-def test_users_variables_win_except_over_what_millpond_says(name: str, kept: bool) -> None:
+def test_users_variables_win_except_over_reserved_ones(name: str, kept: bool) -> None:
     assert (env_of(a_placement(env={name: "chosen"}))[name] == "chosen") is kept
 
 
