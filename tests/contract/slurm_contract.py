@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from millpond.agent.drivers.slurm import SlurmDriver, SlurmOptions
 from millpond.agent.drivers.slurm.driver import RECORD
 from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import read_spec
+from millpond.testing.agents import changed_spec
 from millpond.testing.drivers import Place, finished, looking
 from millpond.testing.gangs import PROGRAM, RANKS, SIZE, GangContract
 from millpond.testing.slurm import Slurm
@@ -26,7 +26,7 @@ Opened = Callable[..., SlurmDriver]
 def ask_for(placement: Path, **wanted: Any) -> Path:
     spec = read_spec(placement)
     assert spec is not None
-    replace(spec, **wanted).write(placement)
+    changed_spec(spec, **wanted).write(placement)
     return placement
 
 

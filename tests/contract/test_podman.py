@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.isolation import Accounts, Isolation
 from millpond.agent.spec import Mount, read_spec
 from millpond.model.job import RankPlace
+from millpond.testing.agents import changed_spec
 from millpond.testing.drivers import DriverContract, Place, looking
 from millpond.testing.podman import WITH_PYTHON, WITHOUT_PYTHON, TestPodman, a_podman, why_no_podman
 from millpond.testing.slow_engines import keeper_in_the_long_run
@@ -60,7 +60,7 @@ def driver(opened: Opened) -> Iterator[PodmanDriver]:
 def ask_for(placement: Path, **wanted: Any) -> Path:
     spec = read_spec(placement)
     assert spec is not None
-    replace(spec, **wanted).write(placement)
+    changed_spec(spec, **wanted).write(placement)
     return placement
 
 

@@ -20,8 +20,12 @@ import os
 import sys
 import time
 from collections import Counter
+from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
+
+# Where libfuse 2 is installed as well, it would be taken, and it hides removed files in another way.
+os.environ.setdefault("FUSE_LIBRARY_PATH", find_library("fuse3") or "")
 
 from mfusepy import FUSE, FuseOSError, Operations
 

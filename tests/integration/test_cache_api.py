@@ -85,7 +85,7 @@ def test_a_script_asks_waits_and_holds(server: RunningServer, agent: Agent) -> N
         assert cached.pin().info.pinned_by == "admin"
         assert not millpond.cache("xray", on="nfs").started
     big = a_sized_commit(server.deps, a_dataset(server.deps), size=11 * GB)
-    with pytest.raises(DoesNotFit, match="nfs can give"):
+    with pytest.raises(DoesNotFit, match="nfs can hold"):
         millpond.cache(f"xray@{big.id}", on="nfs")
 
 
@@ -94,7 +94,7 @@ def test_a_script_is_told_what_is_wrong_with_a_time_or_a_name(server: RunningSer
     for idle in ("0s", "40000d", "soon"):
         with pytest.raises(BadRequest, match=idle):
             millpond.cache("xray", on="nfs", idle=idle)
-    with pytest.raises(BadName, match=r"'xray@main:a\.txt' names a path"):
+    with pytest.raises(BadName, match=r"'xray@main:a\.txt' includes a path"):
         millpond.cache("xray@main:a.txt", on="nfs")
     with millpond.cache("xray", on="nfs") as cached, pytest.raises(BadRequest, match="'90d' is too long"):
         cached.hold("90d")

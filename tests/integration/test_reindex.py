@@ -82,7 +82,7 @@ def test_everything_comes_back(store: BlobStore, tmp_path: Path) -> None:
         assert read_all(deps, the(deps, "default", "xray"), third) == before | {"a": b"3"}
         with deps.db.read() as tx:
             assert [card.dataset.name for card in rows.deleted(tx, among=None, limit=9)] == ["old"]
-        with pytest.raises(SetupError, match="in use"):
+        with pytest.raises(SetupError, match="not empty"):
             reindex.reindex(deps)
 
 

@@ -139,7 +139,7 @@ def test_a_dataset_whose_first_record_is_lost_comes_back_under_another_name(lake
     with an_empty_server(tmp_path / "new", lake) as deps:
         done = reindex.reindex(deps)
         name = f"lost-name-{commit.dataset_id[:8]}"
-        assert any(f"it is default/{name} now" in problem for problem in done.problems), done.problems
+        assert any(f"it is now default/{name}" in problem for problem in done.problems), done.problems
         assert read_all(deps, the(deps, "default", name), commit) == {"a": b"1"}
         assert branches(deps, name) == {"main": commit.id}
 

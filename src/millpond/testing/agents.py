@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -50,6 +50,12 @@ def a_spec(command: Sequence[str] = ("true",), **changes: Any) -> Spec:
     }  # fmt: skip
     own |= {field.name: changes.pop(field.name) for field in fields(Spec) if field.name in changes}
     return Spec(**{"asked": JobSpec(command=tuple(command), **changes)} | own)
+
+
+def changed_spec(spec: Spec, **changes: Any) -> Spec:
+    """The spec with other fields: its own, or of what was asked."""
+    own = {field.name: changes.pop(field.name) for field in fields(Spec) if field.name in changes}
+    return replace(spec, asked=replace(spec.asked, **changes), **own)
 
 
 def a_fill(cached_id: str = "cached", **changes: Any) -> DesiredFill:
