@@ -146,6 +146,13 @@ SCENARIOS = [
         "Request less, or attach a larger compute.",
     ),
     Scenario(
+        "more memory than any node has: the one with the most is named, however few GPUs it has",
+        a_queued_job("a", memory_bytes=9000 * GB),
+        (a_node("gpus", gpus=8, cpus=96), a_node("large", memory_bytes=2000 * GB)),
+        "No node has 9.0 TB of memory: the largest, large, has 8 CPUs, 2.0 TB of memory and 0 GPUs.",
+        "Request less, or attach a larger compute.",
+    ),
+    Scenario(
         "more than the nodes with containers have",
         a_queued_job("a", cpu=16, image="python:3.12"),
         (a_node("large", cpus=64), a_node("small", containers=True)),

@@ -77,16 +77,22 @@ def say_state(mill: Session, job: Job) -> None:
 
 def end_with(mill: Session, job: Job) -> None:
     """Say how the job ended and leave with the code that stands for it."""
+    if code := say_end(mill, job):
+        raise typer.Exit(code)
+
+
+def say_end(mill: Session, job: Job) -> int:
+    """Say how the job ended; the exit code that stands for it."""
     took = format_seconds(job.ledger.total)
     if job.state is JobState.SUCCEEDED:
         mill.out.note(f"{job.written} ({job.id}) succeeded after {took}.")
-        return
+        return 0
     if not job.state.is_finished:
         mill.out.note(f"{job.written} ({job.id}) is {job.state.value}.")
-        raise typer.Exit(NOT_FINISHED)
+        return NOT_FINISHED
     if job.state is JobState.CANCELLED:
         mill.out.note(f"{job.written} ({job.id}) was cancelled after {took}.")
-        raise typer.Exit(CANCELLED)
+        return CANCELLED
     how = job.problem or (f"signal {job.signal}" if job.signal else f"exit code {job.exit_code}")
     mill.out.note(f"{job.written} ({job.id}) failed after {took}: {how}")
-    raise typer.Exit(FAILED)
+    return FAILED

@@ -1,27 +1,30 @@
-"""`mill list`, `get`, `attempts`, `logs`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
+"""`mill list`, `get`, `attempts`, `events`, `spec`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from typing import Annotated
 
 import typer
 
 from millpond.cli.changed import Changed, changed_of
 from millpond.cli.command import command
-from millpond.cli.following import end_with, say_state
+from millpond.cli.following import say_end, say_state
 from millpond.cli.output import CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.jobs import (
     delete_jobs,
     get_job,
     list_attempts,
+    list_events,
     list_jobs,
     stop_jobs,
     undelete_jobs,
     wait_for_job,
     why_job,
 )
+from millpond.client.task_file import write_task
 from millpond.model.job import Ending, JobState
 from millpond.model.job_spec import JobKind
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
@@ -29,26 +32,38 @@ from millpond.wire.jobs import Attempt, Job, Rank
 
 app = typer.Typer()
 
-Names = Annotated[list[str], typer.Argument(metavar="JOB...", help="Names, NAME#2, or ids.")]
-Name = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest of that name), NAME#2, or its id.")]
+# In a table, unless somebody asks for more.
+_SHOWN = 100
+
+Names = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs: NAME, NAME#N or id.")]
+Name = Annotated[str, typer.Argument(metavar="JOB", help="Job: NAME (the newest), NAME#N or id.")]
 
 
 @command(app, "list")
 def list_all(
     mill: Session,
-    text: Annotated[str | None, typer.Argument(help="Only jobs whose name holds this, or whose id begins so.")] = None,
+    text: Annotated[str | None, typer.Argument(help="Part of a name, or the beginning of an id.")] = None,
     state: Annotated[JobState | None, typer.Option(help="Only jobs in this state.")] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only your own.")] = False,
-    user: Annotated[str | None, typer.Option(help="Only those of this user.")] = None,
-    compute: Annotated[str | None, typer.Option(help="Only those on this compute.")] = None,
-    kind: Annotated[JobKind | None, typer.Option(help="Only those of this kind.")] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those in the bin.")] = False,
-    all_projects: Annotated[bool, typer.Option("--all-projects", "-A", help="Of every project you may see.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = 100,
+    mine: Annotated[bool, typer.Option("--mine", help="Only your own jobs.")] = False,
+    user: Annotated[str | None, typer.Option(help="Only jobs of this user.")] = None,
+    compute: Annotated[str | None, typer.Option(help="Only jobs on this compute.")] = None,
+    kind: Annotated[JobKind | None, typer.Option(help="Only jobs of this kind.")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="List the bin instead.")] = False,
+    all_projects: Annotated[
+        bool, typer.Option("--all-projects", "-A", help="List jobs of every project you can see.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", metavar="N", help="Longest list. Default: 100; with --json, all.", min=1),
+    ] = None,
 ) -> None:
-    """List jobs, newest first."""
+    """List jobs, newest first.
+
+    Example: mill list --state running --mine
+    """
+    shown = limit if limit or mill.out.as_json else _SHOWN
     narrowed = any((text, state, mine, user, compute, kind, deleted))
-    jobs = list_jobs(
+    found = list_jobs(
         mill.api,
         project=None if all_projects else mill.project,
         state=state.value if state else None,
@@ -58,10 +73,11 @@ def list_all(
         compute=compute,
         kind=kind.value if kind else None,
         text=text,
-        at_most=limit,
+        at_most=None if shown is None else shown + 1,
     )
+    jobs = list(found)
     mill.out.items(
-        jobs,
+        jobs[:shown],
         [
             ("JOB", lambda j: j.written),
             ("ID", lambda j: j.id),
@@ -70,31 +86,32 @@ def list_all(
             ("HOW", how_it_is),
             ("USER", lambda j: j.created_by),
             ("COMPUTE", lambda j: j.compute),
-            (
-                "GPUS",
-                lambda j: (
-                    (f"{j.spec.processes} x " if j.spec.processes else "") + _gpus(j) if j.spec.gpu_hundredths else None
-                ),
-            ),
+            ("GPUS", _all_gpus),
             ("QUEUED", lambda j: j.queued_at),
             ("RUNNING", lambda j: _seconds(j.ledger.run)),
             ("TOTAL", lambda j: Seconds(j.ledger.total)),
         ],
-        empty="No job matches."
-        if narrowed
-        else "There are no jobs here yet. Submit one: mill submit -- python train.py",
+        empty="No job matches." if narrowed else "No jobs yet. Submit one: mill submit -- python train.py",
     )
+    if shown is not None and len(jobs) > shown:
+        mill.out.note(f"There are more: these are the newest {shown}. See more with --limit N, or all with --json.")
 
 
 @command(app, "get")
 def get(mill: Session, job: Name) -> None:
-    """Show one job."""
+    """Show one job.
+
+    Example: mill get train
+    """
     show_job(mill, get_job(mill.api, mill.project, job))
 
 
 @command(app, "attempts")
 def attempts(mill: Session, job: Name) -> None:
-    """List the attempts to run a job: where, when, and how each ended."""
+    """List the attempts to run a job: where, when, and how each ended.
+
+    Example: mill attempts train
+    """
     mill.out.items(
         list_attempts(mill.api, mill.project, job),
         [
@@ -109,13 +126,16 @@ def attempts(mill: Session, job: Name) -> None:
             ("ENDED", lambda a: a.exited_at or a.ended_at),
             ("WHY", lambda a: a.problem),
         ],
-        empty="It has not been placed yet; `mill why` tells why.",
+        empty="Not placed yet. See why: mill why JOB",
     )
 
 
 @command(app, "why")
 def why(mill: Session, job: Name) -> None:
-    """Say why a job is in the state it is in."""
+    """Say why a job is in the state it is in.
+
+    Example: mill why train
+    """
     answer = why_job(mill.api, mill.project, job)
     if mill.out.as_json:
         mill.out.shape(answer, [])
@@ -125,24 +145,71 @@ def why(mill: Session, job: Name) -> None:
         mill.out.line(f"  {reason}" if mill.out.for_people else reason)
 
 
+@command(app, "events")
+def events(mill: Session, job: Name) -> None:
+    """List what happened to a job, oldest first.
+
+    Example: mill events train
+    """
+    mill.out.items(
+        list_events(mill.api, mill.project, job),
+        [
+            ("AT", lambda e: e.at),
+            ("ATTEMPT", lambda e: e.attempt),
+            ("EVENT", lambda e: e.what),
+            ("WHY", lambda e: e.why),
+        ],
+        empty="Nothing happened yet.",
+    )
+
+
+@command(app, "spec")
+def spec(mill: Session, job: Name) -> None:
+    """Print a job as a task file, to submit it again.
+
+    Example: mill spec train > train.yaml && mill submit -f train.yaml
+    """
+    found = get_job(mill.api, mill.project, job)
+    if mill.out.as_json:
+        mill.out.json(found.spec.to_document())
+        return
+    mill.out.line(write_task(found).rstrip("\n"))
+
+
 @command(app, "wait")
 def wait(
     mill: Session,
-    job: Name,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Wait at most this long, like 10m.")] = None,
+    jobs: Names,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Longest wait in all, like 10m.")] = None,
 ) -> None:
-    """Wait until a job has ended. Exit code: 0 succeeded, 100 failed, 101 not finished, 103 cancelled."""
-    found = get_job(mill.api, mill.project, job)
-    seconds = None if timeout is None else parse_seconds(timeout)
-    ended = wait_for_job(mill.api, found.project, found.id, timeout=seconds, changed=lambda j: say_state(mill, j))
-    if mill.out.as_json:
-        mill.out.shape(ended, [])
-    end_with(mill, ended)
+    """Wait until jobs have ended.
+
+    Exit code: 0 if all succeeded; otherwise that of the first that did not: 100 failed, 101 not finished,
+    103 cancelled.
+
+    Example: mill wait train evaluate --timeout 2h
+    """
+    found = [get_job(mill.api, mill.project, job) for job in jobs]
+    deadline = None if timeout is None else time.monotonic() + parse_seconds(timeout)
+    ended = []
+    for job in found:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        ended.append(wait_for_job(mill.api, job.project, job.id, timeout=left, changed=lambda j: say_state(mill, j)))
+    if mill.out.as_json and len(ended) == 1:
+        mill.out.shape(ended[0], [])
+    elif mill.out.as_json:
+        mill.out.json([job.model_dump(mode="json") for job in ended])
+    codes = [say_end(mill, job) for job in ended]
+    if any(codes):
+        raise typer.Exit(next(code for code in codes if code))
 
 
 @command(app, "stop")
 def stop(mill: Session, jobs: Names) -> None:
-    """End jobs and keep everything they made."""
+    """End jobs and keep everything they made.
+
+    Example: mill stop train evaluate
+    """
     stopped = changed_of(stop_jobs(mill.api, mill.project, jobs), "stopped")
     for job in stopped.jobs:
         state = job.state.value if job.state.is_finished else "being stopped"
@@ -152,9 +219,12 @@ def stop(mill: Session, jobs: Names) -> None:
 
 @command(app, "delete")
 def delete(
-    mill: Session, jobs: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    mill: Session, jobs: Names, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
 ) -> None:
-    """Move jobs and their runs to the bin, for 30 days; what has not ended is ended first."""
+    """Move jobs and their runs to the bin, for 30 days. Running jobs are stopped first.
+
+    Example: mill delete train
+    """
     if not yes:
         found = [get_job(mill.api, mill.project, job) for job in jobs]
         mill.confirm(f"Delete {', '.join(_with_state(job) for job in found)}?", yes=yes)
@@ -167,7 +237,10 @@ def delete(
 
 @command(app, "undelete")
 def undelete(mill: Session, jobs: Names) -> None:
-    """Bring jobs and their runs back from the bin."""
+    """Bring jobs and their runs back from the bin.
+
+    Example: mill undelete train
+    """
     # A name means the newest job that is not in the bin; here it means the newest that is.
     binned: dict[str, str] = {}
     for job in list_jobs(mill.api, project=mill.project, deleted=True):
@@ -286,6 +359,12 @@ def _wants(job: Job) -> list[str]:
     wants += [f"{format_bytes(job.spec.memory_bytes)} of memory"] if job.spec.memory_bytes else []
     wants += [f"GPUs: {_gpus(job)}"] if job.spec.gpu_hundredths else []
     return [*wants, f"for each of {job.spec.processes} processes"] if wants and job.spec.processes else wants
+
+
+def _all_gpus(job: Job) -> str | None:
+    if not job.spec.gpu_hundredths:
+        return None
+    return (f"{job.spec.processes} x " if job.spec.processes else "") + _gpus(job)
 
 
 def _gpus(job: Job) -> str:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from millpond.errors import BadRequest
+
 
 class Entry(NamedTuple):
     """One name under `mill`: a noun (all commands of a module's `app`) or a verb (one command of it)."""
@@ -51,6 +53,8 @@ class LazyGroup(TyperGroup):
     """Lists stand-ins that know their name and help; loads the real command when one is resolved."""
 
     entries: Sequence[Entry] = ()
+    # Verbs that people know from elsewhere, and what they are here.
+    elsewhere: Mapping[str, str] = {}
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -60,6 +64,8 @@ class LazyGroup(TyperGroup):
             )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args and args[0] in self.elsewhere and args[0] not in self.commands:
+            raise BadRequest(f"There is no command {args[0]!r}.", hint=self.elsewhere[args[0]])
         name, found, rest = super().resolve_command(ctx, args)
         entry = next((e for e in self.entries if e.name == name), None)
         return name, entry.load(rest[0] if rest else None) if entry else found, rest

@@ -56,9 +56,11 @@ ENTRIES = (
     Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
     Entry("attempts", "millpond.cli.jobs", "List the attempts to run a job.", _WORK, verb=True),
+    Entry("events", "millpond.cli.jobs", "List what happened to a job.", _WORK, verb=True),
+    Entry("spec", "millpond.cli.jobs", "Print a job as a task file, to submit it again.", _WORK, verb=True),
     Entry("logs", "millpond.cli.logs", "Print the log of a job.", _WORK, verb=True),
     Entry("why", "millpond.cli.jobs", "Say why a job is in the state it is in.", _WORK, verb=True),
-    Entry("wait", "millpond.cli.jobs", "Wait until a job has ended.", _WORK, verb=True),
+    Entry("wait", "millpond.cli.jobs", "Wait until jobs have ended.", _WORK, verb=True),
     Entry("bash", "millpond.cli.streams", "Open a shell in a running job.", _WORK, verb=True),
     Entry("exec", "millpond.cli.streams", "Run a command next to a running job.", _WORK, verb=True),
     Entry("port-forward", "millpond.cli.streams", "Forward a local port to a running job.", _WORK, verb=True),
@@ -105,6 +107,7 @@ ENTRIES = (
 class MillGroup(LazyGroup):
     # A build for clients alone may leave the server's own commands out.
     entries = tuple(entry for entry in ENTRIES if entry.is_present)
+    elsewhere = {"cancel": "End a job and keep what it made: mill stop JOB", "ps": "List jobs: mill list"}
 
 
 app = typer.Typer(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -20,12 +21,14 @@ from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_larg
 from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
 from millpond.client.jobs import submit_job, wait_for_job
+from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
-from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobSpec
+from millpond.model.documents import to_document
+from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind
 from millpond.model.names import check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.jobs import Job, JobCreate
+from millpond.wire.jobs import Job
 from millpond.wire.quick.data import Commit
 
 app = typer.Typer()
@@ -39,13 +42,38 @@ class SubmitCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own, rest = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, [])
         ctx.meta[_COMMAND] = rest
-        return super().parse_args(ctx, own)
+        try:
+            return super().parse_args(ctx, list(own))
+        except Exception as error:
+            # Typer's usage errors have no public base class, but words of their own.
+            if "--" in args or not hasattr(error, "format_message"):
+                raise
+            raise _without_dashes(self.name or "submit", own, error.format_message()) or error from None
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
-_DISTRIBUTED = "Run a command as a distributed job: `mill submit` with --processes, which must be said."
+def _without_dashes(verb: str, args: list[str], words: str) -> BadRequest | None:
+    """What to say to `mill submit train python train.py`; None where the command line has no command in it."""
+    if args and args[-1] in ("-f", "--file"):
+        return BadRequest("-f needs a task file.", hint="To print the log while the job runs: --follow.")
+    if len(args) < 2 or not words.startswith(("Got unexpected extra argument", "No such option")):
+        return None
+    if any(word.startswith("-") for word in args[:2]):
+        if words.startswith("No such option"):
+            return None
+        example = f"mill {verb} train -- python train.py"
+    else:
+        named = shutil.which(args[0]) is None
+        example = shlex.join(["mill", verb, *args[:named], "--", *args[named:]])
+    return BadRequest(f"{words.rstrip('.')}.", hint=f"Put -- before the command: {example}")
+
+
+_DISTRIBUTED = """Run a command as a distributed job: `mill submit` where --processes is required.
+
+Example: mill submit-mpi train --processes 4 --gpu-per-process 1 -- python train.py
+"""
 
 
 @command(app, "submit-mpi", cls=SubmitCommand, help=_DISTRIBUTED)
@@ -53,18 +81,22 @@ _DISTRIBUTED = "Run a command as a distributed job: `mill submit` with --process
 def submit(
     mill: Session,
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The job's name; one is made without it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Job name. Generated if left out.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Task file (YAML). Options given here override it."),
+    ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option("--data", "-d", metavar="DATASET[@REF]", help="An input, at $MILL_DATA_<DATASET>. Repeatable."),
+        typer.Option("--data", "-d", metavar="DATASET[@REF]", help="Input, at $MILL_DATA_<DATASET>. Repeatable."),
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option("--env", "-e", metavar="KEY=VALUE", help="For its environment; KEY alone takes ours. Repeatable."),
+        typer.Option("--env", "-e", metavar="KEY=VALUE", help="Variable; KEY alone takes yours. Repeatable."),
     ] = None,
     secret: Annotated[
         list[str] | None,
-        typer.Option(metavar="[VARIABLE=]NAME", help="A secret of the project for its environment. Repeatable."),
+        typer.Option(metavar="[VARIABLE=]NAME", help="Secret of the project, as a variable. Repeatable."),
     ] = None,
     processes: Annotated[
         int | None,
@@ -72,166 +104,191 @@ def submit(
             "--processes",
             "-n",
             metavar="N",
-            help="Start so many of the command together, or none, each with its rank: --cpu and --memory are for each.",
+            help="Number of processes, which start together or not at all. --cpu and --memory are for each.",
             min=1,
             max=MAX_PROCESSES,
         ),
     ] = None,
     gpu_per_process: Annotated[
-        str | None, typer.Option(metavar="G", help="GPUs of each of the --processes, like 1 or 0.5.")
+        str | None, typer.Option(metavar="G", help="GPUs of each process, like 1 or 0.5.")
     ] = None,
-    cpu: Annotated[int, typer.Option(help="CPUs to reserve; 0 is best effort.", min=0)] = 0,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB; 0 is best effort.")] = "0",
-    gpu: Annotated[str, typer.Option("--gpu", "-g", metavar="N", help="GPUs, like 1 or 0.5.")] = "0",
+    cpu: Annotated[int | None, typer.Option(metavar="N", help="CPUs to reserve. Default: best effort.", min=0)] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB. Default: best effort.")
+    ] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", "-g", metavar="N", help="GPUs, like 1 or 0.5.")] = None,
     enforced: Annotated[
-        bool, typer.Option("--enforced", help="Only where a part of a GPU is kept to, not merely counted.")
+        bool, typer.Option("--enforced", help="Run only where a fraction of a GPU is enforced.")
     ] = False,
     image: Annotated[
-        str | None,
-        typer.Option("--image", "-i", metavar="IMAGE", help="The container image it runs in.", show_default=False),
+        str | None, typer.Option("--image", "-i", metavar="IMAGE", help="Container image.", show_default=False)
     ] = None,
-    compute: Annotated[str | None, typer.Option(metavar="NAME", help="The one compute it may run on.")] = None,
+    compute: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this compute only.")] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option",
-            "-o",
-            metavar="KEY=VALUE",
-            help="Asked of the driver there, like partition=long on Slurm. Repeatable.",
+            "--option", "-o", metavar="KEY=VALUE", help="Driver option, like partition=long on Slurm. Repeatable."
         ),
     ] = None,
-    priority: Annotated[int, typer.Option(help="Higher ones are tried first.", min=-100, max=100)] = 0,
-    timeout: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End it when it has run so long, like 90m.")
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="Higher runs first. Default: 0.", min=-100, max=100)
     ] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Longest run of one attempt, like 90m.")] = None,
     retries: Annotated[
-        int, typer.Option(help="Try it again so often when it fails; what is lost with a machine is free.", min=0)
-    ] = 0,
+        int | None,
+        typer.Option(metavar="N", help="Retries after a failure. Attempts lost with a machine do not count.", min=0),
+    ] = None,
     retry_on: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="HOW", help="exit, signal, oom, timeout, any, or an exit status; exit and signal without it."
-        ),
+        typer.Option(metavar="HOW", help="exit, signal, oom, timeout, any, or an exit code. Default: exit, signal."),
     ] = None,
     backoff: Annotated[
-        str, typer.Option(metavar="TIME", help="Before the first retry; then twice as long each time.")
-    ] = "5s",
+        str | None, typer.Option(metavar="TIME", help="Pause before the first retry, then doubled. Default: 5s.")
+    ] = None,
     after: Annotated[
         list[str] | None,
-        typer.Option(metavar="JOB[:any]", help="Begin when this job has succeeded (:any: has ended). Repeatable."),
+        typer.Option(metavar="JOB[:any]", help="Start once this job succeeded (:any: ended). Repeatable."),
     ] = None,
-    experiment: Annotated[str | None, typer.Option(help="The experiment its run belongs to.")] = None,
+    experiment: Annotated[str | None, typer.Option(metavar="NAME", help="Experiment of its run.")] = None,
     requirements: Annotated[
         Path | None,
         typer.Option(
             "--requirements",
             "-r",
             metavar="FILE",
-            help="Packages: requirements.txt, pyproject.toml or a lock file. Built once, then kept beside the compute.",
+            help="Packages: requirements.txt, pyproject.toml or a lock file. Built once, then cached.",
         ),
     ] = None,
     git: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL@REV", help="The code of a Git repository instead; @REV is this folder's own at that revision."
-        ),
+        typer.Option(metavar="URL@REV", help="Run the code of a Git repository; @REV alone: this folder's repository."),
     ] = None,
     interactive: Annotated[
-        bool, typer.Option("--interactive", help="For people to work in: mill bash, and --port in a browser.")
+        bool, typer.Option("--interactive", help="Allow mill bash, and ports in a browser.")
     ] = False,
     port: Annotated[
-        list[int] | None, typer.Option("--port", help="A port it serves, to open from the page. Repeatable.")
+        list[int] | None, typer.Option("--port", metavar="N", help="Port to open in a browser. Repeatable.")
     ] = None,
     idle: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop it when nobody used it for so long, like 2h.")
+        str | None, typer.Option(metavar="TIME", help="Stop it after this long without use, like 2h.")
     ] = None,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not send the working directory.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log and wait for its end.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Print its log and wait for its end.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Send the working directory however large it is.")] = False,
 ) -> None:
     """Run a command as a job, beside its data.
 
-    The working directory is its code, without what .gitignore and .millignore name. With --processes it is a
-    distributed job (submit-mpi is another name for that): see docs/jobs.md.
+    The working directory is sent as its code, without what .gitignore and .millignore list. A task file holds the same
+    options as YAML: see docs/jobs.md.
 
-    With --wait or --follow, the exit code is 0 when it succeeded, 100 when it failed, 103 when it was cancelled. With
-    --follow and --json the log goes to stderr.
+    With --wait or --follow, the exit code is 0 for succeeded, 100 for failed, 103 for cancelled. With --follow and
+    --json, the log goes to stderr.
+
+    Example: mill submit train --data xray --gpu 1 -- python train.py
     """
-    words: list[str] = ctx.meta[_COMMAND]
-    if not words:
-        raise BadRequest("There is no command.", hint="Write it behind --, like: mill submit train -- python train.py")
-    spec = JobSpec(
-        kind=JobKind.INTERACTIVE if interactive or port is not None or idle is not None else JobKind.TRAINING,
-        command=tuple(words),
-        env=dict(_variable(text) for text in env or []),
-        secrets=dict(parse_secret(text) for text in secret or []),
-        inputs=tuple(JobInput.parse(text) for text in data or []),
-        processes=_processes(ctx, processes),
-        cpu=cpu,
-        memory_bytes=parse_bytes(memory),
-        gpu_hundredths=_gpus(gpu, gpu_per_process, processes),
-        gpu_enforced=enforced,
-        image=image,
-        experiment=experiment,
-        compute=compute,
-        options=dict(_option(text) for text in option or []),
-        priority=priority,
-        timeout_seconds=0 if timeout is None else _whole_seconds(timeout, "--timeout"),
-        retries=_retries(retries, retry_on),
-        retry_on=tuple(word for text in retry_on or [] for word in text.split(",")),
-        backoff_seconds=ceil(parse_seconds(backoff)),
-        after=tuple(Dependency.parse(text) for text in after or []),
-        ports=tuple(port or []),
-        idle_seconds=0 if idle is None else _whole_seconds(idle, "--idle"),
-    )
-    if git is not None and no_code:
-        raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
-    if requirements is not None:
-        spec = replace(spec, environment=commit_environment(mill.api, mill.project, requirements).id)
-    if not no_code:
-        commit, tags = _send_code(mill, yes=yes) if git is None else _send_git(mill, git)
-        spec = replace(spec, code_commit=commit.id, tags=tags)
-    request = JobCreate(name=check_name(name, "job") if name else None, spec=spec)
+    task = read_task(file) if file is not None else EMPTY
+    asked = {
+        "command": ctx.meta[_COMMAND] or None,
+        "env": _merged(task, "env", dict(_variable(text) for text in env or [])),
+        "secrets": _merged(task, "secrets", dict(parse_secret(text) for text in secret or [])),
+        "options": _merged(task, "options", dict(_option(text) for text in option or [])),
+        "inputs": [to_document(JobInput.parse(text)) for text in data or []],
+        "processes": _processes(ctx, task, processes),
+        "cpu": cpu,
+        "memory_bytes": None if memory is None else parse_bytes(memory),
+        "gpu_hundredths": _gpus(gpu, gpu_per_process, processes),
+        "gpu_enforced": enforced or None,
+        "image": image,
+        "experiment": experiment,
+        "compute": compute,
+        "priority": priority,
+        "timeout_seconds": None if timeout is None else _whole_seconds(timeout, "--timeout"),
+        "retries": _retries(task, retries, retry_on),
+        "retry_on": [word for text in retry_on or [] for word in text.split(",")],
+        "backoff_seconds": None if backoff is None else parse_seconds(backoff),
+        "after": [to_document(Dependency.parse(text)) for text in after or []],
+        "kind": "interactive" if interactive or port is not None or idle is not None else None,
+        "ports": port,
+        "idle_seconds": None if idle is None else _whole_seconds(idle, "--idle"),
+    }
+    given = {key: value for key, value in asked.items() if value not in (None, [], {})}
+    if not given.get("command") and "command" not in task.document:
+        raise BadRequest("No command.", hint="Put it behind --, like: mill submit train -- python train.py")
+    task = replace(task, name=check_name(name, "job") if name else task.name)
+    task.request(**given)  # before anything is sent
+    sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
+    given |= _send(mill, sending, task)
+    request = task.request(**given)
     job = submit_job(mill.api, mill.project, request)
-    mill.out.note(f"Job {job.written} ({job.id}) is submitted. See: mill logs -f {job.id}   mill why {job.id}")
-    if spec.kind is JobKind.INTERACTIVE:
-        ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in spec.ports)]
+    mill.out.note(f"Job {job.written} ({job.id}) submitted. See: mill logs -f {job.id}   mill why {job.id}")
+    if request.spec.kind is JobKind.INTERACTIVE:
+        ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.spec.ports)]
         mill.out.note(f"Once it runs: {'   '.join(ways)}")
     _attend(mill, job, follow=follow, wait=wait)
 
 
-def _processes(ctx: typer.Context, processes: int | None) -> int:
-    if processes is None and ctx.info_name == "submit-mpi":
-        raise BadRequest("Say how many processes there are.", hint="Add --processes N.")
-    return processes or 0
+class Sending(NamedTuple):
+    """What goes to the server before the job does."""
+
+    requirements: Path | None
+    git: str | None
+    code: bool
+    yes: bool
 
 
-def _gpus(gpu: str, per_process: str | None, processes: int | None) -> int:
+def _send(mill: Session, wanted: Sending, task: Task) -> dict[str, Any]:
+    """Fields of the spec that name what was sent."""
+    if wanted.git is not None and not wanted.code:
+        raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
+    sent: dict[str, Any] = {}
+    if wanted.requirements is not None:
+        sent["environment"] = commit_environment(mill.api, mill.project, wanted.requirements).id
+    if wanted.git is not None:
+        commit, tags = _send_git(mill, wanted.git)
+    elif wanted.code and "code_commit" not in task.document:
+        commit, tags = _send_code(mill, yes=wanted.yes)
+    else:
+        return sent
+    return {**sent, "code_commit": commit.id, "tags": {**task.document.get("tags", {}), **tags}}
+
+
+def _merged(task: Task, key: str, given: dict[str, str]) -> dict[str, str]:
+    """What the file says, with what the command line says on top of it."""
+    found = task.document.get(key)
+    return {**found, **given} if given and isinstance(found, dict) else given
+
+
+def _processes(ctx: typer.Context, task: Task, processes: int | None) -> int | None:
+    if processes is None and ctx.info_name == "submit-mpi" and "processes" not in task.document:
+        raise BadRequest("The number of processes is missing.", hint="Add --processes N.")
+    return processes
+
+
+def _gpus(gpu: str | None, per_process: str | None, processes: int | None) -> int | None:
     if per_process is None:
-        if processes and parse_gpus(gpu):
+        if processes and gpu and parse_gpus(gpu):
             raise BadRequest(
-                f"{processes} processes and --gpu {gpu} do not go together.",
-                hint=f"Say how many each has: --gpu-per-process {gpu}.",
+                "--gpu is for a job of one process.", hint=f"Give the GPUs of each: --gpu-per-process {gpu}"
             )
-        return parse_gpus(gpu)
+        return None if gpu is None else parse_gpus(gpu)
     if processes is None:
-        raise BadRequest("--gpu-per-process is for distributed jobs.", hint="Add --processes N, or say --gpu.")
+        raise BadRequest("--gpu-per-process is for distributed jobs.", hint="Add --processes N, or use --gpu.")
     return parse_gpus(per_process)
 
 
 def _whole_seconds(text: str, option: str) -> int:
-    seconds = ceil(parse_seconds(text))
+    seconds = parse_seconds(text)
     if seconds < 1:
-        raise BadRequest(f"{option} {text} is no time to run.", hint="Leave it out for no limit.")
+        raise BadRequest(f"{option} must be at least 1s.", hint="Leave it out for no limit.")
     return seconds
 
 
-def _retries(retries: int, retry_on: list[str] | None) -> int:
-    if retries > MAX_RETRIES:
-        raise BadRequest(f"A job has at most {MAX_RETRIES} retries.", hint="What fails so often fails always.")
-    if retry_on and not retries:
-        raise BadRequest("--retry-on says when, but not how often.", hint="Add --retries N.")
+def _retries(task: Task, retries: int | None, retry_on: list[str] | None) -> int | None:
+    if retries is not None and retries > MAX_RETRIES:
+        raise BadRequest(f"--retries must be at most {MAX_RETRIES}.")
+    if retry_on and not (retries or task.document.get("retries")):
+        raise BadRequest("--retry-on needs --retries.", hint="Add --retries N.")
     return retries
 
 

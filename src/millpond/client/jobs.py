@@ -12,6 +12,8 @@ from millpond.wire.jobs import (
     Job,
     JobChanged,
     JobCreate,
+    JobEvent,
+    JobEventList,
     JobsChange,
     JobsChanged,
     UsageSeries,
@@ -87,6 +89,11 @@ def _change_many(api: Api, project: str, what: str, jobs: Sequence[str]) -> Iter
 def list_attempts(api: Api, project: str, job: str) -> list[Attempt]:
     """Every attempt to run it, the first one first."""
     return api.get(f"{job_path(project, job)}/attempts", AttemptList).items
+
+
+def list_events(api: Api, project: str, job: str) -> list[JobEvent]:
+    """What happened to it, oldest first."""
+    return api.get(f"{job_path(project, job)}/events", JobEventList).items
 
 
 def why_job(api: Api, project: str, job: str) -> Why:

@@ -4,72 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
+from typing import Any
 
 from millpond.client.code import commit_code
 from millpond.client.credentials import resolve_target
-from millpond.client.git import read_state
+from millpond.client.environment import commit_environment
+from millpond.client.git import checked_out, read_state
 from millpond.client.http import Api
-from millpond.client.jobs import get_job, stop_job, submit_job, wait_for_job
+from millpond.client.jobs import get_job, list_events, stop_job, submit_job, wait_for_job
 from millpond.client.logs import follow_log, read_all
+from millpond.client.task_file import EMPTY, Task, read_task, write_task
+from millpond.errors import BadRequest
 from millpond.model.job import JobState
-from millpond.model.job_spec import JobInput, JobSpec
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.jobs import Job, JobCreate
+from millpond.wire.jobs import Job, JobEvent
 
 
 def submit(
-    command: Sequence[str],
+    command: Sequence[str] | str | None = None,
     *,
+    file: Path | str | None = None,
     name: str | None = None,
-    data: Sequence[str] = (),
+    data: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
-    secrets: Sequence[str] = (),
-    processes: int = 0,
-    cpu: int = 0,
-    memory: str = "0",
-    gpu: str | float = 0,
+    secrets: Sequence[str] | None = None,
+    processes: int | None = None,
+    cpu: int | None = None,
+    memory: str | None = None,
+    gpu: str | float | None = None,
     image: str | None = None,
     compute: str | None = None,
     options: Mapping[str, str] | None = None,
     timeout: str | None = None,
-    retries: int = 0,
+    retries: int | None = None,
     code: Path | str | None = ".",
     server: str | None = None,
     project: str | None = None,
+    **spec: Any,
 ) -> Submitted:
-    """Run `command` as a job, with the folder `code` as its code (None: without any).
+    """Run `command` as a job, with the folder `code` as its code (None: without any). Text is run by `sh -c`.
 
+    `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
     With `processes` it is a distributed job: so many of the command start together, or none, and `cpu`, `memory` and
     `gpu` are for each of them. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are
-    asked of the driver of the compute, like `{"partition": "long"}` of Slurm.
+    for the driver of the compute, like `{"partition": "long"}` of Slurm. Other fields of a specification may be given
+    by name, like `priority=5` or `after=["prepare"]`.
     Raises DoesNotFit where no compute can ever run it.
     """
+    task = read_task(Path(file)) if file is not None else EMPTY
+    named = {
+        "command": ["sh", "-c", command] if isinstance(command, str) else list(command) if command else None,
+        "inputs": None if data is None else list(data),
+        "env": None if env is None else dict(env),
+        "secrets": None if secrets is None else dict(parse_secret(text) for text in secrets),
+        "processes": processes,
+        "cpu": cpu,
+        "memory_bytes": None if memory is None else parse_bytes(memory),
+        "gpu_hundredths": None if gpu is None else parse_gpus(str(gpu)),
+        "image": image,
+        "compute": compute,
+        "options": None if options is None else dict(options),
+        "timeout_seconds": None if timeout is None else parse_seconds(timeout),
+        "retries": retries,
+    }
+    given = {key: value for key, value in named.items() if value is not None} | spec
+    task = replace(task, name=name or task.name)
+    if "command" not in given and "command" not in task.document:
+        raise BadRequest("No command.", hint='Give one: millpond.submit(["python", "train.py"])')
     target = resolve_target(server, project)
     api = Api(target.server, target.token)
-    spec = JobSpec(
-        command=tuple(command),
-        env=dict(env or {}),
-        secrets=dict(parse_secret(text) for text in secrets),
-        inputs=tuple(JobInput.parse(text) for text in data),
-        processes=processes,
-        cpu=cpu,
-        memory_bytes=parse_bytes(memory),
-        gpu_hundredths=parse_gpus(str(gpu)),
-        image=image,
-        compute=compute,
-        options=dict(options or {}),
-        timeout_seconds=0 if timeout is None else ceil(parse_seconds(timeout)),
-        retries=retries,
-    )
-    if code is not None:
-        folder = Path(code).absolute()
-        state = read_state(folder)
-        commit = commit_code(api, target.project, folder)
-        spec = replace(spec, code_commit=commit.id, tags=state.tags() if state else {})
-    return Submitted(api, submit_job(api, target.project, JobCreate(name=name, spec=spec)))
+    task.request(**given)  # before anything is sent
+    if task.requirements is not None:
+        given["environment"] = commit_environment(api, target.project, task.requirements).id
+    if code is not None and task.code and "code_commit" not in {*task.document, *given}:
+        given |= _send_code(api, target.project, task, Path(code).absolute())
+    return Submitted(api, submit_job(api, target.project, task.request(**given)))
+
+
+def _send_code(api: Api, project: str, task: Task, folder: Path) -> dict[str, Any]:
+    if task.git is None:
+        commit, state = commit_code(api, project, folder), read_state(folder)
+    else:
+        with checked_out(task.git, folder) as checkout:
+            commit, state = commit_code(api, project, checkout.folder, whole=True), checkout.state
+    return {"code_commit": commit.id, "tags": {**task.document.get("tags", {}), **(state.tags() if state else {})}}
 
 
 class Submitted:
@@ -99,6 +119,14 @@ class Submitted:
         """What it wrote; of a distributed job that of `rank`, or of the one that failed first."""
         place = (self._api, self.job.project, self.job.id)
         return follow_log(*place, rank=rank or 0) if follow else read_all(*place, rank=rank)
+
+    def events(self) -> list[JobEvent]:
+        """What happened to it, oldest first."""
+        return list_events(self._api, self.job.project, self.job.id)
+
+    def to_yaml(self) -> str:
+        """A task file that submits the same again."""
+        return write_task(self.job)
 
     def stop(self) -> None:
         """End it and keep everything it made."""

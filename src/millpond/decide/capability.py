@@ -187,8 +187,20 @@ def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
     asked = [f"{resources.cpu} CPUs"] if resources.cpu else []
     asked += [f"{format_bytes(resources.memory_bytes)} of memory"] if resources.memory_bytes else []
     asked += [f"{format_gpus(resources.gpu_hundredths)} GPUs"] if resources.gpu_hundredths else []
-    big = max(nodes, key=lambda node: (node.gpus, node.cpus, node.memory_bytes, node.compute, node.name))
+    big = max(
+        nodes, key=lambda node: (_coverage(resources, node), node.gpus, node.cpus, node.memory_bytes, node.written)
+    )
     return (
         f"No node has {', '.join(asked)}: the largest, {big.written}, has {big.cpus} CPUs, "
         f"{format_bytes(big.memory_bytes)} of memory and {big.gpus} GPUs."
     )
+
+
+def _coverage(resources: Resources, node: NodeView) -> float:
+    """How much of what is requested the node has, where it has least of it: 1 for all."""
+    amounts = (
+        (node.gpus * WHOLE, resources.gpu_hundredths),
+        (node.cpus, resources.cpu),
+        (node.memory_bytes, resources.memory_bytes),
+    )
+    return min((min(1.0, has / wanted) for has, wanted in amounts if wanted), default=1.0)

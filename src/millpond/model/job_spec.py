@@ -1,7 +1,7 @@
 """What somebody asks to be run: one immutable, versioned document, apart from what became of it.
 
 To add an option, add a field here with a default, use it where it matters, and offer it on the command line and the
-page: docs/design/013-job-spec.md shows how. The API, the database, the scheduler and the agents carry the spec whole.
+page: docs/design/015-job-spec.md shows how. The API, the database, the scheduler and the agents carry the spec whole.
 """
 
 from __future__ import annotations

@@ -30,10 +30,13 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_seconds(text: str, *, least: int = 0, most: int | None = None) -> int:
-    """`90`, `90s`, `15m`, `8h`, `1d`; BadRequest also for less than `least` seconds or more than `most`."""
+    """`90s`, `15m`, `8h`, `1d`, `0`; BadRequest without a unit, for less than `least` seconds or more than `most`."""
     match = _TIME.fullmatch(text)
     if not match:
         raise BadRequest(f"{text!r} is not a duration.", hint="Write it as 90s, 15m, 8h or 1d.")
+    if not match[2] and Decimal(match[1]):
+        number = text.strip()
+        raise BadRequest(f"{number!r} has no unit.", hint=f"Write {number}s, {number}m or {number}h.")
     seconds = int(Decimal(match[1]) * _SECONDS[(match[2] or "").lower()])
     if seconds < least:
         raise BadRequest(f"{text!r} is too short.", hint=f"At least {format_seconds(least)}.")

@@ -168,6 +168,19 @@ class JobCreate(Request):
         return schema
 
 
+class JobEvent(Response):
+    """Something that happened to a job. `attempt` is the number of the attempt it happened to, if it did to one."""
+
+    at: Time
+    what: str
+    why: str | None
+    attempt: int | None
+
+
+class JobEventList(Response):
+    items: list[JobEvent]
+
+
 class JobsChange(Request):
     """Which jobs to stop, delete or bring back: ids, NAME or NAME#N."""
 

@@ -1445,6 +1445,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/jobs/{job}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Job Events
+         * @description What happened to it, oldest first.
+         */
+        get: operations["list_job_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs/{job}/log": {
         parameters: {
             query?: never;
@@ -4655,6 +4675,25 @@ export interface components {
              * @default 0
              */
             timeout_seconds: number;
+        };
+        /**
+         * JobEvent
+         * @description Something that happened to a job. `attempt` is the number of the attempt it happened to, if it did to one.
+         */
+        JobEvent: {
+            /** At */
+            at: string;
+            /** Attempt */
+            attempt: number | null;
+            /** What */
+            what: string;
+            /** Why */
+            why: string | null;
+        };
+        /** JobEventList */
+        JobEventList: {
+            /** Items */
+            items: components["schemas"]["JobEvent"][];
         };
         /**
          * JobInput
@@ -10388,6 +10427,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_job_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobEventList"];
                 };
             };
             /** @description A problem */

@@ -98,6 +98,13 @@ def list_attempts(job: str, scope: Viewer, deps: DepsOf) -> wire.AttemptList:
     return wire.AttemptList(items=[shapes.attempt(view) for view in jobs.attempts(deps, scope.project, job)])
 
 
+@router.get(f"{_JOB}/events")
+def list_job_events(job: str, scope: Viewer, deps: DepsOf) -> wire.JobEventList:
+    """What happened to it, oldest first."""
+    found = jobs.events(deps, scope.project, job)
+    return wire.JobEventList(items=[wire.JobEvent.model_validate(event) for event in found])
+
+
 @router.get(f"{_JOB}/why")
 def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
     """Its state and the reasons for it, newest last."""

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from millpond.db import computes, jobs, placements, runs
 from millpond.db.jobs import JobFilter
 from millpond.decide import job_life
+from millpond.decide.job_events import JobEvent, job_events
 from millpond.decide.job_names import JobWritten
 from millpond.decide.ledger import Ledger, ledger
 from millpond.errors import BadRequest, NotFound
@@ -83,6 +84,14 @@ def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
         found = placements.of_job(tx, find(tx, project, text).id)
         names = computes.names(tx, {placement.compute_id for placement in found})
     return [AttemptView(placement, names.get(placement.compute_id, "")) for placement in found]
+
+
+def events(deps: Deps, project: Project, text: str) -> list[JobEvent]:
+    """What happened to it, oldest first."""
+    with deps.db.read() as tx:
+        job = find(tx, project, text)
+        found = placements.of_job(tx, job.id)
+        return job_events(job, found, computes.names(tx, {placement.compute_id for placement in found}))
 
 
 def list_jobs(
