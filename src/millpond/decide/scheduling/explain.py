@@ -86,6 +86,7 @@ def _fits_nowhere(snapshot: Snapshot, wanted: Pending) -> Explanation:
 def _explain_in(pool: Pool, snapshot: Snapshot, plan: Plan, wanted: Pending) -> Explanation:
     pool.keep(plan.reservations)
     pool.begin(snapshot.now)
+    pool.refresh_reservations()
     account, (_, line) = pool.accounts[wanted.job.project], pool.waiting[wanted.job.id]
     obstacle = rules.obstacle(account, line, snapshot.now)
     if obstacle is not None:

@@ -25,6 +25,7 @@ def run_phases(pool: Pool, *, rebalance: bool) -> None:
     """Start and preempt what the rules say. Call `pool.begin` before it."""
     phases = [_claims, _priorities, _shares if rebalance else _shares_of_free_room, _rest]
     for _ in range(MAX_ROUNDS):
+        pool.refresh_reservations()
         before = frozenset(pool.preempted), frozenset(pool.starts)
         for phase in phases:
             phase(pool, Preemptor(pool))

@@ -47,7 +47,6 @@ class Pool:
         shares = divide_shares(self.capacity, [one.claimant(self.capacity) for one in self.accounts.values()])
         for name, share in shares.items():
             self.accounts[name].set_share(share)
-        self._keep_reservations()
 
     # What happens outside
 
@@ -193,8 +192,8 @@ class Pool:
             if old.job in self.waiting and set(old.nodes) <= self.fleet.rooms.keys():
                 self._reserve(old)
 
-    def _keep_reservations(self) -> None:
-        """What is known of them changes with what runs."""
+    def refresh_reservations(self) -> None:
+        """Whether one is for a claim, and when its job is expected to start, changes with what runs."""
         for old in list(self.reservations.values()):
             wanted, line = self.waiting[old.job]
             rooms = [self.fleet.rooms[node] for node in old.nodes]
