@@ -24,7 +24,7 @@ def test_the_hub_counts_and_finds_datasets(screen: Screen, digits: str) -> None:
     expect(card).to_contain_text("Active")
     page.keyboard.press("/")
     page.keyboard.type("no such thing")
-    expect(page.get_by_text("No dataset matches.")).to_be_visible()
+    expect(page.get_by_text("No matching datasets.")).to_be_visible()
     expect(page).to_have_url(re.compile("search=no"))
 
 
@@ -43,7 +43,7 @@ def test_a_dataset_is_made_deleted_brought_back_and_purged(screen: Screen) -> No
     for way_back in (True, False):
         page.get_by_role("tab", name="Settings").click()
         page.get_by_role("button", name="Delete made-here").click()
-        page.get_by_role("button", name="Move it to the bin").click()
+        page.get_by_role("button", name="Move to bin").click()
         expect(page).to_have_url(screen.url + "/datasets")
         if way_back:
             page.get_by_role("button", name="Undo").click()
@@ -51,8 +51,8 @@ def test_a_dataset_is_made_deleted_brought_back_and_purged(screen: Screen) -> No
 
     page.get_by_label("Bin").check(force=True)
     row = page.get_by_role("row", name="made-here")
-    row.get_by_role("button", name="Delete for good").click()
-    confirm = page.get_by_role("button", name="Delete it for good")
+    row.get_by_role("button", name="Delete permanently").click()
+    confirm = page.get_by_role("button", name="Delete dataset permanently")
     expect(confirm).to_be_disabled()
     page.get_by_label("Type made-here to confirm").fill("made-here")
     confirm.click()

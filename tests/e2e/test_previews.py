@@ -65,7 +65,7 @@ def test_documents_run_apart_and_directories_come_as_zip(screen: Screen, looked_
 
     screen.open(f"{looked_at}rows.parquet")
     expect(page.get_by_role("status").filter(has_text="Rows 1 to 100 of 250, 3 columns")).to_be_visible()
-    page.get_by_role("button", name="Rows behind").click()
+    page.get_by_role("button", name="Next rows").click()
     expect(page.get_by_role("cell", name="label 199", exact=True)).to_be_attached()
 
     screen.open("/projects/default/datasets/looked-at?tab=files&path=train")

@@ -69,7 +69,7 @@ def test_an_upload_goes_on_after_a_reload_and_sends_nothing_twice(
 
     page.context.unroute("**/edits", lose)
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Choose the folder").click()
+        page.get_by_role("button", name="Choose folder").click()
     chooser.value.set_files(folder)
     page.get_by_role("button", name="Upload 153 files").click()
     expect(card).to_contain_text("Committed: 153 files", timeout=60_000)
@@ -87,14 +87,14 @@ def test_an_upload_goes_on_after_a_reload_and_sends_nothing_twice(
 def test_files_are_dropped_into_a_directory(screen: Screen, mill: Mill) -> None:
     page = open_empty(screen, mill, "dropped")
     page.evaluate(DROP, {"files": [["one.txt", "one"], ["two.txt", "two"]]})
-    page.get_by_label("Directory in the dataset").fill("texts/")
+    page.get_by_label("Folder in the dataset").fill("texts/")
     page.get_by_role("button", name="Upload 2 files").click()
     expect(page.get_by_test_id("upload")).to_contain_text("Committed: 2 files", timeout=60_000)
     page.get_by_role("tab", name="Files").click()
     page.get_by_role("link", name="texts").click()
     # A drop goes to the directory that is shown.
     page.evaluate(DROP, {"files": [["two.txt", "changed"]]})
-    expect(page.get_by_label("Directory in the dataset")).to_have_value("texts")
+    expect(page.get_by_label("Folder in the dataset")).to_have_value("texts")
     page.get_by_role("button", name="Upload 1 file").click()
     expect(page.get_by_test_id("upload").last).to_contain_text("Committed: 1 file", timeout=60_000)
     assert mill("data", "cat", "default/dropped:texts/two.txt") == "changed"

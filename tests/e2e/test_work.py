@@ -112,7 +112,7 @@ def test_a_job_is_submitted_from_the_page_and_run_again(screen: Screen, digits: 
     expect(form.get_by_role("textbox", name="Command")).to_have_value("ls $MILL_DATA_DIGITS | wc -l")
     form.get_by_role("textbox", name="Command").fill("echo 'not closed")
     form.get_by_role("button", name="Submit").click()
-    expect(form.get_by_text("A quotation mark is not closed.")).to_be_visible()
+    expect(form.get_by_text("Unclosed quotation mark.")).to_be_visible()
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ export class ApiError extends Error {
 export const UNREACHABLE = "server_unreachable";
 
 export function unreachable(): ApiError {
-  return new ApiError("The server does not answer.", 0, UNREACHABLE, "The page tries again by itself.");
+  return new ApiError("The server does not respond.", 0, UNREACHABLE, "Retrying automatically.");
 }
 
 /** From whatever came back: a problem document, or something a proxy made. */

@@ -42,7 +42,7 @@ export function ConfirmByName(props: Props) {
           {props.error != null && <ErrorNotice error={props.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={props.onClose}>
-              Keep it
+              Cancel
             </Button>
             <Button type="submit" color="red.9" disabled={typed !== props.name} loading={props.busy}>
               {props.action}

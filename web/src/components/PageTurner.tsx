@@ -18,7 +18,7 @@ export function PageTurner({ trail, next, onTurn, inOrder = true }: Props) {
   const [first, back, on] = inOrder ? ["Newest", "Newer", "Older"] : ["First", "Back", "Next"];
   const turn = (page: number) => onTurn(page > 1 ? page : undefined);
   return (
-    <Group component="nav" aria-label="Pages of the list" justify="center" gap="xs">
+    <Group component="nav" aria-label="Pages" justify="center" gap="xs">
       {number > 2 && (
         <Button
           variant="default"

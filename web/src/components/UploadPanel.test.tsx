@@ -41,7 +41,7 @@ it("says how far it is, how fast, and how long it takes", async () => {
 
 it("promises no time while the server is away", async () => {
   const page = await show({ away: true });
-  expect(page.getByRole("status").textContent).toContain("goes on by itself");
+  expect(page.getByRole("status").textContent).toContain("resumes automatically");
   expect(page.getByTestId("upload-numbers").textContent).not.toContain("left");
 });
 

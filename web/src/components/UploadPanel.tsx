@@ -58,7 +58,7 @@ function Running({ upload }: { upload: UploadState }) {
         size="md"
         color={upload.phase === "done" ? "green.7" : "cyan.7"}
         animated={upload.phase === "sending" && !upload.away}
-        aria-label="Share of the bytes that arrived"
+        aria-label="Upload progress"
         mb={6}
       />
       <Text size="sm" role="status">
@@ -123,7 +123,7 @@ function Failed({ upload }: { upload: UploadState }) {
 }
 
 function phrase({ phase, away, progress }: UploadState): string {
-  if (away) return "The server does not answer. The upload goes on by itself.";
+  if (away) return "The server does not respond. The upload resumes automatically.";
   if (phase === "committing") return "Committing";
   if (phase === "sending") return "Uploading. Keep this tab open.";
   const known = progress.bytes - progress.sent;

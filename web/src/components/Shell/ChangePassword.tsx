@@ -23,7 +23,7 @@ export function ChangePassword({ user, onClose }: { user: string; onClose: () =>
       <form onSubmit={submit}>
         <Stack>
           <PasswordInput
-            label="Password now"
+            label="Current password"
             autoComplete="current-password"
             required
             data-autofocus

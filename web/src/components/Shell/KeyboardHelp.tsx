@@ -11,9 +11,9 @@ interface Props {
 const ALWAYS: readonly (readonly [string, string])[] = [
   ["Ctrl K", "Search everything"],
   ["/", "Filter this list"],
-  ["j", "The row below"],
-  ["k", "The row above"],
-  ["x", "Choose the row"],
+  ["j", "Next row"],
+  ["k", "Previous row"],
+  ["x", "Select row"],
   ["?", "This help"],
   ["Esc", "Close"],
 ];

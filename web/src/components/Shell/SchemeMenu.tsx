@@ -4,7 +4,7 @@ import { IconCheck, IconDeviceDesktop, IconMoon, IconSun } from "@tabler/icons-r
 const SCHEMES = [
   ["light", "Light", IconSun],
   ["dark", "Dark", IconMoon],
-  ["auto", "As the system", IconDeviceDesktop],
+  ["auto", "System", IconDeviceDesktop],
 ] as const satisfies readonly (readonly [MantineColorScheme, string, unknown])[];
 
 export function SchemeMenu() {

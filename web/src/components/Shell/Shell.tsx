@@ -27,7 +27,7 @@ export function Shell() {
   return (
     <LiveProvider>
       <button type="button" className="skip-link" onClick={focusMain}>
-        Skip to the content
+        Skip to content
       </button>
       <AppShell
         header={{ height: 56 }}

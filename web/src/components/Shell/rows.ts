@@ -13,7 +13,7 @@ export function moveInRows(by: 1 | -1): void {
   row.scrollIntoView({ block: "nearest" });
 }
 
-/** Choose the row that has the focus, or choose it no longer. */
+/** Select row that has the focus, or choose it no longer. */
 export function chooseRow(): void {
   document.activeElement
     ?.closest<HTMLElement>(ROWS)

@@ -44,7 +44,7 @@ export function AuditList() {
         query={auditPages}
         page={page}
         onTurn={(number) => navigate({ search: { page: number } })}
-        empty={<Text>Nothing was changed yet.</Text>}
+        empty={<Text>No changes recorded yet.</Text>}
       >
         {(records) => (
           <Paper withBorder>

@@ -86,8 +86,8 @@ function factsOf(compute: Compute) {
     },
     { name: "Kind", value: compute.kind },
     { name: "Driver", value: compute.driver },
-    { name: "What it can do", value: capabilityWords(compute.capabilities) },
-    { name: "Agent's version", value: compute.version },
+    { name: "Capabilities", value: capabilityWords(compute.capabilities) },
+    { name: "Agent version", value: compute.version },
     { name: "Attached", value: <Time at={compute.created_at} /> },
     { name: "Seen", value: compute.seen_at ? <Time at={compute.seen_at} /> : "never" },
   ];

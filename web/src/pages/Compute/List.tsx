@@ -26,7 +26,7 @@ export function ComputeList() {
             items.length === 0 ? (
               <EmptyState
                 icon={IconCpu}
-                sentence="Nothing is attached yet: an agent speaks for the machines of a site, and only ever connects outwards."
+                sentence="No compute attached yet. Attach a machine or cluster; its agent only makes outbound connections."
                 action={<AttachButton />}
                 command="mill compute attach ssh USER@HOST"
               />

@@ -85,11 +85,11 @@ function Cards({ filter, create }: { filter: DatasetFilter; create: ReactNode })
       waiting={<WaitingCards cards={6} />}
       empty={
         filter.search || filter.project || filter.kind ? (
-          <Text>No dataset matches.</Text>
+          <Text>No matching datasets.</Text>
         ) : (
           <EmptyState
             icon={IconDatabase}
-            sentence="A dataset is a directory with a history: every sync is a commit that can be read back for ever."
+            sentence="No datasets yet. A dataset is a versioned folder; every sync adds a commit."
             action={create}
             command="mill data init my-data && mill data sync"
           />

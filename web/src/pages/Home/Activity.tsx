@@ -20,7 +20,7 @@ export function Activity() {
       <Loaded result={result}>
         {({ items }) =>
           items.length === 0 ? (
-            <Text c="dimmed">Nothing has happened yet.</Text>
+            <Text c="dimmed">No activity yet.</Text>
           ) : (
             <Paper withBorder component="ul" m={0} p={0} className="feed">
               {items.map((item) => (

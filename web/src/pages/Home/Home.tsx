@@ -55,7 +55,7 @@ function InNoProject() {
   const session = useSession();
   if (!session || session.user.is_admin || session.projects.length > 0) return null;
   return (
-    <Alert color="blue" icon={<IconInfoCircle />} title="You are in no project yet">
+    <Alert color="blue" icon={<IconInfoCircle />} title="You are not in a project yet">
       Datasets, jobs and runs belong to projects. Ask an administrator of one to add you:{" "}
       <Code>mill project add-member PROJECT {session.user.name} --role member</Code>
     </Alert>
@@ -111,7 +111,7 @@ function Numbers({ home }: { home: HomeShape }) {
         }
       >
         {formatUsed(cached_bytes, volume_bytes)}
-        <Progress value={cached} mt={6} color="cyan.7" aria-label="Share of the volumes in use" />
+        <Progress value={cached} mt={6} color="cyan.7" aria-label="Volume space in use" />
       </Tile>
       {home.hit_rate != null && <Saved home={home} />}
     </SimpleGrid>

@@ -10,17 +10,17 @@ export function IdleGpus({ home }: { home: Home }) {
   const jobs = home.idle_jobs;
   if (jobs.length === 0) return null;
   return (
-    <Alert color="yellow" icon={<IconZzz />} title="GPUs that nobody uses">
+    <Alert color="yellow" icon={<IconZzz />} title="Idle GPUs">
       {jobs.map((job, index) => (
         <Fragment key={job.id}>
           {index > 0 && ", "}
           <JobLink project={job.project} job={job.id}>
             {job.written}
           </JobLink>{" "}
-          of {job.created_by} holds {formatGpus(job.gpu_hundredths * Math.max(1, job.processes))}
+          by {job.created_by} holds {formatGpus(job.gpu_hundredths * Math.max(1, job.processes))}
         </Fragment>
       ))}
-      . Nothing was computed on them for more than 5 minutes.
+      . Idle for more than 5 minutes.
     </Alert>
   );
 }

@@ -108,7 +108,7 @@ function By({ job }: { job: Job }) {
         <Status state={job.state} size="lg" />
         <Progressing job={job} />
       </div>
-      {job.deleted_at && <Text c="dimmed">in the bin</Text>}
+      {job.deleted_at && <Text c="dimmed">in bin</Text>}
     </Group>
   );
 }

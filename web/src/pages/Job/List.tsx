@@ -35,7 +35,7 @@ export function JobList() {
         {({ items, next }) =>
           items.length === 0 && trail.number === 1 ? (
             narrowed || deleted ? (
-              <Text>No job matches.</Text>
+              <Text>No matching jobs.</Text>
             ) : (
               <NoJobs />
             )
@@ -68,7 +68,7 @@ function NoJobs() {
   return (
     <EmptyState
       icon={IconPlayerPlay}
-      sentence="A job is a command that runs beside its data; nothing was submitted yet."
+      sentence="No jobs yet. A job runs a command next to its data."
       action={<NewJobButton />}
       command="mill submit --data my-data -- python train.py"
     />

@@ -77,7 +77,7 @@ function RunFacts({ run }: { run: Run }) {
           { name: "Duration", value: <Duration start={startOf(run)} end={run.ended_at} /> },
           { name: "Start", value: <Time at={startOf(run)} /> },
           { name: "End", value: <Time at={run.ended_at} /> },
-          { name: "Job", value: job || "none: reported by a script" },
+          { name: "Job", value: job || "none (started by a script)" },
           { name: "Id", value: <span className="mono">{run.id}</span> },
         ]}
       />

@@ -77,7 +77,7 @@ export function RunList() {
         {({ items, next }) =>
           items.length === 0 && trail.number === 1 ? (
             narrowed ? (
-              <Text>No run matches.</Text>
+              <Text>No matching runs.</Text>
             ) : (
               <NoRuns />
             )
@@ -126,7 +126,7 @@ function NoRuns() {
   return (
     <EmptyState
       icon={IconTimeline}
-      sentence="A run documents itself: every job has one, and any script or notebook can start one."
+      sentence="No runs yet. Every job records one; scripts and notebooks start their own with millpond.init()."
       command={"python -c \"import millpond; millpond.init(); millpond.log_metric('loss', 0.25, step=1)\""}
     />
   );

@@ -22,7 +22,7 @@ export function SourceList() {
     <>
       <PageHeader
         title="Sources"
-        below={<Text c="dimmed">Objects of buckets and sites that come into datasets by themselves.</Text>}
+        below={<Text c="dimmed">Import objects from buckets and sites into datasets on a schedule.</Text>}
         actions={
           <ProjectSelect
             value={project}

@@ -50,7 +50,7 @@ export function TokenList() {
         empty={
           <EmptyState
             icon={IconKey}
-            sentence="You have no tokens: make one for the command line on another machine, or for a script."
+            sentence="No tokens yet. Create one for a script or for the command line on another machine."
             action={create}
             command="mill token create my-laptop"
           />

@@ -24,11 +24,15 @@ export function NewToken({ onClose }: { onClose: () => void }) {
     <Modal opened onClose={onClose} title="New token" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       {create.data ? (
         <Stack>
-          <Alert color="orange" icon={<IconAlertTriangle />} title="Copy it now: it is never shown again.">
-            Keep it like a password.
+          <Alert
+            color="orange"
+            icon={<IconAlertTriangle />}
+            title="Copy the token now. It is not shown again."
+          >
+            Treat it like a password.
           </Alert>
           <CommandLine command={create.data.secret} />
-          <Button onClick={onClose}>I have it</Button>
+          <Button onClick={onClose}>Done</Button>
         </Stack>
       ) : (
         <form onSubmit={submit}>
@@ -48,7 +52,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
             />
             {create.error && <ErrorNotice error={create.error} />}
             <Button type="submit" loading={create.isPending}>
-              Make it
+              Create
             </Button>
           </Stack>
         </form>

@@ -19,7 +19,7 @@ export function NewUser({ onClose }: { onClose: () => void }) {
           />
           <TextInput label="Name" autoComplete="off" {...form.getInputProps("full_name")} />
           <PasswordInput
-            label="First password"
+            label="Initial password"
             required
             autoComplete="new-password"
             {...form.getInputProps("password")}

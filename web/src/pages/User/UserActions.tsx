@@ -25,7 +25,7 @@ export function UserActions({ user }: { user: User }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item onClick={() => put({ is_admin: !user.is_admin })}>
-            {user.is_admin ? "No longer a site administrator" : "Make a site administrator"}
+            {user.is_admin ? "Remove site administrator" : "Make a site administrator"}
           </Menu.Item>
           <Menu.Item onClick={() => put({ disabled: !user.disabled_at })}>
             {user.disabled_at ? "Enable" : "Disable"}
@@ -39,7 +39,7 @@ export function UserActions({ user }: { user: User }) {
         onClose={dialog.close}
         title={`Delete ${user.name}?`}
         name={user.name}
-        explanation="Their tokens and sessions end at once. What they made stays."
+        explanation="Their tokens and sessions end now. Their data stays."
         action="Delete"
         onConfirm={() => remove.mutate(user.name, { onSuccess: dialog.close })}
         busy={remove.isPending}

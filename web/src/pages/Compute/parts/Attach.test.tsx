@@ -42,7 +42,7 @@ it("shows the lines to paste, and says when the agent has come in", async () => 
     "GET /join-tokens": { items: [{ ...token, used_at: TIME, compute: "gpu7" }], next: null },
   });
   const page = await showPage(<Attach onClose={() => {}} />);
-  const make = await page.findByRole("button", { name: "Make a join token" });
+  const make = await page.findByRole("button", { name: "Create join token" });
   await vi.waitFor(() => expect(make).toHaveProperty("disabled", false));
   await userEvent.type(page.getByLabelText("Name"), "gpu7");
   await userEvent.click(make);

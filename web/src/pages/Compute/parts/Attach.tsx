@@ -74,8 +74,8 @@ export function Attach({ onClose }: { onClose: () => void }) {
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Stepper active={create.data ? 1 : 0} size="sm" mb="md">
-        <Stepper.Step label="What it is" />
-        <Stepper.Step label="Start its agent" />
+        <Stepper.Step label="Describe it" />
+        <Stepper.Step label="Start the agent" />
       </Stepper>
       {create.data ? (
         <Lines chosen={chosen} secret={create.data.secret} token={create.data.id} onClose={onClose} />
@@ -85,7 +85,7 @@ export function Attach({ onClose }: { onClose: () => void }) {
             <Select label="Engine" data={DRIVERS} allowDeselect={false} {...form.getInputProps("driver")} />
             <Select
               label="Site"
-              description="Where it is; volumes of the same site are near it."
+              description="Jobs here prefer volumes at the same site."
               data={names}
               allowDeselect={false}
               {...form.getInputProps("site")}
@@ -93,28 +93,28 @@ export function Attach({ onClose }: { onClose: () => void }) {
             />
             <TextInput
               label="Name"
-              placeholder={chosen.driver === "kubernetes" ? "that of its site" : "its host name"}
+              placeholder={chosen.driver === "kubernetes" ? "name of the site" : "host name"}
               {...form.getInputProps("name")}
             />
             <TextInput
-              label="This server, as seen from there"
-              description="The agent connects outwards to it; nothing connects to the agent."
+              label="URL of this server from there"
+              description="The agent connects to this URL. Nothing connects to the agent."
               required
               {...form.getInputProps("server")}
-              error={isLoopback(chosen.server) && "Only this machine knows itself by that name."}
+              error={isLoopback(chosen.server) && "Other machines cannot reach this address."}
             />
             {chosen.driver === "kubernetes" && (
               <>
                 <TextInput
                   label="Image"
-                  description="One with Millpond in it, for the agent; jobs that name none run in it, too."
+                  description="Image with Millpond, for the agent. Also the default image of jobs."
                   placeholder="registry.example/millpond:0.1.0"
                   required
                   {...form.getInputProps("image")}
                 />
                 <TextInput
                   label="Storage"
-                  description="What agent and jobs see alike: PATH=pvc:CLAIM, PATH=nfs:SERVER:/EXPORT or PATH=host."
+                  description="Storage shared by agent and jobs: PATH=pvc:CLAIM, PATH=nfs:SERVER:/EXPORT or PATH=host."
                   required
                   {...form.getInputProps("mount")}
                 />
@@ -122,7 +122,7 @@ export function Attach({ onClose }: { onClose: () => void }) {
             )}
             {create.error && <ErrorNotice error={create.error} />}
             <Button type="submit" loading={create.isPending} disabled={!chosen.site}>
-              Make a join token
+              Create join token
             </Button>
           </Stack>
         </form>
@@ -150,9 +150,9 @@ function Lines({ chosen, secret, token, onClose }: LinesProps) {
       <Alert
         color="orange"
         icon={<IconAlertTriangle />}
-        title="Copy these lines now: the token is never shown again."
+        title="Copy these lines now. The token is not shown again."
       >
-        It lets one agent in, at {chosen.site}, within an hour.
+        Valid for one agent at {chosen.site}, for one hour.
       </Alert>
       <Text size="sm">{PLACES[chosen.driver] ?? "On the machine that may submit work there:"}</Text>
       {attachCommands(chosen, secret).map((command) => (

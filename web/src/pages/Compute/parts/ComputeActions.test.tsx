@@ -24,7 +24,7 @@ it("cordons at once, since that can be taken back", async () => {
   });
   const page = await showPage(<ComputeActions compute={aCompute()} />);
   await userEvent.click(page.getByRole("button", { name: "Actions" }));
-  await userEvent.click(await page.findByText("Cordon: nothing new here"));
+  await userEvent.click(await page.findByText("Cordon: accept no new jobs"));
   await vi.waitFor(async () =>
     expect(await server.changes()).toEqual([["POST /computes/gpu7/cordon", null]]),
   );
@@ -35,7 +35,7 @@ it("stops what runs only once the name has been typed", async () => {
   const server = answering({ "POST /computes/gpu7/drain": aCompute() });
   const page = await showPage(<ComputeActions compute={aCompute()} />);
   await userEvent.click(page.getByRole("button", { name: "Actions" }));
-  await userEvent.click(await page.findByText("Drain and stop what runs…"));
+  await userEvent.click(await page.findByText("Drain and stop running jobs…"));
   const button = await page.findByRole("button", { name: "Stop them" });
   expect(button).toHaveProperty("disabled", true);
   await userEvent.type(page.getByLabelText("Type gpu7 to confirm"), "gpu7");

@@ -19,7 +19,7 @@ export function ComputeActions({ compute }: { compute: Compute }) {
   const [opened, dialog] = useDisclosure(false);
   if (!useSession()?.user.is_admin) return null;
   const uncordon = () =>
-    tell(care.mutateAsync("uncordon"), () => notifyDone(`New jobs may be placed on ${compute.name}.`));
+    tell(care.mutateAsync("uncordon"), () => notifyDone(`${compute.name} accepts new jobs.`));
   const hold = (how: Care, words: string) => tell(care.mutateAsync(how), () => notifyUndo(words, uncordon));
   const confirm = (what: Asked) => {
     setAsked(what);
@@ -37,21 +37,21 @@ export function ComputeActions({ compute }: { compute: Compute }) {
           {compute.cordoned ? (
             <Menu.Item onClick={uncordon}>Take new jobs again</Menu.Item>
           ) : (
-            <Menu.Item onClick={() => hold("cordon", `Nothing new is placed on ${compute.name}.`)}>
-              Cordon: nothing new here
+            <Menu.Item onClick={() => hold("cordon", `${compute.name} accepts no new jobs.`)}>
+              Cordon: accept no new jobs
             </Menu.Item>
           )}
           {!compute.cordoned && (
-            <Menu.Item onClick={() => hold("drain", `${compute.name} is drained: what runs is let finish.`)}>
-              Drain: let what runs finish
+            <Menu.Item onClick={() => hold("drain", `Draining ${compute.name}. Running jobs finish.`)}>
+              Drain: let running jobs finish
             </Menu.Item>
           )}
           <Menu.Item onClick={() => confirm("stop")} disabled={compute.running === 0}>
-            Drain and stop what runs…
+            Drain and stop running jobs…
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item onClick={() => confirm("revoke")} disabled={compute.health === "revoked"}>
-            Revoke its credential…
+            Revoke credential…
           </Menu.Item>
           <Menu.Item onClick={() => confirm("detach")}>Detach…</Menu.Item>
         </Menu.Dropdown>
@@ -78,8 +78,8 @@ function Ending({ compute, how, onClose }: Props & { how: "stop" | "revoke" }) {
       name={compute.name}
       explanation={
         stop
-          ? `${plural(compute.running, "job")} there will be cancelled, and nothing new is placed.`
-          : "Its agent is refused from now on and ends. What runs goes on until its time is up and is then placed anew elsewhere."
+          ? `${plural(compute.running, "job")} will be cancelled. No new ones start.`
+          : "The agent is refused from now on. Running jobs stop when their lease expires and are requeued elsewhere."
       }
       action={stop ? "Stop them" : "Revoke"}
       onConfirm={() => care.mutate(how, { onSuccess: onClose })}
@@ -101,14 +101,12 @@ function Detach({ compute, onClose }: Props) {
       name={compute.name}
       explanation={
         <Stack gap="xs">
-          <Text size="sm">
-            Its credential is revoked and it is forgotten. Logs and results of its jobs stay.
-          </Text>
+          <Text size="sm">Revokes its credential and removes it. Logs and results of its jobs stay.</Text>
           {compute.running > 0 && (
             <Checkbox
               checked={force}
               onChange={(event) => setForce(event.currentTarget.checked)}
-              label={`Although ${plural(compute.running, "job")} run there: they are placed anew once they have certainly ended`}
+              label={`Detach with ${plural(compute.running, "running job")}. They are requeued once they have ended.`}
             />
           )}
         </Stack>

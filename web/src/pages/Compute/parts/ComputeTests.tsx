@@ -27,7 +27,7 @@ export function ComputeTests({ compute }: { compute: Compute }) {
           loading={start.isPending}
           onClick={() => start.mutate()}
         >
-          Test it
+          Run test
         </Button>
       </Group>
       {start.error && <ErrorNotice error={start.error} />}
@@ -36,8 +36,7 @@ export function ComputeTests({ compute }: { compute: Compute }) {
       ) : (
         <Stack gap="xs">
           <Text size="sm" c="dimmed">
-            The agent looks at the way to the server, the clocks, the speed of the lake and of its volumes,
-            and at its GPUs.
+            Test connection, clock, lake and volume speed, and GPUs.
           </Text>
           <CommandLine command={`mill compute test ${shellQuote(compute.name)}`} />
         </Stack>
@@ -63,7 +62,7 @@ function Result({ compute, test }: { compute: string; test: string }) {
 export function Checks({ checks }: { checks: ComputeTest["checks"] }) {
   return (
     <Paper withBorder>
-      <Table aria-label="What the test found">
+      <Table aria-label="Test results">
         <Table.Tbody>
           {checks.map((check) => {
             const Picture = PICTURES[check.state];

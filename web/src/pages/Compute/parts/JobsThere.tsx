@@ -23,7 +23,7 @@ export function JobsThere({ compute }: { compute: Compute }) {
         result={result}
         empty={
           <Text size="sm" c="dimmed">
-            None that you may see runs here now.
+            No running jobs that you can see.
           </Text>
         }
       >

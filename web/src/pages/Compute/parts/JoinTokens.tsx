@@ -44,7 +44,7 @@ export function JoinTokens() {
 
 function State({ token }: { token: JoinToken }) {
   const now = useNow(30_000);
-  if (token.used_at) return <>used by {token.compute ?? "a compute that is detached"}</>;
+  if (token.used_at) return <>used by {token.compute ?? "a detached compute"}</>;
   return <>{Date.parse(token.expires_at) < now.getTime() ? "expired" : "open"}</>;
 }
 
@@ -56,9 +56,7 @@ function Revoke({ token }: { token: JoinToken }) {
       size="compact-sm"
       variant="default"
       loading={revoke.isPending}
-      onClick={() =>
-        tell(revoke.mutateAsync(token.id), () => notifyDone("Nobody comes in with it any more."))
-      }
+      onClick={() => tell(revoke.mutateAsync(token.id), () => notifyDone("Join token revoked."))}
       aria-label={`Revoke the token for ${token.site}`}
     >
       Revoke

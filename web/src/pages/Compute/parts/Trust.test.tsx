@@ -14,7 +14,7 @@ afterEach(() => {
 const shared = (projects: string[], all = false) => aCompute({ trust: { shared: true, all, projects } });
 const known = { "GET /projects": { items: [{ name: "team-a" }, { name: "team-b" }], next: null } };
 
-it("says nothing where projects are kept apart", async () => {
+it("says nothing where projects isolated", async () => {
   signInAs({ is_admin: true });
   const page = await showPage(<Trust compute={aCompute()} />);
   expect(page.queryByText("Shared trust")).toBeNull();
@@ -32,7 +32,7 @@ it("keeps a project out at once, since that can be taken back", async () => {
   signInAs({ is_admin: true });
   const server = answering({ ...known, "POST /computes/gpu7/distrust": shared([]) });
   const page = await showPage(<Trust compute={shared(["team-a"])} />);
-  await userEvent.click(page.getByRole("button", { name: "Keep team-a out" }));
+  await userEvent.click(page.getByRole("button", { name: "Remove team-a" }));
   await vi.waitFor(async () =>
     expect(await server.changes()).toEqual([
       ["POST /computes/gpu7/distrust", { projects: ["team-a"], all: false }],
@@ -44,7 +44,7 @@ it("lets every project in, and says so", async () => {
   signInAs({ is_admin: true });
   const server = answering({ ...known, "POST /computes/gpu7/trust": shared([], true) });
   const page = await showPage(<Trust compute={shared([])} />);
-  await userEvent.click(page.getByRole("button", { name: "Let every project in" }));
+  await userEvent.click(page.getByRole("button", { name: "Allow all projects" }));
   await vi.waitFor(async () =>
     expect(await server.changes()).toEqual([["POST /computes/gpu7/trust", { projects: [], all: true }]]),
   );

@@ -21,8 +21,8 @@ export function Trust({ compute }: { compute: Compute }) {
           Who may use it
         </Title>
         <Alert color="orange" icon={<IconUsers />} title="Shared trust">
-          Its agent has only one account for all jobs: they can read each other's files and what is cached
-          beside them. Only projects that were let in run here.
+          All jobs run under one account and can read each other's files and cached data. Only allowed
+          projects run here.
         </Alert>
         <LetIn compute={compute} isAdmin={isAdmin} />
         {isAdmin && <Change compute={compute} />}
@@ -34,11 +34,11 @@ export function Trust({ compute }: { compute: Compute }) {
 function LetIn({ compute, isAdmin }: { compute: Compute; isAdmin: boolean }) {
   const trust = useChangeTrust(compute.name);
   const { all, projects } = compute.trust;
-  if (all) return <Text size="sm">Every project is let in.</Text>;
-  if (projects.length === 0) return <Text size="sm">No project that you may see is let in.</Text>;
+  if (all) return <Text size="sm">All projects may use it.</Text>;
+  if (projects.length === 0) return <Text size="sm">No project that you can see may use it.</Text>;
   const keepOut = (project: string) =>
     tell(trust.mutateAsync({ how: "distrust", projects: [project] }), () =>
-      notifyUndo(`Nothing new of ${project} begins on ${compute.name}.`, () =>
+      notifyUndo(`${project} may no longer use ${compute.name}.`, () =>
         tell(trust.mutateAsync({ how: "trust", projects: [project] })),
       ),
     );
@@ -52,7 +52,7 @@ function LetIn({ compute, isAdmin }: { compute: Compute; isAdmin: boolean }) {
           tt="none"
           rightSection={
             isAdmin && (
-              <CloseButton size="xs" aria-label={`Keep ${project} out`} onClick={() => keepOut(project)} />
+              <CloseButton size="xs" aria-label={`Remove ${project}`} onClick={() => keepOut(project)} />
             )
           }
         >
@@ -76,7 +76,7 @@ function Change({ compute }: { compute: Compute }) {
           loading={trust.isPending}
           onClick={() => tell(trust.mutateAsync({ how: "distrust", all: true }))}
         >
-          Let in only projects that are named
+          Allow named projects only
         </Button>
         <CommandLine command={`mill compute distrust ${name} --all`} />
       </Group>
@@ -91,7 +91,7 @@ function Change({ compute }: { compute: Compute }) {
     <Stack gap="sm">
       <Group align="flex-end">
         <Select
-          label="Let a project in"
+          label="Allow a project"
           data={known.filter((one) => !compute.trust.projects.includes(one))}
           searchable
           value={project}
@@ -99,14 +99,14 @@ function Change({ compute }: { compute: Compute }) {
           w={240}
         />
         <Button disabled={!project} loading={trust.isPending} onClick={letIn}>
-          Let in
+          Allow
         </Button>
         <Button
           variant="default"
           loading={trust.isPending}
           onClick={() => tell(trust.mutateAsync({ how: "trust", all: true }))}
         >
-          Let every project in
+          Allow all projects
         </Button>
       </Group>
       <CommandLine command={`mill compute trust ${name} ${project ? shellQuote(project) : "PROJECT"}`} />

@@ -32,7 +32,7 @@ export function Use({ of }: { of: Used }) {
       </Group>
       {of.declared && (
         <Text size="xs" c="dimmed" mt={6}>
-          Amounts are partly declared, not measured.
+          Some amounts are declared, not measured.
         </Text>
       )}
     </>

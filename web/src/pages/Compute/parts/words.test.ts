@@ -22,7 +22,7 @@ it("says what a driver can do", () => {
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
-    "runs images, python:3.12 by default · limits are enforced · whole GPUs only · no distributed jobs · no terminals · no ports · projects are kept apart",
+    "runs images, python:3.12 by default · limits enforced · whole GPUs only · no distributed jobs · no terminals · no ports · projects isolated",
   );
 });
 
@@ -32,9 +32,7 @@ it("keeps the secret for its owner", () => {
 
 it("tells a drain that goes on from one that has come to its end", () => {
   expect(healthWords(aCompute({ health: "draining", cordoned_by: "maria" }))).toContain(
-    "what runs is let finish",
+    "Running jobs finish",
   );
-  expect(healthWords(aCompute({ health: "cordoned", cordoned_by: "maria" }))).toContain(
-    "nothing runs here any more",
-  );
+  expect(healthWords(aCompute({ health: "cordoned", cordoned_by: "maria" }))).toContain("No jobs run here");
 });

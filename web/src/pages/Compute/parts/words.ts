@@ -3,12 +3,12 @@ import { shellQuote } from "../../../lib/names";
 
 /** What a driver can honour, in words; asked of it, never guessed from its name. */
 export function capabilityWords(can: Compute["capabilities"]): string {
-  if (!can) return "not told yet";
+  if (!can) return "not reported yet";
   return [
     can.containers
       ? `runs images${can.default_image ? `, ${can.default_image} by default` : ""}`
       : "no images",
-    can.limits_enforced ? "limits are enforced" : "limits are not enforced",
+    can.limits_enforced ? "limits enforced" : "limits not enforced",
     {
       none: "whole GPUs only",
       accounted: "parts of GPUs accounted, not enforced",
@@ -17,7 +17,7 @@ export function capabilityWords(can: Compute["capabilities"]): string {
     can.gangs ? "distributed jobs" : "no distributed jobs",
     can.exec ? "terminals" : "no terminals",
     can.ports ? "ports" : "no ports",
-    can.shared_trust ? "shared trust: all projects use one account" : "projects are kept apart",
+    can.shared_trust ? "shared trust: all projects use one account" : "projects isolated",
   ].join(" · ");
 }
 
@@ -25,13 +25,13 @@ export function capabilityWords(can: Compute["capabilities"]): string {
 export function healthWords(compute: Compute): string | null {
   switch (compute.health) {
     case "draining":
-      return `Nothing new is placed here, as ${compute.cordoned_by ?? "somebody"} asked; what runs is let finish.`;
+      return `Draining, requested by ${compute.cordoned_by ?? "somebody"}. Running jobs finish; no new ones start.`;
     case "cordoned":
-      return `Nothing new is placed here, as ${compute.cordoned_by ?? "somebody"} asked, and nothing runs here any more.`;
+      return `Cordoned by ${compute.cordoned_by ?? "somebody"}. No jobs run here and no new ones start.`;
     case "away":
-      return "Its agent has not been heard of for a while. Its jobs go on under their keepers; look at its machine and its log.";
+      return "The agent is not responding. Its jobs keep running. Check the machine and the agent's log.";
     case "new":
-      return "Its agent has not reported yet.";
+      return "Waiting for the agent's first report.";
     case "revoked":
       return `Credential revoked. Re-attach this compute: mill compute token --compute ${compute.name}`;
     default:

@@ -61,7 +61,7 @@ export function CacheButton({ commit, place }: Props) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: "auto" }}>
-        <Menu.Label>On which volume</Menu.Label>
+        <Menu.Label>Cache on</Menu.Label>
         {left.map((volume) => (
           <VolumeItem
             key={volume.id}
@@ -72,7 +72,7 @@ export function CacheButton({ commit, place }: Props) {
         ))}
         <NearItems onChoose={(near) => start({ near })} />
         <Menu.Divider />
-        <Menu.Item onClick={() => start({})}>The best one, as the server sees it</Menu.Item>
+        <Menu.Item onClick={() => start({})}>Let the server choose</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
@@ -98,7 +98,7 @@ function useCaching(commit: Commit, place: DatasetPlace) {
       cache.mutateAsync({ project: place.project, dataset: `${place.dataset}@${commit.id}`, ...where }),
       ({ started, cached, reasons }) =>
         notifyDone(
-          [started ? `Caching on ${cached.volume}` : `It is on ${cached.volume} already`, ...reasons].join(
+          [started ? `Caching on ${cached.volume}` : `Already cached on ${cached.volume}`, ...reasons].join(
             "; ",
           ),
         ),

@@ -24,7 +24,7 @@ export function CacheIdle({ dataset }: { dataset: Dataset }) {
         Cached commits
       </Title>
       <Select
-        label="Cleared when nobody used them for"
+        label="Evict after no use for"
         data={choicesFor(dataset.cache_idle_seconds ?? null)}
         value={String(dataset.cache_idle_seconds ?? DEFAULT)}
         onChange={(value) => value && choose(value)}
@@ -34,7 +34,7 @@ export function CacheIdle({ dataset }: { dataset: Dataset }) {
         maw="100%"
       />
       <Text size="sm" c="dimmed" my="xs">
-        What a job reads, what is pinned or held, and the newest commit of a kept branch stay longer.
+        Commits in use, pinned or held, and the newest commit of a kept branch stay longer.
       </Text>
       <CommandLine command={commandFor(dataset)} />
     </Paper>
@@ -45,7 +45,7 @@ function choicesFor(own: number | null) {
   const choices = IDLE_TIMES.map(([seconds, label]) => ({ value: String(seconds), label }));
   const known = own === null || IDLE_TIMES.some(([seconds]) => seconds === own);
   return [
-    { value: DEFAULT, label: "as each volume says" },
+    { value: DEFAULT, label: "the volume's default" },
     ...choices,
     ...(known ? [] : [{ value: String(own), label: formatSeconds(own) }]),
   ];

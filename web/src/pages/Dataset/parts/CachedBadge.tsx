@@ -9,7 +9,7 @@ import { CachedActions } from "../../Cache/parts/CachedActions";
 import { FillProgress } from "../../Cache/parts/FillProgress";
 import { shownState } from "../../Cache/parts/state";
 
-/** Where a commit is cached, or how far it is on its way there; and what may be done about it. */
+/** Where a commit is cached, or how far being cached there; and what may be done about it. */
 export function CachedBadge({ cached, place }: { cached: CachedOn; place: DatasetPlace }) {
   const listed = useQuery(cachesOfDatasetQuery(place)).data?.items;
   const whole = listed?.find((one) => one.id === cached.cached_id);

@@ -132,7 +132,7 @@ function CommitActions({ dataset, commit }: { dataset: Dataset; commit: Commit }
 }
 
 function Parents({ commit, place }: { commit: Commit; place: DatasetPlace }) {
-  if (commit.parents.length === 0) return "none: the first commit";
+  if (commit.parents.length === 0) return "none (first commit)";
   return (
     <Group gap="xs" component="span">
       {commit.parents.map((parent) => (
@@ -161,7 +161,7 @@ function Changed({ commit, place }: { commit: Commit; place: DatasetPlace }) {
     <>
       <Group justify="space-between">
         <Title order={2} size="h5">
-          Changes to its parent
+          Changes from the parent
         </Title>
         <CommandLine
           command={`mill data diff ${written}@${shortId(parent)} ${written}@${shortId(commit.id)}`}

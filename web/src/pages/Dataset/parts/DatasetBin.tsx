@@ -83,20 +83,20 @@ function BinActions({ dataset }: { dataset: Dataset }) {
         loading={restore.isPending}
         onClick={() => tell(restore.mutateAsync(place), () => notifyDone(`${dataset.name} is back.`))}
       >
-        Bring back
+        Restore
       </Button>
       <Button variant="default" size="xs" onClick={() => setAsking(true)}>
-        Delete for good
+        Delete permanently
       </Button>
       <ConfirmByName
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Delete ${dataset.name} for good?`}
+        title={`Delete ${dataset.name} permanently?`}
         name={dataset.name}
-        explanation={`All ${plural(dataset.commits, "commit")} go with it. This cannot be taken back. The next collection frees the room.`}
-        action="Delete it for good"
+        explanation={`Deletes ${plural(dataset.commits, "commit")}. This cannot be undone. The next garbage collection frees the space.`}
+        action="Delete dataset permanently"
         onConfirm={() =>
-          purge.mutate(place, { onSuccess: () => notifyDone(`${dataset.name} is gone for good.`) })
+          purge.mutate(place, { onSuccess: () => notifyDone(`${dataset.name} deleted permanently.`) })
         }
         busy={purge.isPending}
         error={purge.error}

@@ -42,11 +42,11 @@ export function DiffTab({ dataset }: { dataset: Dataset }) {
           value={before}
           onChange={(side) => choose({ before: side })}
         />
-        <Tooltip label="Exchange the two">
+        <Tooltip label="Swap sides">
           <ActionIcon
             variant="default"
             size={36}
-            aria-label="Exchange the two"
+            aria-label="Swap sides"
             onClick={() => choose({ before: after, after: before })}
           >
             <IconArrowsExchange size={18} />
@@ -66,7 +66,7 @@ export function DiffTab({ dataset }: { dataset: Dataset }) {
           <Difference place={place} before={before} after={after} />
         </>
       ) : (
-        history.isSuccess && <Text>There is one commit so far: nothing to compare it with.</Text>
+        history.isSuccess && <Text>Only one commit yet. Sync again to compare.</Text>
       )}
     </Stack>
   );

@@ -45,10 +45,10 @@ function Sums({ diff }: { diff: Diff }) {
   const isSame = diff.added + diff.removed + diff.changed + diff.renamed === 0;
   return (
     <Group gap="xs">
-      <Text data-testid="diff-sums">{isSame ? "Nothing differs." : parts.join(" · ")}</Text>
+      <Text data-testid="diff-sums">{isSame ? "No differences." : parts.join(" · ")}</Text>
       {!diff.renames_complete && (
         <Text c="dimmed" size="sm">
-          So much differs that not all renames were looked for.
+          Too many changes to detect all renames.
         </Text>
       )}
     </Group>

@@ -65,7 +65,7 @@ function Texts({ old, now }: { old: Place; now: Place }) {
 
 function Lines({ before, after }: { before: string; after: string }) {
   const lines = useMemo(() => linesThatDiffer(before, after), [before, after]);
-  if (lines === null) return <Text size="sm">These files have too many lines to compare them here.</Text>;
+  if (lines === null) return <Text size="sm">Too many lines to compare here.</Text>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
     <pre className="preview-text diff-text" tabIndex={0} data-testid="text-diff">

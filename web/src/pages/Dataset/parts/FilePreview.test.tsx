@@ -44,10 +44,10 @@ it("shows a table page by page", async () => {
   expect(await page.findByText("row, 99")).toBeTruthy();
   expect(page.getByText("integer")).toBeTruthy();
   expect(page.queryByText("row, 100")).toBeNull();
-  await userEvent.click(page.getByRole("button", { name: "Rows behind" }));
+  await userEvent.click(page.getByRole("button", { name: "Next rows" }));
   expect(await page.findByText("row, 149")).toBeTruthy();
   expect(page.getByText(/Rows 101 to 150/)).toBeTruthy();
-  await userEvent.click(page.getByRole("button", { name: "Rows before" }));
+  await userEvent.click(page.getByRole("button", { name: "Previous rows" }));
   expect(await page.findByText("row, 0")).toBeTruthy();
   // Read by the commit's id: the branch may move between two parts.
   expect(asked.every((url) => url.includes(`/commits/${aCommit().id}/`))).toBe(true);

@@ -41,7 +41,7 @@ export function LineageTab({ dataset }: { dataset: Dataset }) {
         <Group gap="xs">
           <Choice place={place} value={ref} onChange={show} />
           <Select
-            aria-label="How far to look"
+            aria-label="Depth"
             data={DEPTHS}
             value={depth}
             onChange={(value) => setDepth(value ?? "3")}
@@ -54,12 +54,7 @@ export function LineageTab({ dataset }: { dataset: Dataset }) {
         />
       </Group>
       <Direction title="Made from" place={{ ...place, ref }} direction="up" depth={Number(depth)} />
-      <Direction
-        title="Used and made into"
-        place={{ ...place, ref }}
-        direction="down"
-        depth={Number(depth)}
-      />
+      <Direction title="Used by" place={{ ...place, ref }} direction="down" depth={Number(depth)} />
     </Stack>
   );
 }
@@ -83,7 +78,7 @@ function Direction({ title, place, direction, depth }: DirectionProps) {
           {({ steps, is_cut }) => (
             <>
               {steps.length === 0 ? (
-                <Text p="md">Nothing was made from this commit yet.</Text>
+                <Text p="md">Nothing uses this commit yet.</Text>
               ) : (
                 <Steps title={title} steps={steps} />
               )}

@@ -37,7 +37,7 @@ export function NameAndDescription({ dataset }: { dataset: Dataset }) {
       <Stack>
         <TextInput
           label="Name"
-          description="Folders that were cloned from it find it under its new name; scripts that name it do not."
+          description="Cloned folders follow the new name. Update scripts that use the old one."
           readOnly={!may}
           autoComplete="off"
           {...form.getInputProps("name")}

@@ -9,7 +9,7 @@ export function NoCommits({ dataset }: { dataset: Dataset }) {
     return (
       <EmptyState
         icon={IconGitCommit}
-        sentence="What jobs run and make is kept here, each as a commit of its own: the page of a job leads to it."
+        sentence="No commits yet. Each job stores its code or output here as a commit."
         action={<TextLink to="/jobs">Jobs</TextLink>}
         command={`mill cache add ${dataset.project}/${dataset.name}@COMMIT`}
       />
@@ -18,7 +18,7 @@ export function NoCommits({ dataset }: { dataset: Dataset }) {
   return (
     <EmptyState
       icon={IconGitCommit}
-      sentence="Nothing was committed yet: drop a folder on this page, or sync a directory into this dataset."
+      sentence="No commits yet. Drop a folder on this page, or sync one from the command line."
       action={<UploadButton />}
       command={`mill data init ${dataset.project}/${dataset.name} && mill data sync -m "first version"`}
     />

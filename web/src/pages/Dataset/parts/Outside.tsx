@@ -5,9 +5,7 @@ import type { Commit } from "../../../api/shapes";
 /** Says of a file that the lake knows where its content lies, and does not hold it. */
 export function OutsideBadge() {
   return (
-    <Mark label="Its content lies outside the lake: it can be read as long as it lies there unchanged.">
-      outside
-    </Mark>
+    <Mark label="Stored outside the lake. Readable only while the original stays unchanged.">outside</Mark>
   );
 }
 
@@ -18,7 +16,7 @@ export function OutsideOf({ commit }: { commit: Commit }) {
   const which = names.length === 1 ? `the connection ${names[0]}` : `the connections ${names.join(", ")}`;
   return (
     <Mark
-      label={`Some files lie outside the lake, behind ${which}: they can be read as long as they lie there unchanged.`}
+      label={`Some files are stored outside the lake, behind ${which}. Readable only while the originals stay unchanged.`}
     >
       outside: {names.join(", ")}
     </Mark>

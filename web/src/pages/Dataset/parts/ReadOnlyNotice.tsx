@@ -7,9 +7,9 @@ export function ReadOnlyNotice({ dataset }: { dataset: Dataset }) {
   if (!dataset.read_only) return null;
   return (
     <Alert color="orange" icon={<IconLock />} mb="md" title="Read-only">
-      <Text size="sm">Nothing can be committed here: {dataset.read_only}</Text>
+      <Text size="sm">Commits are refused: {dataset.read_only}</Text>
       <Text size="sm" mt={4}>
-        A site administrator brings it up to date with <Code>mill lake reconcile {dataset.project}</Code>
+        Ask a site administrator to run <Code>mill lake reconcile {dataset.project}</Code>
       </Text>
     </Alert>
   );

@@ -31,7 +31,7 @@ export function RefActions({ dataset, at }: { dataset: Dataset; at: string }) {
       <Menu position="bottom-start">
         <Menu.Target>
           <Tooltip label="Branch, tag, merge">
-            <ActionIcon variant="default" size={36} aria-label={`What to do with ${at}`}>
+            <ActionIcon variant="default" size={36} aria-label={`Actions for ${at}`}>
               <IconDots size={18} />
             </ActionIcon>
           </Tooltip>

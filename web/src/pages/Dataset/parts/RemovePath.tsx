@@ -62,7 +62,7 @@ function RemoveDialog({ entry, place, branch, onClose }: Props & { onClose: () =
     >
       <Stack>
         <Text size="sm">
-          A new commit of <b>{branch}</b> does without {entry.path}
+          Adds a commit to <b>{branch}</b> without {entry.path}
           {recursive && ` and its ${plural(entry.files, "file")}`}. Older commits keep{" "}
           {recursive ? "them" : "it"}.
         </Text>
@@ -75,7 +75,7 @@ function RemoveDialog({ entry, place, branch, onClose }: Props & { onClose: () =
         {remove.error && <ErrorNotice error={remove.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Keep it
+            Cancel
           </Button>
           {/* What went wrong is shown above. */}
           <Button

@@ -51,8 +51,8 @@ export function RetentionRule({ dataset }: { dataset: Dataset }) {
           )}
         </Group>
         <Text size="sm" c="dimmed">
-          What a branch or tag is at, and what a job, a cache or another commit's lineage names, stays under
-          every rule. What goes is set aside for a week first.
+          Commits that a branch, tag, job, cache or lineage refers to are always kept. Others are deleted
+          after a week in quarantine.
         </Text>
         <CommandLine command={commandFor(dataset, last, days)} />
       </Stack>

@@ -87,7 +87,7 @@ function Deletion({ dataset }: { dataset: Dataset }) {
           {remove.error && <ErrorNotice error={remove.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={dialog.close}>
-              Keep it
+              Cancel
             </Button>
             {/* What went wrong is shown above. */}
             <Button
@@ -96,7 +96,7 @@ function Deletion({ dataset }: { dataset: Dataset }) {
               onClick={() => void confirm().catch(() => {})}
               data-autofocus
             >
-              Move it to the bin
+              Move to bin
             </Button>
           </Group>
         </Stack>

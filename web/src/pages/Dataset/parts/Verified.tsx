@@ -29,12 +29,11 @@ function State({ state }: { state: Verification }) {
     return (
       <Said icon={IconAlertTriangle}>
         {plural(state.problems.length, "pack is", "packs are")} damaged: {problem} Commit the folder again to
-        mend it.
+        repair it.
       </Said>
     );
   }
-  if (state.packs === 0)
-    return <Said icon={IconShieldCheck}>It holds no content that could be damaged.</Said>;
+  if (state.packs === 0) return <Said icon={IconShieldCheck}>Nothing to verify: no stored content.</Said>;
   if (state.verified_packs < state.packs) {
     return (
       <Said icon={IconClock}>

@@ -19,7 +19,7 @@ const STEP = { cached_id: "c1", dataset: "default/digits", commit_id: "3fa2c1d0"
 
 it("says what a volume would answer", () => {
   expect(wordsOf(FITS)).toBe("would fit: 1.5 GB to fetch, about 12.0 s");
-  expect(wordsOf({ ...FITS, seconds: null, answer: "there" })).toBe("it is there");
+  expect(wordsOf({ ...FITS, seconds: null, answer: "there" })).toBe("already cached");
   const evicted = [{ ...STEP, at: null, cause: null, reason: "makes room for another commit" }];
   expect(wordsOf({ ...FITS, answer: "evicts", evicts: 3, evicted, seconds: null })).toBe(
     "would evict default/digits@3fa2c1d0, 2 commits of others: 1.5 GB to fetch",

@@ -3,8 +3,8 @@ import type { CacheOffer } from "../../../api/shapes";
 import { formatBytes, formatSeconds, plural } from "../../../lib/quantity";
 
 export function wordsOf(offer: CacheOffer): string {
-  if (offer.answer === "there") return "it is there";
-  if (offer.answer === "coming") return "it is on its way there";
+  if (offer.answer === "there") return "already cached";
+  if (offer.answer === "coming") return "being cached there";
   if (offer.answer === "refused") return offer.reasons.join("; ");
   const time = offer.seconds == null ? "" : `, about ${formatSeconds(offer.seconds)}`;
   const fetched = `${formatBytes(offer.fetch_bytes)} to fetch${time}`;

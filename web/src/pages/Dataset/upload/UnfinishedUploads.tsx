@@ -41,10 +41,10 @@ export function UnfinishedUploads({ project, dataset }: DatasetPlace) {
         </Text>
         <Group gap="xs">
           <Button size="xs" onClick={() => choosers.chooseFolder(upload)}>
-            Choose the folder
+            Choose folder
           </Button>
           <Button size="xs" variant="default" onClick={() => forget(upload)}>
-            Forget it
+            Discard
           </Button>
         </Group>
       </Stack>

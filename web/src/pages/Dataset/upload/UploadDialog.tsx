@@ -61,7 +61,7 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
     <Modal
       opened
       onClose={onClose}
-      title={again ? "Go on with the upload" : "Upload"}
+      title={again ? "Resume upload" : "Upload"}
       size="lg"
       closeButtonProps={{ "aria-label": "Close" }}
     >
@@ -79,8 +79,8 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
             allowDeselect={false}
           />
           <TextInput
-            label="Directory in the dataset"
-            placeholder="the top"
+            label="Folder in the dataset"
+            placeholder="top level"
             value={into}
             onChange={(event) => setInto(event.currentTarget.value)}
           />
@@ -93,7 +93,7 @@ export function UploadDialog({ dataset, items, again, branch, path, onClose }: P
           />
         )}
         <TextInput
-          label="Message of the commit"
+          label="Commit message"
           value={message}
           onChange={(event) => setWritten(event.currentTarget.value)}
         />

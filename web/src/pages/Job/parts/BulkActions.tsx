@@ -9,7 +9,7 @@ import { isFinished } from "./states";
 interface Props {
   jobs: Job[];
   onNone: () => void;
-  /** Choose all that match, also those on other pages; nothing where all of them are in sight. */
+  /** Select all matching, also those on other pages; nothing where all of them are in sight. */
   onAll?: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function BulkActions({ jobs, onNone, onAll }: Props) {
     [IconArrowBackUp, "Restore", inBin, () => restore(inBin)],
   ];
   return (
-    <Group mb="xs" gap="xs" role="group" aria-label="Chosen jobs">
+    <Group mb="xs" gap="xs" role="group" aria-label="Selected jobs">
       <Text size="sm" fw={600} aria-live="polite">
         {jobs.length === 1 ? "1 job chosen" : `${jobs.length.toLocaleString("en")} jobs chosen`}
       </Text>
@@ -67,7 +67,7 @@ export function BulkActions({ jobs, onNone, onAll }: Props) {
           </Button>
         ))}
       <Button size="xs" variant="subtle" onClick={onNone}>
-        Choose none
+        Clear selection
       </Button>
       {onAll && (
         <Button
@@ -79,7 +79,7 @@ export function BulkActions({ jobs, onNone, onAll }: Props) {
             void onAll().finally(() => setAsking(false));
           }}
         >
-          Choose all that match
+          Select all matching
         </Button>
       )}
     </Group>

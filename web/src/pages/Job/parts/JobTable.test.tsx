@@ -67,7 +67,7 @@ it("asks once for all that were chosen, and tells of those that could not be cha
       <JobTable jobs={jobs} label="Jobs" />
     </>,
   );
-  fireEvent.click(page.getByRole("checkbox", { name: "Choose all that are shown" }));
+  fireEvent.click(page.getByRole("checkbox", { name: "Select all shown" }));
   fireEvent.click(page.getByRole("button", { name: "Stop 2" }));
   await page.findByText("There is no job 'b'.");
   expect(page.getByText("1 of 2 could not be changed.")).toBeTruthy();
@@ -89,7 +89,7 @@ it("chooses all that are shown, and none", async () => {
   signInAs();
   const jobs = [aJob({ id: "a", written: "one" }), aJob({ id: "b", written: "two", project: "of others" })];
   const page = await showPage(<JobTable jobs={jobs} label="Jobs" />);
-  const all = page.getByRole("checkbox", { name: "Choose all that are shown" });
+  const all = page.getByRole("checkbox", { name: "Select all shown" });
   fireEvent.click(all);
   expect(page.getByText("1 job chosen")).toBeTruthy();
   fireEvent.click(all);

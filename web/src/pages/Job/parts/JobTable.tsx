@@ -105,7 +105,7 @@ function ChoiceOfAll() {
   const chosen = jobs.filter((job) => ids.has(job.id)).length;
   return (
     <Checkbox
-      aria-label="Choose all that are shown"
+      aria-label="Select all shown"
       checked={chosen === jobs.length}
       indeterminate={chosen > 0 && chosen < jobs.length}
       onChange={(event) => choose(jobs, event.currentTarget.checked)}

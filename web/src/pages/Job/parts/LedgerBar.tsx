@@ -11,7 +11,7 @@ const PARTS = [
   ["save", "Save", "orange.7"],
 ] as const;
 
-/** Where the time went, from submit to end. */
+/** Time spent, from submit to end. */
 export function LedgerBar({ ledger }: { ledger: Ledger }) {
   const parts = PARTS.flatMap(([key, word, color]) => {
     const seconds = ledger[key];
@@ -20,9 +20,9 @@ export function LedgerBar({ ledger }: { ledger: Ledger }) {
   const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
   if (whole === 0) return null;
   return (
-    <Paper withBorder p="md" component="section" aria-label="Where the time went">
+    <Paper withBorder p="md" component="section" aria-label="Time spent">
       <Title order={2} size="h6" mb="xs">
-        Where the time went
+        Time spent
       </Title>
       <Progress.Root size="lg" aria-hidden>
         {parts.map((part) => (

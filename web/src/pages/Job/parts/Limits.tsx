@@ -15,7 +15,7 @@ export function Limits({ form }: { form: Form }) {
   return (
     <Accordion variant="contained">
       <Accordion.Item value="limits">
-        <Accordion.Control>Limits, retries and order</Accordion.Control>
+        <Accordion.Control>Limits, retries and dependencies</Accordion.Control>
         <Accordion.Panel>
           <Stack>
             <Group grow align="flex-start">
@@ -61,7 +61,7 @@ export function Limits({ form }: { form: Form }) {
             {(options.length > 0 || form.values.options.length > 0) && (
               <TagsInput
                 label="Options"
-                description="Asked of the driver there, as KEY=VALUE: a partition of a cluster, an account"
+                description="Driver options as KEY=VALUE, such as a Slurm partition or account."
                 data={options}
                 acceptValueOnBlur
                 {...form.getInputProps("options")}
@@ -69,7 +69,7 @@ export function Limits({ form }: { form: Form }) {
             )}
             <TagsInput
               label="After"
-              description="Jobs that must have succeeded before it begins; with :any, ended however"
+              description="Start after these jobs succeed. JOB:any: after they end."
               acceptValueOnBlur
               {...form.getInputProps("after")}
             />

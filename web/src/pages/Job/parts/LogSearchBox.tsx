@@ -33,10 +33,10 @@ export function LogSearchBox({ searching }: Props) {
           if (event.key === "Enter") searching.go(event.shiftKey ? -1 : 1);
         }}
       />
-      <Tooltip label="The text is a pattern">
+      <Tooltip label="Use a regular expression">
         <ActionIcon
           variant={search.regex ? "filled" : "default"}
-          aria-label="The text is a pattern"
+          aria-label="Use a regular expression"
           aria-pressed={search.regex}
           onClick={() => change({ ...search, regex: !search.regex })}
         >
@@ -45,7 +45,7 @@ export function LogSearchBox({ searching }: Props) {
       </Tooltip>
       <ActionIcon
         variant="default"
-        aria-label="Hit before"
+        aria-label="Previous match"
         disabled={searching.count === 0}
         onClick={() => searching.go(-1)}
       >
@@ -53,7 +53,7 @@ export function LogSearchBox({ searching }: Props) {
       </ActionIcon>
       <ActionIcon
         variant="default"
-        aria-label="Next hit"
+        aria-label="Next match"
         disabled={searching.count === 0}
         onClick={() => searching.go(1)}
       >

@@ -52,7 +52,7 @@ export function NewJob({ draft, onClose }: Props) {
           <Where form={form} />
           <Textarea
             label="Command"
-            description="Data lies in $MILL_DATA_<DATASET>; what is written to $MILL_OUTPUT is kept"
+            description="Read data from $MILL_DATA_<DATASET>. Files in $MILL_OUTPUT are kept."
             required
             autosize
             minRows={2}
@@ -67,7 +67,7 @@ export function NewJob({ draft, onClose }: Props) {
             <NumberInput label="GPUs" min={0} decimalScale={2} step={1} {...form.getInputProps("gpus")} />
             <NumberInput
               label="Processes"
-              placeholder="one, plain"
+              placeholder="1 (not distributed)"
               min={1}
               max={1024}
               allowDecimal={false}
@@ -76,24 +76,23 @@ export function NewJob({ draft, onClose }: Props) {
           </Group>
           {Number(form.values.processes) > 0 && (
             <Text size="sm" c="dimmed">
-              A distributed job: all processes start or none, each with its rank in the environment. CPUs,
-              memory and GPUs are for each of them.
+              Distributed job: all processes start together. CPUs, memory and GPUs are per process.
             </Text>
           )}
           {Number(form.values.gpus) % 1 !== 0 && (
             <Checkbox
-              label="Only where its part of a GPU is enforced, not merely accounted for"
+              label="Require enforced GPU sharing"
               {...form.getInputProps("enforced", { type: "checkbox" })}
             />
           )}
           <TextInput
             label="Image"
-            description="The container it runs in; without, as the compute does by itself"
+            description="Container image. Empty: the compute's default."
             {...form.getInputProps("image")}
           />
           <TagsInput
             label="Ports"
-            description="What it serves there, people open in their browsers, like 8888"
+            description="Ports to open in the browser, such as 8888."
             splitChars={[",", " "]}
             acceptValueOnBlur
             {...form.getInputProps("ports")}
@@ -116,15 +115,15 @@ type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "setFieldValue" | "
 
 function problemOf(command: string): string | null {
   const words = commandWords(command);
-  if (words === null) return "A quotation mark is not closed.";
-  return words.length === 0 ? "There is no command." : null;
+  if (words === null) return "Unclosed quotation mark.";
+  return words.length === 0 ? "Enter a command." : null;
 }
 
 function Where({ form }: { form: Form }) {
   const projects = useMemberProjects();
   return (
     <Group grow align="flex-start">
-      <TextInput label="Name" placeholder="one is made" autoComplete="off" {...form.getInputProps("name")} />
+      <TextInput label="Name" placeholder="generated" autoComplete="off" {...form.getInputProps("name")} />
       {projects.length > 1 && (
         <Select
           label="Project"
@@ -146,7 +145,7 @@ function Data({ form }: { form: Form }) {
   return (
     <TagsInput
       label="Data"
-      description="Datasets, with @ and a branch, tag or commit if it is not main; Enter takes one over"
+      description="DATASET or DATASET@REF. Press Enter to add."
       data={[...new Set(names)]}
       acceptValueOnBlur
       limit={20}
@@ -162,7 +161,7 @@ function SecretNames({ form }: { form: Form }) {
   return (
     <TagsInput
       label="Secrets"
-      description="Of the project, for its environment: NAME, or VARIABLE=NAME"
+      description="Project secrets passed as environment variables: NAME or VARIABLE=NAME."
       data={found.map((secret) => secret.name)}
       acceptValueOnBlur
       {...form.getInputProps("secrets")}
@@ -174,14 +173,14 @@ function Code({ draft, form }: { draft: Draft; form: Form }) {
   if (draft.code === null) {
     return (
       <Text size="sm" c="dimmed">
-        Without code: a job from here runs what is installed where it runs. The command line sends the folder
-        it is called in along.
+        No code is sent: the job runs what is installed on the compute. To send a folder, use mill submit in
+        it.
       </Text>
     );
   }
   return (
     <Checkbox
-      label={`With the code of that job (${shortId(draft.code)})`}
+      label={`Use the code of that job (${shortId(draft.code)})`}
       checked={form.values.code !== null}
       onChange={(event) => form.setFieldValue("code", event.currentTarget.checked ? draft.code : null)}
     />

@@ -20,10 +20,10 @@ export function Reach({ job }: { job: Job }) {
   const [asking, port] = useDisclosure(false);
   if (!may || job.state !== "running") return null;
   return (
-    <section aria-label="Into the job">
+    <section aria-label="Access">
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4">
-          Into the job
+          Access
         </Title>
         <Group gap="xs">
           {job.processes > 1 && <RankSelect processes={job.processes} rank={rank} onChange={setRank} />}
@@ -64,7 +64,7 @@ interface RankProps {
 function RankSelect({ processes, rank, onChange }: RankProps) {
   return (
     <Select
-      aria-label="Rank for terminal and ports"
+      aria-label="Rank"
       data={Array.from({ length: processes }, (_, number) => ({
         value: String(number),
         label: `Rank ${number}`,
@@ -130,10 +130,7 @@ function OpenPort({ job, rank, onClose }: { job: Job; rank: number; onClose: () 
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Stack>
-        <Text size="sm">
-          What the job serves there, a notebook or a dashboard, opens in a tab of its own, at an address that
-          is this port's alone.
-        </Text>
+        <Text size="sm">Open a notebook or dashboard that the job serves on this port in a new tab.</Text>
         <NumberInput label="Port" min={1} max={65535} value={port} onChange={setPort} data-autofocus />
         {open.error && <ErrorNotice error={open.error} />}
         <Button onClick={submit} loading={open.isPending} disabled={!port}>

@@ -31,7 +31,7 @@ export default function Terminal({ job, rank }: Props) {
           <Group justify="space-between">
             {ending.problem ?? `The shell ended with status ${ending.exit}.`}
             <Button size="xs" variant="default" onClick={() => setAttempt(attempt + 1)}>
-              Open it again
+              Reopen
             </Button>
           </Group>
         </Alert>

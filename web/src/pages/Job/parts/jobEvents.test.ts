@@ -48,11 +48,11 @@ it("tells the story of a job that was lost once and then failed", () => {
   expect(told.map((event) => event.what)).toEqual([
     "Submitted by mary",
     "Attempt 1: placed on hpc (n1)",
-    "Attempt 1: the command began",
-    "Attempt 1: lost with its machine",
+    "Attempt 1: command started",
+    "Attempt 1: machine lost",
     "Attempt 2: placed on hpc (n1)",
-    "Attempt 2: the command began",
-    "Attempt 2: the command ended, exit status 3",
+    "Attempt 2: command started",
+    "Attempt 2: command ended, exit status 3",
     "Failed: exit status 3",
   ]);
   expect(told[3]?.why).toBe("hpc was not heard of");
@@ -64,8 +64,8 @@ it("numbers no attempt where there is only one, and says when it is tried again"
   expect(told.map((event) => event.what)).toEqual([
     "Submitted by mary",
     "Placed on hpc",
-    "The command began",
-    "Is tried again",
+    "Command started",
+    "Retry",
   ]);
 });
 

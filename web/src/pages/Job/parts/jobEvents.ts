@@ -16,7 +16,7 @@ export function eventsOf(job: Job, attempts: Attempt[]): JobEvent[] {
     { at: job.queued_at, what: `Submitted by ${job.created_by}` },
     ...attempts.flatMap((attempt) => attemptEvents(attempt, several ? `Attempt ${attempt.number}: ` : "")),
   ];
-  if (job.not_before && !job.ended_at) events.push({ at: job.not_before, what: "Is tried again" });
+  if (job.not_before && !job.ended_at) events.push({ at: job.not_before, what: "Retry" });
   if (job.ended_at) events.push({ at: job.ended_at, what: lastWords(job), why: whyOf(job) });
   if (job.deleted_at) events.push({ at: job.deleted_at, what: "Moved to the bin" });
   // A stable sort: what has one time stays in the order in which it happened.
@@ -26,9 +26,9 @@ export function eventsOf(job: Job, attempts: Attempt[]): JobEvent[] {
 function attemptEvents(attempt: Attempt, prefix: string): JobEvent[] {
   const where = attempt.node === attempt.compute ? attempt.compute : `${attempt.compute} (${attempt.node})`;
   const events: JobEvent[] = [{ at: attempt.created_at, what: `${prefix}placed on ${where}` }];
-  if (attempt.started_at) events.push({ at: attempt.started_at, what: `${prefix}the command began` });
+  if (attempt.started_at) events.push({ at: attempt.started_at, what: `${prefix}command started` });
   if (attempt.exited_at) {
-    events.push({ at: attempt.exited_at, what: `${prefix}the command ended, ${exitWords(attempt)}` });
+    events.push({ at: attempt.exited_at, what: `${prefix}command ended, ${exitWords(attempt)}` });
   }
   if (attempt.ended_at && attempt.ending && !attempt.exited_at) {
     events.push({ at: attempt.ended_at, what: `${prefix}${endingWords(attempt)}`, why: whyOf(attempt) });
@@ -49,7 +49,7 @@ export function remarksOn(job: Job): string[] {
 
 function exitWords(attempt: Attempt): string {
   if (attempt.exit_code !== null) return `exit status ${attempt.exit_code}`;
-  return attempt.signal === null ? "how is not known" : `signal ${attempt.signal}`;
+  return attempt.signal === null ? "exit status unknown" : `signal ${attempt.signal}`;
 }
 
 function lastWords(job: Job): string {

@@ -17,10 +17,10 @@ const ENDINGS: Record<string, string> = {
   oom: "out of memory",
   timeout: "time limit",
   stopped: "stopped",
-  lost: "lost with its machine",
-  expired: "out of touch for too long",
-  terminated: "its place was taken away",
-  problem: "could not be run",
+  lost: "machine lost",
+  expired: "lost contact",
+  terminated: "stopped by its cluster",
+  problem: "could not start",
 };
 
 /** How an attempt ended, in a few words; null after success and while it has not. */

@@ -60,7 +60,7 @@ function NoMetrics({ ended }: { ended: boolean }) {
   if (ended) {
     return (
       <Text size="sm" c="dimmed">
-        It reported none.
+        No metrics reported.
       </Text>
     );
   }

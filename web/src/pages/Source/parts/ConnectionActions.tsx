@@ -43,7 +43,7 @@ export function ConnectionActions({ connection, role }: { connection: Connection
           <Stack gap="xs" component="span">
             <span>Nothing at {connection.url} changes.</span>
             <Checkbox
-              label="Also if commits need it: their imported files cannot be read until it is added again"
+              label="Remove even if commits use it. Their imported files are unreadable until you add it again."
               checked={force}
               onChange={(event) => setForce(event.currentTarget.checked)}
             />

@@ -60,8 +60,7 @@ function ImportDialog({ dataset, shown, path, onClose }: Props & { onClose: () =
         <form onSubmit={form.onSubmit((draft) => bring.mutate({ ...draft, branch, message: "" }))}>
           <Stack>
             <Text size="sm" c="dimmed">
-              The objects stay where they are, and no byte is copied. Reading one that was changed there is an
-              error that says so.
+              Objects stay where they are; nothing is copied. Reading an object that changed there fails.
             </Text>
             <PlaceFields project={dataset.project} form={form} />
             {bring.error && <ErrorNotice error={bring.error} />}
@@ -87,7 +86,7 @@ function Done({ result, onClose }: { result: Imported; onClose: () => void }) {
     <Stack>
       <Text>{describeResult(result)}</Text>
       {skipped.length > 0 && (
-        <Alert color="orange" title="These did not come along">
+        <Alert color="orange" title="Not imported">
           <List size="sm">
             {skipped.slice(0, 10).map((one) => (
               <List.Item key={one.uri}>

@@ -44,7 +44,7 @@ export function NewConnection({ project, onClose }: { project: string; onClose: 
           {kind === "s3" && (
             <>
               <Group grow align="flex-start">
-                <TextInput label="Endpoint" placeholder="Amazon's own" {...form.getInputProps("endpoint")} />
+                <TextInput label="Endpoint" placeholder="Amazon S3" {...form.getInputProps("endpoint")} />
                 <TextInput label="Region" placeholder="us-east-1" {...form.getInputProps("region")} />
               </Group>
               <Group grow align="flex-start">
@@ -60,7 +60,7 @@ export function NewConnection({ project, onClose }: { project: string; onClose: 
           {kind === "gs" && (
             <Textarea
               label="Service account key"
-              description="The JSON file that Google Cloud made for it"
+              description="JSON key file from Google Cloud"
               required
               rows={4}
               {...form.getInputProps("secret")}
@@ -68,7 +68,11 @@ export function NewConnection({ project, onClose }: { project: string; onClose: 
           )}
           {kind === "https" && (
             <Group grow align="flex-start">
-              <TextInput label="User" placeholder="none, or a bearer token" {...form.getInputProps("user")} />
+              <TextInput
+                label="User"
+                placeholder="leave empty for a bearer token"
+                {...form.getInputProps("user")}
+              />
               <PasswordInput
                 label="Password or token"
                 autoComplete="new-password"

@@ -61,11 +61,11 @@ export function NewSource({ project, onClose }: { project: string; onClose: () =
             <TextInput label="Branch" required autoComplete="off" {...form.getInputProps("branch")} />
           </Group>
           <PlaceFields project={project} form={form} />
-          <SegmentedControl data={HOW} aria-label="How objects come" {...form.getInputProps("copies")} />
+          <SegmentedControl data={HOW} aria-label="Import mode" {...form.getInputProps("copies")} />
           <Select label="Every" data={EVERY} allowDeselect={false} {...form.getInputProps("every")} />
           {add.error && <ErrorNotice error={add.error} />}
           <Button type="submit" loading={add.isPending}>
-            Add, and run it now
+            Add and run now
           </Button>
           <SameOnCommandLine command={commandOf(project, form.values)} />
         </Stack>

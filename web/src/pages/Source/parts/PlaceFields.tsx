@@ -50,13 +50,13 @@ export function PlaceFields<Draft extends PlaceDraft>({ project, form }: Props<D
       />
       {chosen?.kind === "https" && (
         <Checkbox
-          label="It lists files: a name on each line, or as sha256sum writes it"
+          label="The address is a list of files: one name per line, or sha256sum format"
           {...form.getInputProps("listing", { type: "checkbox" })}
         />
       )}
       <TextInput
-        label="Directory of the dataset"
-        placeholder="its root"
+        label="Folder in the dataset"
+        placeholder="top level"
         autoComplete="off"
         {...form.getInputProps("path")}
       />

@@ -38,7 +38,7 @@ export function SourceActions({ source }: { source: Source }) {
         onClose={dialog.close}
         title={`Remove ${source.name}?`}
         name={source.name}
-        explanation="What it has brought stays in the dataset."
+        explanation="Imported files stay in the dataset."
         action="Remove it"
         onConfirm={() => remove.mutate(source.id, { onSuccess: dialog.close })}
         busy={remove.isPending}

@@ -27,7 +27,7 @@ const COLUMNS = [
   column.display({ id: "last", header: "Last run", cell: ({ row }) => <LastRun source={row.original} /> }),
   column.accessor("next_at", {
     header: "Next run",
-    cell: ({ getValue }) => (getValue() ? <Time at={getValue() as string} /> : "when it is resumed"),
+    cell: ({ getValue }) => (getValue() ? <Time at={getValue() as string} /> : "when resumed"),
   }),
 ];
 
@@ -66,7 +66,7 @@ function Into({ source }: { source: Source }) {
 }
 
 function From({ source }: { source: Source }) {
-  const how = source.copies ? "copied" : "registered where they lie";
+  const how = source.copies ? "copied" : "registered in place";
   return (
     <Stack gap={0}>
       <Text size="sm" style={{ overflowWrap: "anywhere" }}>

@@ -33,7 +33,7 @@ export function Sources({ project, brief }: Props) {
           ) : (
             <EmptyState
               icon={IconRefresh}
-              sentence="Nothing comes here by itself yet: a source brings what a bucket or site holds into a dataset, again and again, only differences each time."
+              sentence="No sources yet. A source imports changes from a bucket or site into a dataset on a schedule."
               action={create}
               command="mill source add DATASET s3://bucket/prefix --every 1h"
             />

@@ -16,7 +16,7 @@ export function Drawing({ topology }: { topology: Topology }) {
   const words = `The lake and ${plural(layout.sites.length, "site")}, as listed below`;
   return (
     <Box ref={ref}>
-      <Box className="topology" tabIndex={0} role="region" aria-label="Drawing of the topology">
+      <Box className="topology" tabIndex={0} role="region" aria-label="Topology diagram">
         <svg
           className="topology-drawing"
           width={width}
@@ -39,7 +39,7 @@ export function Drawing({ topology }: { topology: Topology }) {
           {topology.near_latency_ms} ms
         </Legend>
         <Legend className="way-far">other links</Legend>
-        <Legend className="way-unknown">nothing is known yet</Legend>
+        <Legend className="way-unknown">unknown</Legend>
       </Group>
     </Box>
   );

@@ -97,7 +97,7 @@ function LinkForm({ sites, link, onClose }: { sites: string[]; link?: Link; onCl
           )}
           <NumberInput
             label="Bandwidth (Gbit/s)"
-            placeholder="not known"
+            placeholder="unknown"
             min={0}
             data-autofocus
             {...form.getInputProps("gigabits")}
@@ -105,13 +105,13 @@ function LinkForm({ sites, link, onClose }: { sites: string[]; link?: Link; onCl
           <Group grow align="flex-start">
             <NumberInput
               label="Latency (ms)"
-              placeholder="not known"
+              placeholder="unknown"
               min={0}
               {...form.getInputProps("latency")}
             />
             <NumberInput
               label="Price per GB"
-              placeholder="not known"
+              placeholder="unknown"
               min={0}
               {...form.getInputProps("price")}
             />

@@ -50,7 +50,7 @@ export function LinkList({ links }: { links: Link[] }) {
       </Title>
       {links.length === 0 ? (
         <Group>
-          <Text size="sm">No link is known yet: fills are measured, and administrators say the rest.</Text>
+          <Text size="sm">No links yet. Fills measure bandwidth; set the rest with mill link set.</Text>
         </Group>
       ) : (
         <Paper withBorder>

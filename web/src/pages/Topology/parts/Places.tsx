@@ -26,7 +26,7 @@ export function SiteShape({ site }: { site: PlacedSite }) {
       </text>
       {empty && (
         <text x={site.x + 14} y={site.y + 56} className="topology-words topology-quiet">
-          No volume and no compute yet
+          No volumes or computes yet
         </text>
       )}
       {site.serves.map((way) => (

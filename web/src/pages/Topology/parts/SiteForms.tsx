@@ -37,7 +37,7 @@ function NewSite({ onClose }: { onClose: () => void }) {
         <Stack>
           <TextInput
             label="Name"
-            description="A place where machines stand close together: a data centre, a region of a cloud"
+            description="A data centre or cloud region."
             required
             data-autofocus
             autoComplete="off"

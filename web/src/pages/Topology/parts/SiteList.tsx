@@ -30,7 +30,7 @@ export function SiteList({ topology }: { topology: Topology }) {
               ))}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
-                  No volume and no compute yet.
+                  No volumes or computes yet.
                 </Text>
               )}
             </Stack>

@@ -56,7 +56,7 @@ function Framed({ file, name }: { file: FilePlace; name: string }) {
             referrerPolicy="no-referrer"
           />
           <Text size="sm" c="dimmed" mt="xs">
-            Shown apart from Millpond: it can load nothing from elsewhere and sees nothing of this page.
+            Shown in a sandbox: it cannot load remote content or read this page.
           </Text>
         </>
       )}

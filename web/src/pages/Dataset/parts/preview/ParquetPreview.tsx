@@ -50,7 +50,7 @@ function ParquetRows({ place, opened }: { place: FilePlace; opened: ParquetFile 
       <Text size="sm">
         One column of the first rows alone takes {formatBytes(cost)} to read.{" "}
         <button type="button" className="text-button" onClick={() => setAgreed(true)}>
-          Read it
+          Read file
         </button>
       </Text>
     );

@@ -84,8 +84,8 @@ export function Pager({ words, back, on }: PagerProps) {
         {words}
       </Text>
       <Group gap={4}>
-        <Turn label="Rows before" onClick={back} icon={<IconChevronLeft size={16} />} />
-        <Turn label="Rows behind" onClick={on} icon={<IconChevronRight size={16} />} />
+        <Turn label="Previous rows" onClick={back} icon={<IconChevronLeft size={16} />} />
+        <Turn label="Next rows" onClick={on} icon={<IconChevronRight size={16} />} />
       </Group>
     </Group>
   );
