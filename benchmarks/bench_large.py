@@ -36,7 +36,7 @@ print(hasher.hexdigest())
 """
 _CHUNKS = """
 import os, sys
-from millpond.lake.reading import read_chunks
+from millpond.lake.stable_read import read_chunks
 folder, name = os.path.split(os.fsencode(sys.argv[1]))
 print(read_chunks(folder, name, lambda digest, chunk: None).entry.digest.hex())
 """

@@ -35,7 +35,7 @@ from millpond.services import setup
 from millpond.services.commits import records
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
-from millpond.services.lake import compare, doomed, lake_owner, reindex
+from millpond.services.lake import drift, lake_owner, pending_deletion, reindex
 from millpond.services.lake.fence import SETTLE_SECONDS, Fence, FencedStore
 from millpond.services.lake.reindex import Reindexed
 from millpond.services.people import users
@@ -148,9 +148,9 @@ def preparing(
         settings.logs_dir.mkdir(exist_ok=True)
         data_dir.keep_private(settings.data_dir, shared=("agent", volume.name))
         records.finish_pending(deps)
-        compare.compare_all(deps, is_new_owner=ownership.is_new)
+        drift.compare_all(deps, is_new_owner=ownership.is_new)
         lake_owner.settled(db, ownership)
-        doomed.take_back(deps)
+        pending_deletion.take_back(deps)
         yield Prepared(deps, password, copy)
 
 

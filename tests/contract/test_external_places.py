@@ -16,7 +16,7 @@ from millpond.blobs.guarded_http import GuardedHttp
 from millpond.blobs.location import open_store
 from millpond.blobs.retry import Patience
 from millpond.blobs.sigv4 import Keys
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import BadRequest, ChangedOutside, Forbidden, NotFound
 from millpond.model.connection import ExternalObject, Place
 from millpond.testing import rclone as rclone_keys

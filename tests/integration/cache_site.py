@@ -10,7 +10,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from millpond.db import caches, sights, volumes
+from millpond.db import caches, volume_sightings, volumes
 from millpond.model.dataset import Commit
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import RunningServer
@@ -99,7 +99,7 @@ class CacheSite:
 
     def _sights(self) -> Iterator[str]:
         with self.server.deps.db.read() as tx:
-            for agent_id, _ in sights.all_sights(tx):
+            for agent_id, _ in volume_sightings.all_sights(tx):
                 yield agent_id
 
     def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:

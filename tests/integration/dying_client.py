@@ -14,8 +14,8 @@ from typing import Any
 from unittest.mock import patch
 
 from millpond.blobs.store import Buffer
-from millpond.client import looking
 from millpond.client import sync as syncing
+from millpond.client import working_tree
 from millpond.client.commits import create_commit
 from millpond.client.http import Api
 from millpond.client.transfer import ApiUploader
@@ -89,4 +89,4 @@ def die_at(folder: Path, token: str, fatal: int) -> None:
 
 
 def _small_packs(copy: WorkingCopy, *, rehash: bool) -> PushOptions:
-    return replace(looking.options_of(copy, rehash=rehash), pack_target=PACK_TARGET)
+    return replace(working_tree.options_of(copy, rehash=rehash), pack_target=PACK_TARGET)

@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from millpond.agent.keeper.processes import marked
-from millpond.testing.fronts import Way, way_to
 from millpond.testing.postgres import Postgres
+from millpond.testing.proxies import Way, way_to
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
 

@@ -18,7 +18,7 @@ import pytest
 from millpond.model.people import SYSTEM
 from millpond.services.places import sites
 from millpond.testing.builders_work import add_agent
-from millpond.testing.fronts import connect_proxy, tls_front
+from millpond.testing.proxies import connect_proxy, tls_front
 from millpond.testing.server import RunningServer, running_server
 from millpond.testing.waiting import wait_until
 from millpond.wire.agent import PROTOCOL_HEADER

@@ -20,7 +20,7 @@ from millpond.blobs.signing import LocalSigner
 from millpond.client.credentials import save_token
 from millpond.services.datasets import reading
 from millpond.services.lake import reindex
-from millpond.services.runs import gathering
+from millpond.services.runs import artifact_commits
 from millpond.testing.server import ADMIN, SECRET, RunningServer, running_server
 from millpond.testing.up import environment
 from tests.integration.cli import Mill, ServerHere
@@ -136,7 +136,7 @@ def test_the_lake_alone_brings_them_back(world: World, tmp_path: Path) -> None:
         (world.folder / "note.txt").write_text("kept")
         run.log_artifact(world.folder / "note.txt")
     deps = world.server.deps
-    gathering.gather_all(deps, deps.clock.now())
+    artifact_commits.gather_all(deps, deps.clock.now())
     with an_empty_server(tmp_path / "new", deps.store) as new:
         assert reindex.reindex(new).problems == []
         dataset = the(new, "default", ".artifacts")

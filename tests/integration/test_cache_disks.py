@@ -22,9 +22,9 @@ from millpond.testing.server import running_server
 from millpond.testing.waiting import wait_until
 from millpond.volumes.attempt import begin_attempt, empty_trash, set_aside_attempts
 from millpond.volumes.bases import BaseTree
+from millpond.volumes.disk_space import LOOK_SECONDS, Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.evict import evict
 from millpond.volumes.fill import fill
-from millpond.volumes.room import LOOK_SECONDS, Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt, check
 from tests.integration.cache_site import CacheSite
 

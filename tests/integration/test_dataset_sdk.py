@@ -18,7 +18,7 @@ import pytest
 import millpond
 from millpond.blobs.store import Buffer
 from millpond.client.local_copy import local_copy
-from millpond.client.making_once import make_once
+from millpond.client.make_once import make_once
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import BadName, BadRequest, NotFound
 from millpond.testing.waiting import wait_until

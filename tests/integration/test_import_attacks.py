@@ -16,7 +16,7 @@ from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
 from millpond.client.transfer import ApiUploader
 from millpond.db.tables import connection as connection_table
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import BadRequest, Forbidden, NotFound
 from millpond.lake.digests import digest_of
 from millpond.lake.external import Descriptor, encode_descriptor

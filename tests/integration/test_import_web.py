@@ -14,8 +14,8 @@ from millpond.cli.main import main
 from millpond.client.clone import clone
 from millpond.client.connections import create_connection
 from millpond.client.datasets import create_dataset, list_entries
+from millpond.client.file_reader import read_file
 from millpond.client.http import Api
-from millpond.client.reading import read_file
 from millpond.client.sources import import_objects
 from millpond.errors import BadRequest, ChangedOutside, Corrupt, Forbidden, MillError
 from millpond.services.sources.source_runs import run_due

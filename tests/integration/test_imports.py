@@ -14,8 +14,8 @@ from millpond.client.branches import create_ref, merge
 from millpond.client.clone import clone
 from millpond.client.datasets import diff, get_commit, list_entries
 from millpond.client.edits import put_files, remove_paths
+from millpond.client.file_reader import read_file
 from millpond.client.http import Api
-from millpond.client.reading import read_file
 from millpond.client.sync import compare, sync
 from millpond.client.transfer import ApiDownloader
 from millpond.client.verify import Depth, verify_folder, verify_lake

@@ -25,7 +25,7 @@ from millpond.services.commits import uploads
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
-from millpond.services.lake import collect, doomed, reconcile
+from millpond.services.lake import collect, pending_deletion, reconcile
 from millpond.services.lake.fence import FRESH_SECONDS, SETTLE_SECONDS, NoFence
 from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
@@ -82,7 +82,7 @@ def test_a_server_whose_lake_was_taken_over_writes_no_more_and_never_collects(la
         clock.advance(31 * 86_400)
         for removing in (
             lambda: collect.collect(first, SYSTEM, now=True),
-            lambda: doomed.permission(first).__enter__(),
+            lambda: pending_deletion.permission(first).__enter__(),
         ):
             with pytest.raises(LakeTakenOver):
                 removing()

@@ -10,8 +10,8 @@ import pytest
 from millpond import plugins
 from millpond.client import connections
 from millpond.client.datasets import create_dataset
+from millpond.client.file_reader import read_file
 from millpond.client.http import Api
-from millpond.client.reading import read_file
 from millpond.client.sources import import_objects
 from millpond.errors import BadRequest
 from millpond.testing.plugins import declare, use_packages

@@ -16,7 +16,7 @@ from millpond.client.datasets import create_dataset
 from millpond.client.http import Api
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
-from millpond.testing.fronts import Front, connect_proxy, tls_front
+from millpond.testing.proxies import Front, connect_proxy, tls_front
 from millpond.testing.server import ADMIN, running_server
 
 HOST = "files.test"

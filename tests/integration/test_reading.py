@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millpond.client.edits import put_files
-from millpond.client.reading import read_file
+from millpond.client.file_reader import read_file
 from millpond.errors import Conflict, Corrupt, Unavailable
 from millpond.lake.keys import ProjectKeys
 from millpond.services.commits.pages import PageCache

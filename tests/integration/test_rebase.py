@@ -15,9 +15,9 @@ from millpond.client.checkout import checkout
 from millpond.client.clone import clone
 from millpond.client.commits import branch_head, create_commit
 from millpond.client.edits import put_files
-from millpond.client.looking import look
 from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy, require_working_copy
+from millpond.client.working_tree import look
 from millpond.errors import Conflict
 from millpond.lake import update
 from millpond.model.tree import TreeChange

@@ -17,7 +17,7 @@ from millpond.services import setup
 from millpond.services.commits import refs
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
-from millpond.services.lake import collect, doomed, purge, reindex
+from millpond.services.lake import collect, pending_deletion, purge, reindex
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.server import SECRET
 from tests.integration.lost_database import a_server, an_empty_server, rows_of, the
@@ -96,7 +96,7 @@ class _Enough(Exception):
 def remove_one(deps: Deps) -> None:
     """As a collection that is killed after one object."""
     real = deps.store.delete
-    with doomed.permission(deps) as held:
+    with pending_deletion.permission(deps) as held:
         gone: list[str] = []
 
         def once(key: str) -> None:
@@ -108,7 +108,7 @@ def remove_one(deps: Deps) -> None:
 
         held.delete = once  # type: ignore[method-assign]
         try:
-            doomed.remove_all(held)
+            pending_deletion.remove_all(held)
         except _Enough:
             return
 

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from millpond.blobs.external_s3 import S3Place
 from millpond.client.datasets import create_dataset, get_commit, list_commits, list_entries
 from millpond.client.edits import put_files
+from millpond.client.file_reader import read_file
 from millpond.client.http import Api
-from millpond.client.reading import read_file
 from millpond.client.sources import change_source, create_source, delete_source, get_source, run_source
 from millpond.db import projects, sources, users
 from millpond.errors import InUse, NameTaken

@@ -18,15 +18,15 @@ from millpond.blobs.retry import Patience
 from millpond.client import transfer
 from millpond.client.clone import clone
 from millpond.client.datasets import create_dataset
+from millpond.client.file_reader import read_file
 from millpond.client.http import Api
-from millpond.client.reading import read_file
 from millpond.client.sync import sync
 from millpond.client.verify import Depth, verify_lake
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.db.tables.data import pack
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
-from millpond.lake import carrying, crew, http, tries
-from millpond.lake.direct import RangeReader
+from millpond.lake import crew, fetch_orders, http, store_retry
+from millpond.lake.range_reader import RangeReader
 from millpond.services.commits import verify
 from millpond.testing.faults import (
     Fault,
@@ -96,7 +96,7 @@ class Faulty:
 def faulty(seaweed: Seaweed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     """With short patience, as the tests' own is."""
     monkeypatch.setattr(http, "_TIMEOUT", urllib3.Timeout(connect=2.0, read=1.0))
-    monkeypatch.setattr(tries, "_LONGEST_ADVICE", 0.1)
+    monkeypatch.setattr(store_retry, "_LONGEST_ADVICE", 0.1)
     with faulty_proxy(seaweed.endpoint) as proxy:
         store = open_store(replace(seaweed, endpoint=proxy.endpoint).url(tmp_path.name), environment=CREDENTIALS)
         with running_server(tmp_path / "server", store=store) as server, Api(server.url, server.token_of(ADMIN)) as api:
@@ -202,7 +202,7 @@ def test_a_key_that_looks_like_an_error_is_none(faulty: Faulty) -> None:
 def test_a_store_that_is_away_for_a_while_is_waited_for(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer than six tries, as when it is started again."""
     monkeypatch.setattr(transfer, "_LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(carrying, "RangeReader", partial(RangeReader, Patience(attempts=2, first=0.01)))
+    monkeypatch.setattr(fetch_orders, "RangeReader", partial(RangeReader, Patience(attempts=2, first=0.01)))
     faulty.proxy.fail(resets, times=20, method="PUT", part="/packs/")
     folder = faulty.sync()
     assert faulty.proxy.left == 0

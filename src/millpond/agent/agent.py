@@ -13,6 +13,8 @@ from pathlib import Path
 
 from millpond import __version__
 from millpond.agent.backoff import Backoff
+from millpond.agent.branch_pointers import Pointing
+from millpond.agent.compute_test import Place, Trials
 from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
 from millpond.agent.isolation import Isolation
@@ -20,12 +22,10 @@ from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.measuring import Measuring
 from millpond.agent.placement import World
 from millpond.agent.placements import Placements
-from millpond.agent.pointing import Pointing
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.threads import in_thread
-from millpond.agent.trials import Place, Trials
 from millpond.agent.tunnels import Connect, Tunnels, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError

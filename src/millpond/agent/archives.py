@@ -13,7 +13,7 @@ KEEPER = "keeper.pyz"
 FAR = "far.pyz"
 
 _AGENT = Path(__file__).parent
-_FAR = ("beside.py", "entering.py", "far.py", "framing.py", "serving.py", "drivers/process/reaching.py")
+_FAR = ("enter_job.py", "exec_session.py", "framing.py", "serving.py", "tunnel_endpoint.py", "drivers/process/ports.py")
 # Understood by every Python there ever was.
 _MAIN = """\
 import sys
@@ -35,7 +35,7 @@ def archives() -> Mapping[str, bytes]:
     far = {**keeper, **{name: (_AGENT / name).read_bytes() for name in _FAR}}
     far = {f"millpond/agent/{name}": content for name, content in far.items()}
     far |= {f"{package}/__init__.py": b"" for package in _FAR_PACKAGES}
-    return {KEEPER: _archive(keeper, "keeper.keeping"), FAR: _archive(far, "millpond.agent.far")}
+    return {KEEPER: _archive(keeper, "keeper.keeper"), FAR: _archive(far, "millpond.agent.tunnel_endpoint")}
 
 
 def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:

@@ -12,11 +12,11 @@ from dataclasses import asdict
 from functools import partial
 
 from millpond.agent.backoff import Backoff, may_pass
+from millpond.agent.cache_task import Work
 from millpond.agent.keeper.clock import boot_time
+from millpond.agent.leftovers import Tidying
 from millpond.agent.threads import in_thread
-from millpond.agent.tidying import Tidying
 from millpond.agent.volumes import Volumes, sentence
-from millpond.agent.work import Work
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
@@ -24,9 +24,9 @@ from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
 from millpond.volumes.attempt import Attempt, begin_attempt
 from millpond.volumes.bases import BaseTree
+from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.evict import evict
 from millpond.volumes.fill import FillCancelled, fill
-from millpond.volumes.room import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.verify import Checked, verify
 from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredFill, DesiredVolume

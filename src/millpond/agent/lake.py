@@ -9,7 +9,7 @@ from millpond.agent.spec import Spec
 from millpond.client.commits import COMMIT_SECONDS, find_commit
 from millpond.client.http import Api
 from millpond.client.paths import dataset_path
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.errors import NotFound
 from millpond.lake.push import PushOptions, push_directory

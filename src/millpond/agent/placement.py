@@ -27,10 +27,10 @@ from millpond.agent.drivers import (
     records,
 )
 from millpond.agent.gpus import gpu_use
+from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import Outcome, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.prepare import prepare
 from millpond.agent.server import Server
-from millpond.agent.shipping import Shipper
 from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
-from millpond.agent.beside import run_beside
 from millpond.agent.drivers import Driver, Reachable, Remote
+from millpond.agent.exec_session import run_beside
 from millpond.agent.framing import ByteStream, FramedStream
 from millpond.agent.serving import serve_port, told
 from millpond.agent.stream import Stream

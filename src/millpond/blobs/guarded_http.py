@@ -19,7 +19,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from millpond.blobs.retry import TRANSIENT, Patience
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)

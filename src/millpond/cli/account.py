@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from millpond import __version__
-from millpond.cli.asking import ask_secret, read_secret
 from millpond.cli.command import command
+from millpond.cli.prompts import ask_secret, read_secret
 from millpond.cli.server import note_no_current
 from millpond.cli.session import Session
 from millpond.client.credentials import config_dir, forget_server, load_credentials, save_token

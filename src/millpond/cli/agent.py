@@ -17,6 +17,7 @@ import typer
 
 from millpond import __version__
 from millpond.agent.agent import Agent, Tools
+from millpond.agent.compute_test import run_trial
 from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
 from millpond.agent.drivers.choose import Machine, open_driver
@@ -28,8 +29,7 @@ from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.agent.stream import open_tunnel
-from millpond.agent.trials import run_trial
-from millpond.cli.asking import read_secret
+from millpond.cli.prompts import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
 from millpond.masking import log_to_stderr

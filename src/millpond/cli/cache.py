@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from millpond.cli.cache_add import add
-from millpond.cli.cache_found import find_cached, idle_of, list_found
-from millpond.cli.cache_keeping import add_keeping_commands
-from millpond.cli.cache_naming import On, Written, name_of
+from millpond.cli.cache_arguments import On, Written, name_of
+from millpond.cli.cache_holds import add_keeping_commands
+from millpond.cli.cache_lookup import find_cached, idle_of, list_found
 from millpond.cli.cache_reasons import add_reason_commands
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId

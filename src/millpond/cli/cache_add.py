@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_naming import Written, name_of
+from millpond.cli.cache_arguments import Written, name_of
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.progress import Meter

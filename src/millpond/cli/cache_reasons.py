@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_naming import On, Written
+from millpond.cli.cache_arguments import On, Written
 from millpond.cli.command import command
 from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from millpond.cli.completing import with_completion
+from millpond.cli.completion import with_completion
 from millpond.cli.report import report, use_color
 from millpond.cli.server_choice import explain_server
 from millpond.cli.session import Flags, Session

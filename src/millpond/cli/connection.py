@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.asking import read_secret
 from millpond.cli.command import command
+from millpond.cli.prompts import read_secret
 from millpond.cli.session import Session
 from millpond.client.connections import (
     change_credentials,

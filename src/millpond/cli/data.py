@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.cache_found import idle_of
+from millpond.cli.cache_lookup import idle_of
 from millpond.cli.command import command
 from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
-from millpond.cli.data_checking import add_checking_commands
 from millpond.cli.data_checkout import check_out
 from millpond.cli.data_clone import clone
-from millpond.cli.data_editing import add_editing_commands
+from millpond.cli.data_edit import add_editing_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_import import add_import_command
 from millpond.cli.data_lineage import add_lineage_command
 from millpond.cli.data_status import show_diff, status
 from millpond.cli.data_sync import sync_folder
+from millpond.cli.data_verify import add_checking_commands
 from millpond.cli.data_zip import add_zip_command
-from millpond.cli.naming import named
+from millpond.cli.dataset_argument import named
 from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.datasets import (
@@ -35,7 +35,7 @@ from millpond.client.datasets import (
     list_entries,
     list_refs,
 )
-from millpond.client.reading import read_file
+from millpond.client.file_reader import read_file
 from millpond.client.working_copy import WorkingCopy, load_working_copy
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.dataset import DatasetKind

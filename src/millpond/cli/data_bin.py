@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.naming import named
+from millpond.cli.dataset_argument import named
 from millpond.cli.output import Bytes
 from millpond.cli.session import Session
 from millpond.client.dataset_bin import list_deleted, purge_dataset, set_retention, undelete_dataset

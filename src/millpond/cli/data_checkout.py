@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, warn_skipped
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
+from millpond.cli.working_copy import here, warn_skipped
 from millpond.client.checkout import checkout
 from millpond.lake.scan import Skipped
 from millpond.model.quantity import format_count

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.naming import named
+from millpond.cli.dataset_argument import named
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
 from millpond.client.clone import clone as clone_commit

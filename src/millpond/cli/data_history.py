@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.naming import Named, named
+from millpond.cli.dataset_argument import Named, named
 from millpond.cli.output import CommitId
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, warn_skipped
-from millpond.cli.naming import two_refs
+from millpond.cli.dataset_argument import two_refs
 from millpond.cli.output import one_line
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.cli.working_copy import here, warn_skipped
 from millpond.client.datasets import diff
 from millpond.client.sync import compare
 from millpond.client.working_copy import WorkingCopy

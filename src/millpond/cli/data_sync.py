@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.here import here, skipped_document, warn_skipped
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
+from millpond.cli.working_copy import here, skipped_document, warn_skipped
 from millpond.client.commits import begin_branch, branch_head
 from millpond.client.http import Api
-from millpond.client.looking import base_gone
 from millpond.client.sync import arrived, sync
 from millpond.client.working_copy import WorkingCopy
+from millpond.client.working_tree import base_gone
 from millpond.errors import NotFound
 from millpond.model.names import check_ref_name
 from millpond.model.quantity import format_bytes, format_count, format_seconds, format_tree

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.naming import named
+from millpond.cli.dataset_argument import named
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.client.archives import save_zip

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.changed import Changed, changed_of
+from millpond.cli.bulk_result import Changed, changed_of
 from millpond.cli.command import command
-from millpond.cli.following import say_end, say_state
+from millpond.cli.follow import say_end, say_state
 from millpond.cli.output import CommitId, Seconds
 from millpond.cli.session import Session
 from millpond.client.jobs import (

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.following import end_with
+from millpond.cli.follow import end_with
 from millpond.cli.session import Session
 from millpond.client.jobs import get_job, wait_for_job
 from millpond.client.logs import LogPiece, LogQuery, follow_log, read_all, read_log, search_log

@@ -14,7 +14,7 @@ from millpond.cli.session import Session
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
 from millpond.client.runs import get_metrics, get_run, list_runs
-from millpond.client.sending import send_abandoned
+from millpond.client.spool_sender import send_abandoned
 from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.runs import Series
 

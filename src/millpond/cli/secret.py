@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.asking import ask_secret, read_secret
 from millpond.cli.command import command
+from millpond.cli.prompts import ask_secret, read_secret
 from millpond.cli.session import Session
 from millpond.client.secrets import list_secrets, remove_secret, set_secret
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.naming import named
+from millpond.cli.dataset_argument import named
 from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.client.connections import connection_for

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from millpond.cli.command import command
-from millpond.cli.following import end_with, follow_job, say_state
+from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session

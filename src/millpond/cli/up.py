@@ -14,10 +14,10 @@ import typer
 
 from millpond import app as server
 from millpond.api.origins import origin_of
-from millpond.cli.asking import read_secret
+from millpond.cli.prompts import read_secret
 from millpond.client.files import write_atomically
 from millpond.client.servers import Credentials
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers

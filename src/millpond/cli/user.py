@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli.asking import ask_secret, read_secret
 from millpond.cli.command import command
+from millpond.cli.prompts import ask_secret, read_secret
 from millpond.cli.session import Session
 from millpond.client.people import change_user, create_user, delete_user, list_users, whoami
 from millpond.errors import BadRequest

@@ -12,13 +12,13 @@ from typing import Literal
 from millpond.client.datasets import get_commit
 from millpond.client.http import Api, segment
 from millpond.client.paths import run_path
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.errors import BadRequest, NotFound
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.reading import read_chunks
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Meter, Progress
 from millpond.model.names import ARTIFACT_DATASET
 from millpond.model.path import from_text

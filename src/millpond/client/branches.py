@@ -6,7 +6,7 @@ from millpond.client.commits import COMMIT_SECONDS
 from millpond.client.datasets import list_refs
 from millpond.client.http import Api, segment
 from millpond.client.paths import dataset_path
-from millpond.lake.turns import on_newest
+from millpond.lake.branch_retry import on_newest
 from millpond.model.dataset import RefType
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.wire.data import Commit, Merge, Ref, RefCreate, Revert

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from millpond.client.clone import branch_of
 from millpond.client.commits import find_commit
 from millpond.client.http import Api
-from millpond.client.looking import SeenAndLake, base_of, completed, look
 from millpond.client.transfer import ApiDownloader
 from millpond.client.working_copy import WorkingCopy
+from millpond.client.working_tree import SeenAndLake, base_of, completed, look
 from millpond.errors import Conflict
 from millpond.lake.choice import chooser
 from millpond.lake.diff import diff_trees

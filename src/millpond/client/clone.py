@@ -80,7 +80,7 @@ def clone(
 def _with_left(options: FetchOptions, left: Sequence[Path]) -> FetchOptions:
     """The same, with what earlier clones have brought."""
     # Reading files needs what cuts them, which those who only write would wait for.
-    from millpond.client.left_behind import LeftBehind  # noqa: PLC0415
+    from millpond.client.clone_leftovers import LeftBehind  # noqa: PLC0415
 
     came = LeftBehind(left)
     return replace(options, local=came, begin=came.begin)

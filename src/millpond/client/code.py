@@ -12,7 +12,7 @@ from millpond.client.commits import create_commit, find_commit
 from millpond.client.credentials import state_dir
 from millpond.client.files import write_atomically
 from millpond.client.http import Api
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound, TooLarge
 from millpond.lake.ignore import IGNORE_FILE

@@ -15,14 +15,14 @@ from millpond.client.branches import find_ref
 from millpond.client.commits import COMMIT_SECONDS
 from millpond.client.http import Api
 from millpond.client.paths import dataset_path
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import BadRequest, NotFound
+from millpond.lake.branch_retry import on_newest
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.reading import read_chunks
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Meter, Progress
-from millpond.lake.turns import on_newest
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.tree import Content, Entry, Kind
 from millpond.wire.data import Commit, Edit, EditPut

@@ -9,7 +9,7 @@ from pathlib import Path
 from millpond.client.caches import list_cached
 from millpond.client.credentials import cache_dir
 from millpond.client.http import Api
-from millpond.client.making_once import Alive, make_once
+from millpond.client.make_once import Alive, make_once
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import Forbidden, NotFound, NotReady, NotSignedIn
 from millpond.lake.fetch import FetchOptions, fetch_tree

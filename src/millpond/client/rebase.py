@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from millpond.client.commits import branch_head, create_commit
 from millpond.client.http import Api
-from millpond.client.looking import SeenAndLake, base_of, completed, look
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
+from millpond.client.working_tree import SeenAndLake, base_of, completed, look
 from millpond.errors import MergeConflict, NotFound, RefMoved
+from millpond.lake.branch_retry import on_newest
 from millpond.lake.choice import chooser
 from millpond.lake.merge import Merged, PathConflict, merge_trees
 from millpond.lake.push_edit import push_edit
 from millpond.lake.scan import Warn
 from millpond.lake.transfer import Moved, Progress
-from millpond.lake.turns import on_newest
 from millpond.lake.update import moment_in, preparing_update
 from millpond.model.path import to_text
 from millpond.wire.quick.data import Commit, CommitCreate

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from millpond.client.http import Api
-from millpond.client.sending import REFUSED, Sender, grouped
 from millpond.client.spool import TOUCH_SECONDS, ArtifactLine, BatchLine, Spool
+from millpond.client.spool_sender import REFUSED, Sender, grouped
 from millpond.errors import MillError
 from millpond.model.run import RunState
 

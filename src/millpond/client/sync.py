@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from millpond.client.commits import branch_head, create_commit
 from millpond.client.http import Api
-from millpond.client.looking import SeenAndLake, completed, look, options_of
-from millpond.client.sending_again import until_complete
+from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiDownloader, ApiUploader
 from millpond.client.working_copy import WorkingCopy
+from millpond.client.working_tree import SeenAndLake, completed, look, options_of
 from millpond.errors import BadRequest, Conflict, RefMoved
 from millpond.lake.diff import diff_trees
 from millpond.lake.push import PushOptions, push_directory, seen_before

@@ -15,8 +15,8 @@ from millpond.client.credentials import Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
 from millpond.client.run import ANSWER_SECONDS, EXIT_SECONDS, Run, at_exit
-from millpond.client.sending import abandoned_spools, send_abandoned
 from millpond.client.servers import DEFAULT_SERVER
+from millpond.client.spool_sender import abandoned_spools, send_abandoned
 from millpond.errors import MillError
 from millpond.model.ids import new_job_id
 from millpond.model.names import DEFAULT_PROJECT

@@ -13,8 +13,8 @@ from urllib.parse import urljoin
 
 from millpond.blobs.retry import Patience
 from millpond.blobs.store import CRC32_HEADER, Buffer
+from millpond.client.external_reader import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.client.http import Api, segment
-from millpond.client.outside import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.client.paths import commit_path
 from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound
 from millpond.lake.http import DataPlane

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millpond.client.files import write_atomically
 from millpond.errors import NotFound, SetupError
-from millpond.lake.stand_ins import StandIns, encode_stand_ins, load_stand_ins, with_fetched
+from millpond.lake.external_files import StandIns, encode_stand_ins, load_stand_ins, with_fetched
 from millpond.model.names import DEFAULT_BRANCH
 from millpond.model.tree import Entry
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, exists, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import cached, commit, dataset, ref, tree_difference
-from millpond.decide.base import Candidate
+from millpond.decide.fill_bases import Candidate
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import RefType
 

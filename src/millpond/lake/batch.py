@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.pages import Row, row_of
-from millpond.lake.reading import Reading
 from millpond.lake.scan import Found
+from millpond.lake.stable_read import Reading
 from millpond.model.tree import NO_DIGEST, Content, Kind
 
 # Bytes of small files that are in memory at once: some milliseconds of reading.

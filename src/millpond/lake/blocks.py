@@ -19,7 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from millpond.blobs.store import Buffer
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.model.dataset import BlobPlace
 
 try:

@@ -10,12 +10,12 @@ from pathlib import Path
 from millpond.lake.content import ContentReader
 from millpond.lake.diff import compare
 from millpond.lake.encoding import decode_blob
+from millpond.lake.external_files import StandIns, stands_for
 from millpond.lake.needs import blobs_needed
 from millpond.lake.pages import LeafPage, PageRef
 from millpond.lake.reader import PageSource, TreeReader
-from millpond.lake.reading import read_chunks
 from millpond.lake.scan import Found, scan
-from millpond.lake.stand_ins import StandIns, stands_for
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.lake.verify import DAMAGE, Damage
 from millpond.model.dataset import BlobPlace

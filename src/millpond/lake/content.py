@@ -14,8 +14,8 @@ from millpond.errors import BadPath, BadRequest, Corrupt, NotFound
 from millpond.lake.blocks import BlockCache, BlockReader
 from millpond.lake.chunks import decode_chunk_list
 from millpond.lake.encoding import decode_blob
-from millpond.lake.kept import Kept
 from millpond.lake.listing import Listed, list_directory
+from millpond.lake.lru import Kept
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
 from millpond.lake.transfer import Downloader

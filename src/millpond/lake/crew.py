@@ -15,11 +15,11 @@ from pathlib import Path
 
 from millpond.errors import VolumeProblem, by_code
 from millpond.lake.nursery import Nursery
+from millpond.lake.range_writes import Order
 from millpond.lake.target import Target
 from millpond.lake.worker import Worker
 from millpond.lake.writer_process import receive, send
 from millpond.lake.writer_start import start_writer
-from millpond.lake.writing import Order
 
 _LEAST_FILES = 5000
 PROCESSES = min(4, os.cpu_count() or 1)

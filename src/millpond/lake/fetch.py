@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from millpond.errors import Corrupt
-from millpond.lake.carrying import Carrier
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
+from millpond.lake.fetch_orders import Carrier
 from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
+from millpond.lake.range_writes import Order, ReadRange, Use, contents, order_of, orders, part_of, write_range
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
 from millpond.lake.target import Target
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
-from millpond.lake.writing import Order, ReadRange, Use, contents, order_of, orders, part_of, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind

@@ -19,8 +19,8 @@ from millpond.blobs.external_web import checked_parts
 from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import MillError, StoreUnavailable, by_code
-from millpond.lake.direct import RangeReader
-from millpond.lake.tries import Passing, Result, Tries, Waiting, as_mill_error, failure, wrong_length
+from millpond.lake.range_reader import RangeReader
+from millpond.lake.store_retry import Passing, Result, Tries, Waiting, as_mill_error, failure, wrong_length
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of
 from millpond.proxy import proxy_for

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from millpond.errors import Forbidden
-from millpond.lake.deep import open_at
 from millpond.lake.ignore_patterns import Rule, rule_of
+from millpond.lake.long_paths import open_at
 from millpond.model.path import to_text
 
 IGNORE_FILE = b".millignore"

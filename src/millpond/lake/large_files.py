@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress
 
 from millpond.lake.chunks import ChunkList
+from millpond.lake.range_writes import Order, Use
 from millpond.lake.target import Target
 from millpond.lake.transfer import Meter
-from millpond.lake.writing import Order, Use
 from millpond.model.tree import Entry, Kind
 
 # May make a large file of parts that are there already: which of its chunks are, or None if it has not.

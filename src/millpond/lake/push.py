@@ -16,18 +16,18 @@ from pathlib import Path
 
 from millpond.errors import Conflict
 from millpond.lake.batch import Batch, batches
+from millpond.lake.external_files import StandIns, stands_for
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import LeafPage, decode_page, entry_of, is_leaf, pack_page, row_of, unpack_page
 from millpond.lake.read_ahead import THREADS, ReadAhead
-from millpond.lake.reading import Reading, read_chunks
 from millpond.lake.scan import Found, Warn, scan_runs
-from millpond.lake.stand_ins import StandIns, stands_for
+from millpond.lake.stable_read import Reading, read_chunks
 from millpond.lake.statcache import StatCache
 from millpond.lake.transfer import Meter, Moved, Progress, Slot, Uploader
 from millpond.lake.tree import Tree, TreeBuilder
-from millpond.lake.unchanged import Walk, unchanged_tree
+from millpond.lake.unchanged_tree import Walk, unchanged_tree
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 

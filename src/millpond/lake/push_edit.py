@@ -13,7 +13,7 @@ from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import pack_page
 from millpond.lake.reader import PageSource
-from millpond.lake.reading import read_chunks
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Meter, Moved, Progress, Uploader
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from millpond.lake.batch import Batch
 from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.digests import digest_of
-from millpond.lake.reading import is_settled, read_seen, read_whole
+from millpond.lake.stable_read import is_settled, read_seen, read_whole
 from millpond.model.tree import NO_DIGEST, Content, Kind
 
 try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from millpond.errors import BadFormat
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.lake.pages import IndexPage, LeafPage, Page, PageRef, decode_page
 from millpond.model.tree import Entry, Kind
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from millpond.errors import Forbidden, NotFound
-from millpond.lake.deep import CALL_MOST, DeepEntry, list_deep
 from millpond.lake.ignore import IGNORE_FILE, LEAVE_OUT, IgnoreRules
+from millpond.lake.long_paths import CALL_MOST, DeepEntry, list_deep
 from millpond.model.path import MAX_PART, MAX_PATH, RESERVED_PART, to_text
 from millpond.model.tree import Kind
 

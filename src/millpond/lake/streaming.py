@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from millpond.errors import Corrupt
+from millpond.lake.chunking import cut
 from millpond.lake.chunks import WHOLE_MOST, ChunkList, encode_chunk_list
-from millpond.lake.cutting import cut
 from millpond.lake.digests import digest_of
-from millpond.lake.reading import BlobSink
+from millpond.lake.stable_read import BlobSink
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
 

@@ -15,8 +15,8 @@ from millpond.lake.needs import blobs_needed
 from millpond.lake.pages import LeafPage, PageRef
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import PageSource, TreeReader
-from millpond.lake.reading import read_chunks
 from millpond.lake.scan import scan
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Content, Entry, Kind, TreeChange

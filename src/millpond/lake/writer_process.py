@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 from millpond.errors import MillError, VolumeProblem
-from millpond.lake.carrying import Carrier
+from millpond.lake.fetch_orders import Carrier
+from millpond.lake.range_writes import Order
 from millpond.lake.target import Target
-from millpond.lake.writing import Order
 
 # One writes while the other reads from the network.
 _THREADS = 2

@@ -15,10 +15,10 @@ from millpond.services.commits import records, verify
 from millpond.services.computes import compute_tests, joining
 from millpond.services.deps import Deps
 from millpond.services.jobs import bin, idle, placements
-from millpond.services.lake import collect, doomed, purge
+from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
-from millpond.services.runs import gathering, runs
+from millpond.services.runs import artifact_commits, runs
 from millpond.services.sources import source_runs, sources
 
 _TOPIC = "housekeeping"
@@ -36,10 +36,10 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("idle jobs", "idle", 15.0, partial(idle.stop_idle, deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
-        Loop("artifacts", gathering.TOPIC, gathering.SECONDS, partial(gathering.gather_all, deps)),
+        Loop("artifacts", artifact_commits.TOPIC, artifact_commits.SECONDS, partial(artifact_commits.gather_all, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
-        Loop("doomed", "doomed", 60.0, lambda now: doomed.finish(deps)),
+        Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),
         # Several, so that one large copy does not hold the small ones back.
         *(Loop(f"sources {n}", sources.TOPIC, 5.0, partial(source_runs.run_due, deps)) for n in (1, 2, 3)),

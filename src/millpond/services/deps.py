@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.commits.pages import PageCache
@@ -17,8 +17,8 @@ from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.people.tickets import UsedTickets
-from millpond.services.repeats import Repeats
-from millpond.services.unchanged import Unchanged
+from millpond.services.repeated_reports import Repeats
+from millpond.services.unchanged_since import Unchanged
 from millpond.settings import Settings
 
 DIFFS_BYTES = 64 << 20

@@ -24,8 +24,8 @@ from millpond.agent.keeper.processes import all_processes, marked
 from millpond.agent.spec import Mount, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.testing.agents import a_spec
-from millpond.testing.beside import Beside
-from millpond.testing.hanging import hanging_mount, why_no_mount
+from millpond.testing.hanging_mount import hanging_mount, why_no_mount
+from millpond.testing.job_streams import Beside
 from millpond.testing.waiting import wait_until
 
 Place = Callable[..., Path]

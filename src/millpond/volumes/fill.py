@@ -12,16 +12,16 @@ from pathlib import Path
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.fetch import FetchOptions, fetch_tree
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
 from millpond.volumes.attempt import Attempt
 from millpond.volumes.bases import BaseTree
+from millpond.volumes.disk_space import NoRoomYet
 from millpond.volumes.kept_pages import KeptSource
 from millpond.volumes.local import LocalFiles
-from millpond.volumes.room import NoRoomYet
 from millpond.volumes.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from millpond.blobs.store import Buffer
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.lake.pages import IndexPage, Page
 from millpond.lake.reader import KeptPages
 from millpond.lake.transfer import Downloader

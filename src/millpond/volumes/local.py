@@ -24,7 +24,7 @@ from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.volumes.bases import FILES, Base, BaseTree, changes_since
 from millpond.volumes.link_process import Links
 from millpond.volumes.linking import Linkers
-from millpond.volumes.taking import COMPARED, MODES, Candidate, is_taken
+from millpond.volumes.reuse_file import COMPARED, MODES, Candidate, is_taken
 
 _THREADS = 2
 # Files that one thread makes at a time, and a process links at least and at most.

@@ -18,7 +18,7 @@ from millpond.model.tree import Content, Entry, Kind
 from millpond.volumes.attempt import Attempt
 from millpond.volumes.fill import sync_file_system
 from millpond.volumes.heal import Damage, Healer
-from millpond.volumes.taking import has_mode, is_content
+from millpond.volumes.reuse_file import has_mode, is_content
 from millpond.volumes.volume import PASSABLE, CommitPlace, check, explained
 
 _EXAMPLES = 10

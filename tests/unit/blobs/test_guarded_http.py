@@ -11,7 +11,7 @@ import pytest
 
 from millpond.blobs.guarded_http import GuardedHttp, body_of
 from millpond.blobs.retry import Patience
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 from millpond.testing.website import Website, resolving, running_website
 

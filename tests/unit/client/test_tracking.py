@@ -15,7 +15,7 @@ from millpond.client import run as run_module
 from millpond.client import tracking
 from millpond.client.credentials import save_token, spool_dir
 from millpond.client.http import Api
-from millpond.client.sending import abandoned_spools, send_abandoned
+from millpond.client.spool_sender import abandoned_spools, send_abandoned
 from tests.unit.client.fake_server import FakeServer, problem
 from tests.unit.client.run_server import DEADLINE, Runs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from millpond.db import links, projects, sights, sites, volume_usage, volumes
+from millpond.db import links, projects, sites, volume_sightings, volume_usage, volumes
 from millpond.db.engine import Database
 from millpond.model.people import Project
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, Link, Sight, VolumeSample
@@ -35,9 +35,9 @@ def test_links_are_found_from_both_ends_and_go_with_their_site(db: Database) -> 
 def test_sights_are_the_newest_of_each_agent(db: Database) -> None:
     agent, volume = add_agent(db).agent, add_volume(db)
     with db.write() as tx:
-        sights.put(tx, Sight(agent.id, volume.id, "It is not mounted.", NOON))
-        sights.put(tx, Sight(agent.id, volume.id, None, NOON + HOUR))
-        assert sights.all_sights(tx) == {(agent.id, volume.id): Sight(agent.id, volume.id, None, NOON + HOUR)}
+        volume_sightings.put(tx, Sight(agent.id, volume.id, "It is not mounted.", NOON))
+        volume_sightings.put(tx, Sight(agent.id, volume.id, None, NOON + HOUR))
+        assert volume_sightings.all_sights(tx) == {(agent.id, volume.id): Sight(agent.id, volume.id, None, NOON + HOUR)}
 
 
 def test_uses_add_up_by_volume_project_and_hour(db: Database) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pyfastcdc import FastCDC
 
 from millpond.errors import BadFormat
+from millpond.lake.chunking import BLOCK, cut, cut_batches
 from millpond.lake.chunks import (
     CHUNK_AVERAGE,
     CHUNK_LEAST,
@@ -18,7 +19,6 @@ from millpond.lake.chunks import (
     decode_chunk_list,
     encode_chunk_list,
 )
-from millpond.lake.cutting import BLOCK, cut, cut_batches
 from millpond.lake.digests import digest_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from millpond.errors import BadPath, BadRequest, Corrupt, NotFound
 from millpond.lake.content import ContentReader
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.lake.push import push_directory
 from millpond.testing.lake import DirectLake
 

@@ -14,13 +14,13 @@ from millpond.lake.chunks import WHOLE_MOST
 from millpond.lake.content import ContentReader
 from millpond.lake.digests import digest_of
 from millpond.lake.external import Descriptor, decode_descriptor, encode_descriptor
+from millpond.lake.external_files import encode_stand_ins, load_stand_ins, with_fetched
 from millpond.lake.fetch import fetch_tree
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import pack_page
 from millpond.lake.push import PushOptions, push_directory
-from millpond.lake.reading import read_chunks
-from millpond.lake.stand_ins import encode_stand_ins, load_stand_ins, with_fetched
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.transfer import Meter
 from millpond.lake.tree import build_tree

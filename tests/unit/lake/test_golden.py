@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from millpond.lake.chunking import cut
 from millpond.lake.chunks import ChunkList, encode_chunk_list
 from millpond.lake.commits import new_commit
-from millpond.lake.cutting import cut
 from millpond.lake.digests import digest_of, id_of
 from millpond.lake.locators import encode_locator
 from millpond.lake.pages import encode_leaf

@@ -16,12 +16,12 @@ from urllib3 import Timeout
 
 from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
-from millpond.lake import carrying, tries
+from millpond.lake import fetch_orders, store_retry
 from millpond.lake.digests import digest_of
-from millpond.lake.direct import RangeReader
 from millpond.lake.http import DataPlane
+from millpond.lake.range_reader import RangeReader
+from millpond.lake.range_writes import order_of, part_of, write_range
 from millpond.lake.target import Target
-from millpond.lake.writing import order_of, part_of, write_range
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Kind
 
@@ -186,7 +186,7 @@ def test_advice_to_wait_is_followed(store: Store, plane: DataPlane, waits: list[
 def test_patience_may_be_a_time_and_whoever_waits_is_told_why(
     store: Store, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tries, "TOLD_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(store_retry, "TOLD_AFTER_SECONDS", 0.0)
     store.faults = [answers(503)] * 7
     said: list[str] = []
     patience = Patience(attempts=2, seconds=60.0)
@@ -380,7 +380,7 @@ def test_an_order_whose_url_expires_on_the_way(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: Fault | None
 ) -> None:
     """What was written before stays, and is not written again."""
-    monkeypatch.setattr(carrying, "_PIECE", 4)
+    monkeypatch.setattr(fetch_orders, "_PIECE", 4)
     store.objects["/a"] = b"0123456789"
     store.faults = [breaks_off_after(6), *([then] if then else [])]
     contents = [b"01", b"23", b"4567", b"89"]
@@ -390,7 +390,7 @@ def test_an_order_whose_url_expires_on_the_way(
     ]
     order = order_of("p", places, [[(content, Kind.FILE, len(content), None)] for content in contents])
     with Target(tmp_path, read_only=False) as into:
-        done = carrying.Carrier(into).carry_out(store.url + "/a", order)
+        done = fetch_orders.Carrier(into).carry_out(store.url + "/a", order)
         assert done == (2 if then else 4)
         assert sorted(path.name.encode() for path in tmp_path.iterdir()) == contents[:done]
         rest = part_of(order, done, len(contents)) if then else None

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from millpond.lake.chunking import cut
 from millpond.lake.chunks import ChunkList, encode_chunk_list
-from millpond.lake.cutting import cut
 from millpond.lake.digests import digest_of
 from millpond.lake.packs import PackWriter
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from millpond.errors import NotFound
-from millpond.lake.deep import opened_directory
-from millpond.lake.reading import read_whole
+from millpond.lake.long_paths import opened_directory
 from millpond.lake.scan import Skipped, scan
+from millpond.lake.stable_read import read_whole
 from millpond.model.tree import Kind
 from millpond.testing.lake import Thing, things, write_things
 

@@ -19,7 +19,7 @@ from millpond.lake.reader import TreeReader, room_for_pages
 from millpond.lake.target import Target
 from millpond.lake.transfer import Moved
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
-from millpond.volumes import local, taking
+from millpond.volumes import local, reuse_file
 from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.fill import FillCancelled, Filled, fill
@@ -267,10 +267,10 @@ def test_threads_that_still_link_after_an_error_have_a_directory_of_their_own(
     is_closed = threading.Event()
     below: list[int | None] = []
 
-    def is_taken(candidate: taking.Candidate, row: Row, into: Target) -> bool:
+    def is_taken(candidate: reuse_file.Candidate, row: Row, into: Target) -> bool:
         assert is_closed.wait(30)
         below.append(into.descriptor)
-        return taking.is_taken(candidate, row, into)
+        return reuse_file.is_taken(candidate, row, into)
 
     monkeypatch.setattr(local, "is_taken", is_taken)
     pages = KeptSource(world.lake, room_for_pages())

@@ -19,7 +19,7 @@ from millpond.volumes.bases import BaseTree
 from millpond.volumes.fill import FillCancelled, fill
 from millpond.volumes.heal import Damage, Healer
 from millpond.volumes.remove import remove_tree
-from millpond.volumes.taking import is_content
+from millpond.volumes.reuse_file import is_content
 from millpond.volumes.verify import Checked, verify
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 

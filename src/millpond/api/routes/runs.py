@@ -12,7 +12,7 @@ from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, View
 from millpond.api.file_answers import Part, answer_file
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Role
-from millpond.services.runs import artifacts, runs, series, staging
+from millpond.services.runs import artifact_staging, artifacts, runs, series
 from millpond.wire import runs as wire
 from millpond.wire.base import Page
 
@@ -88,7 +88,7 @@ def list_artifacts(
 @router.post(f"{_RUN}/artifacts", status_code=204)
 def log_artifacts(run: str, body: wire.ArtifactsLogged, scope: MemberOrJob, deps: DepsOf) -> None:
     """Files whose content was sent in packs of an upload; listed and readable once this is answered."""
-    staging.stage(deps, scope.actor, scope.project, run, body)
+    artifact_staging.stage(deps, scope.actor, scope.project, run, body)
 
 
 @router.put(f"{_RUN}/artifacts/{{path:path}}", status_code=201)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncssh
 
-from millpond.client.attach import far_side
+from millpond.client.attach import remote_script
 from millpond.errors import BadRequest, Forbidden, MillError, NotSignedIn, SetupError, Unavailable
 
 CONNECT_SECONDS = 15.0
@@ -63,7 +63,7 @@ class FarSide:
 
     async def call(self, verb: str, *arguments: str, data: bytes = b"") -> str:
         """What a verb of `far_side` tells; SetupError with its own words when it fails."""
-        text = Path(far_side.__file__).read_text("utf-8")
+        text = Path(remote_script.__file__).read_text("utf-8")
         command = shlex.join([self.python, "-c", text, verb, *arguments])
         done = await self._connection.run(command, input=data, encoding=None, check=False)
         if done.exit_status != 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, evictions, leases, sights, volumes
+from millpond.db import caches, evictions, leases, volume_sightings, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.stock import freed_by, shares_of
 from millpond.model.agent import Agent
@@ -18,12 +18,12 @@ from millpond.model.volume import CachedCommit, Cause, Volume
 from millpond.services.caches import cache_checks
 from millpond.services.caches.admission import count_as_whole, refill, start_fills
 from millpond.services.caches.cache_checks import is_verifying
-from millpond.services.caches.cache_found import take_up
 from millpond.services.caches.cache_uses import note_filled, note_progress
 from millpond.services.caches.caches import announce
 from millpond.services.caches.fillers import appoint
 from millpond.services.caches.measuring import take_shares
 from millpond.services.caches.stock import stock_of
+from millpond.services.caches.unrecorded_commits import take_up
 from millpond.services.deps import Deps
 from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
 
@@ -70,7 +70,7 @@ def _observe_volume(deps: Deps, agent: Agent, seen: VolumeSeen) -> list[tuple[Ca
         volume = volumes.lock(tx, seen.id)
         if volume is None:
             return []
-        sights.put(tx, Sight(agent.id, volume.id, seen.problem, now))
+        volume_sightings.put(tx, Sight(agent.id, volume.id, seen.problem, now))
         if volume.site_id != agent.site_id:
             return []  # a visitor's look says whether it serves there, and nothing of the volume itself
         if appoint(tx, deps, volume) != agent.id:

@@ -34,9 +34,9 @@ from millpond.services.computes.presence import is_connected
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
-from millpond.services.moments import moment_of
 from millpond.services.people import access
 from millpond.services.places.geography import rule_of
+from millpond.services.time_cursors import moment_of
 from millpond.wire import cache as wire
 from millpond.wire import cache_plans as plans
 

@@ -18,7 +18,7 @@ from millpond.db import blobs, caches, differences
 from millpond.db.caches import CommitSize
 from millpond.db.differences import Difference
 from millpond.decide.allocation import BLOCK
-from millpond.decide.base import Candidate, rank_bases
+from millpond.decide.fill_bases import Candidate, rank_bases
 from millpond.errors import MillError, NotReady
 from millpond.lake.diff import diff_trees
 from millpond.model.tree import Content, Entry, Kind, TreeChange

@@ -6,7 +6,7 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, sights, volumes
+from millpond.db import caches, volume_sightings, volumes
 from millpond.decide.filler import Sight, choose_filler
 from millpond.model.cached_state import CachedState
 from millpond.model.volume import Volume
@@ -39,7 +39,7 @@ def _sights(tx: Connection, deps: Deps, volume: Volume) -> list[Sight]:
     What it was told holds for a time that it counts by such a clock, too: another must not be appointed before. Others
     must have been heard of lately by every clock.
     """
-    now, known = deps.clock.now(), sights.of_volume(tx, volume.id, volume.site_id)
+    now, known = deps.clock.now(), volume_sightings.of_volume(tx, volume.id, volume.site_id)
     heard = {sight.agent_id: sight.seen_at for sight in known}
     silent = deps.unchanged.seconds(f"looks at {volume.id}", heard, deps.clock.elapsed())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, commits, datasets, projects, promised, uploads
+from millpond.db import blobs, commits, datasets, projects, promised_pages, uploads
 from millpond.db.datasets import PendingRecord
 from millpond.errors import Incomplete
 from millpond.lake.commits import new_commit
@@ -153,7 +153,7 @@ def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     uploads.revive(tx, needed)
     new = [page.id for page in checked.pages]
     blobs.insert_pages(tx, project_id, checked.pages, checked.folders)
-    promised.fulfil(tx, project_id, new)
+    promised_pages.fulfil(tx, project_id, new)
     blobs.add_page_packs(tx, project_id, checked.packs)
     blobs.drop_bad_packs(tx, project_id, checked.packs)
 
@@ -161,7 +161,7 @@ def keep(tx: Connection, project_id: str, checked: CheckedTree) -> None:
 def _check_pages(tx: Connection, project_id: str, checked: CheckedTree) -> None:
     """Pages of earlier commits are still known, and new ones (unless somebody brought them meanwhile) as promised."""
     known = blobs.pages(tx, project_id, [*checked.reused, *checked.tokens])
-    tokens = promised.tokens(tx, project_id, checked.tokens)
+    tokens = promised_pages.tokens(tx, project_id, checked.tokens)
     kept = {page_id for page_id, token in checked.tokens.items() if tokens.get(page_id) == token}
     if lost := sorted({*checked.reused, *checked.tokens} - known.keys() - kept):
         raise Incomplete(

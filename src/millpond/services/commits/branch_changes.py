@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import commits
+from millpond.lake.branch_retry import on_newest
 from millpond.lake.edit import edit_tree
 from millpond.lake.tree import build_tree
-from millpond.lake.turns import on_newest
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.people import Actor
 from millpond.model.tree import Entry

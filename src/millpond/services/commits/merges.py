@@ -10,8 +10,8 @@ from millpond.db import commits, projects
 from millpond.db.datasets import PendingRecord
 from millpond.decide.ancestry import parting
 from millpond.errors import Conflict, MergeConflict
+from millpond.lake.branch_retry import on_newest
 from millpond.lake.merge import Merged, PathConflict, merge_trees
-from millpond.lake.turns import on_newest
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import check_ref_name
 from millpond.model.path import to_text

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from millpond.blobs.store import BlobStore
 from millpond.errors import BadFormat, Conflict, Corrupt, NotFound
 from millpond.lake.folders import LeafFolders, folders_in
-from millpond.lake.kept import Kept
 from millpond.lake.keys import ProjectKeys
+from millpond.lake.lru import Kept
 from millpond.lake.pages import decode_page, pack_page, unpack_page
-from millpond.lake.tries import sensible
+from millpond.lake.store_retry import sensible
 
 PAGE_CACHE_BYTES = 32 << 20
 # What leaves hold by directory takes some hundred bytes a leaf: enough for many millions of files.

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.lake.digests import DIGEST_SIZE
-from millpond.lake.kept import Kept
+from millpond.lake.lru import Kept
 from millpond.model.dataset import BlobPlace, place_of
 
 RECENT_BYTES = 32 << 20

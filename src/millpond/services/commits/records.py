@@ -15,7 +15,7 @@ from logging import getLogger
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import collecting, commits, datasets, promised
+from millpond.db import collecting, commits, datasets, promised_pages
 from millpond.db.datasets import PendingRecord
 from millpond.errors import Conflict, Corrupt, ReadOnly, StoreUnavailable
 from millpond.lake.commits import encode_commit
@@ -216,5 +216,5 @@ def _purge(tx: Connection, project_id: str, record: DatasetRecord, written: Sequ
     except IntegrityError:
         logger.warning("dataset_not_purged dataset=%s reason=something names one of its commits", record.dataset_id)
         return
-    promised.doom(tx, project_id, (keys.commit(commit_id) for commit_id in commit_ids), record.at)
-    promised.doom(tx, project_id, written, record.at)
+    promised_pages.doom(tx, project_id, (keys.commit(commit_id) for commit_id in commit_ids), record.at)
+    promised_pages.doom(tx, project_id, written, record.at)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from millpond.db import blobs, promised
+from millpond.db import blobs, promised_pages
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, Corrupt, Incomplete, NotFound
 from millpond.lake.folders import encode_folders
@@ -208,7 +208,7 @@ class _Walk:
         with self.deps.db.read() as tx:
             found = blobs.pages(tx, self.project_id, page_ids)
             new = [page_id for page_id in page_ids if page_id not in found]
-            self.tokens.update(promised.tokens(tx, self.project_id, new))
+            self.tokens.update(promised_pages.tokens(tx, self.project_id, new))
         self.reused.update(found)
         if self.scope is not None:
             self.check_sent(found.keys() - self.scope.pages)

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from sqlalchemy import Connection
 
 from millpond.blobs.signing import LocalSigner
-from millpond.db import blobs, promised, uploads
+from millpond.db import blobs, promised_pages, uploads
 from millpond.db.batches import batches
 from millpond.errors import BadRequest, Forbidden, Incomplete, Unavailable
 from millpond.lake.digests import DIGEST_SIZE
@@ -131,14 +131,14 @@ def promise_pages(
     with deps.db.write() as tx:
         known = blobs.pages(tx, project_id, page_ids)
         new = [page_id for page_id in dict.fromkeys(page_ids) if page_id not in known]
-        promised.promise(tx, project_id, new, now)
+        promised_pages.promise(tx, project_id, new, now)
         # Behind the promise: what is doomed at the same moment is seen here, or sees the promise.
-        if promised.doomed_among(tx, (keys.page(page_id) for page_id in new)):
+        if promised_pages.doomed_among(tx, (keys.page(page_id) for page_id in new)):
             deps.events.wake("doomed")
             raise Unavailable("Some of these pages are being removed.", hint="Try again in a moment.")
         if upload_id is not None:
             uploads.touch(tx, upload_id, now)
-        tokens = promised.tokens(tx, project_id, new)
+        tokens = promised_pages.tokens(tx, project_id, new)
     return {page_id: tokens[page_id] for page_id in new}
 
 

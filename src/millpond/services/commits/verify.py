@@ -10,13 +10,13 @@ from collections.abc import Sequence, Set
 from datetime import timedelta
 from logging import getLogger
 
-from millpond.db import blobs, projects, promised, uploads, volume_usage
+from millpond.db import blobs, projects, promised_pages, uploads, volume_usage
 from millpond.db.uploads import Pack
 from millpond.errors import BadFormat, Corrupt, NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
 from millpond.lake.packs import verify_pack
-from millpond.lake.tries import sensible
+from millpond.lake.store_retry import sensible
 from millpond.model.dataset import Upload
 from millpond.model.ids import new_id
 from millpond.services.commits.locators import relocate
@@ -161,7 +161,7 @@ def _condemn(deps: Deps, pack: Pack, problem: str, besides: Set[str]) -> None:
         uploads.reject(tx, pack.id, problem, now)
         blobs.drop_bad_packs(tx, pack.project_id, [page_id for page_id in pages if page_id not in resting - moved])
         forgotten = blobs.forget_pages(tx, pack.project_id, blobs.pages_on_pack(tx, pack.id))
-        promised.promise(tx, pack.project_id, forgotten, now)
+        promised_pages.promise(tx, pack.project_id, forgotten, now)
     deps.found_good.discard(pack.id)
 
 

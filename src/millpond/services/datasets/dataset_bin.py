@@ -17,8 +17,8 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.lake import purge as purging
 from millpond.services.listing import Listing, page_of
-from millpond.services.moments import moment_of, written_moment
 from millpond.services.people import access, audit
+from millpond.services.time_cursors import moment_of, written_moment
 from millpond.wire import data as wire
 
 

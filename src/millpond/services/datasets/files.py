@@ -14,7 +14,7 @@ from millpond.lake.encoding import decode_blob
 from millpond.lake.external import Descriptor, decode_descriptor
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.locators import unpack_locator
-from millpond.lake.tries import sensible
+from millpond.lake.store_retry import sensible
 from millpond.model.dataset import BlobPlace, Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Entry, Kind

@@ -22,8 +22,8 @@ from millpond.services.commits.pages import ProjectPages
 from millpond.services.datasets.folders import leaf_folders
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
-from millpond.services.moments import moment_of, written_moment
-from millpond.services.runs import gathering
+from millpond.services.runs import artifact_commits
+from millpond.services.time_cursors import moment_of, written_moment
 from millpond.wire import data as wire
 
 _KINDS: Mapping[Kind, Literal["directory", "symlink", "file", "executable"]] = {
@@ -45,7 +45,7 @@ def reader_of(deps: Deps, dataset: Dataset, commit: Commit) -> TreeReader:
 def get_commit(deps: Deps, dataset: Dataset, ref: str) -> Commit:
     """The commit a ref names; of a run's artifacts, with everything the run has logged so far."""
     if dataset.kind is DatasetKind.ARTIFACT:
-        gathering.gather(deps, ref)
+        artifact_commits.gather(deps, ref)
     with deps.db.read() as tx:
         return refs.resolve(tx, dataset, ref)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, jobs, promised, uploads
+from millpond.db import blobs, jobs, promised_pages, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, PackState
@@ -79,7 +79,7 @@ def _check_belong(
             known_pages: Collection[str] = {
                 *blobs.pages(tx, project_id, pages),
                 # Index pages are forgotten for a while when a bad pack is found; they are there all the same.
-                *promised.tokens(tx, project_id, pages),
+                *promised_pages.tokens(tx, project_id, pages),
             }
     else:
         reader = reader_of(deps, dataset, commit)

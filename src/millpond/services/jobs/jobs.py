@@ -20,8 +20,8 @@ from millpond.model.people import Actor, Project, Role
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.listing import Listing, page_of
-from millpond.services.moments import moment_of, written_moment
 from millpond.services.people import access, audit
+from millpond.services.time_cursors import moment_of, written_moment
 
 MIN_PREFIX, MAX_PREFIX = 4, 64
 

@@ -15,18 +15,18 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import artifacts, collecting, projects, promised
+from millpond.db import artifacts, collecting, projects, promised_pages
 from millpond.db.batches import batches
 from millpond.decide.collection import Mark, PackPlan, PackSeen, Policy, plan_packs, stale_pages_before, why_stays
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import PackState
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
-from millpond.services.lake import compare, doomed, purge, set_aside
+from millpond.services.lake import drift, pending_deletion, purge, set_aside
 from millpond.services.lake.marking import Marks, Unreadable, mark_pages
 from millpond.services.lake.set_aside import Reviewed
 from millpond.services.people import audit
-from millpond.services.runs import gathering
+from millpond.services.runs import artifact_commits
 from millpond.wire import lake as wire
 
 logger = getLogger(__name__)
@@ -62,10 +62,10 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
         reports = [_report(name, look(deps, project_id, policy, dry_run=True)) for project_id, name in found]
         return wire.Collected(dry_run=True, projects=reports, objects=0)
     deps.fence.check(now=True)
-    with doomed.permission(deps) as held:
+    with pending_deletion.permission(deps) as held:
         purge.purge_datasets(deps, deps.clock.now())
         reports = [_report(name, collect_project(deps, project_id, policy)) for project_id, name in found]
-        objects = doomed.remove_all(held)
+        objects = pending_deletion.remove_all(held)
     with deps.db.write() as tx:
         collecting.delete_uploads(tx, before=deps.clock.now() - _UPLOAD_KEPT)
         if objects or any(report.packs or report.commits for report in reports):
@@ -77,11 +77,11 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
 
 def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
     """What goes from one project: its rows are gone, its objects doomed. A sentence where nothing could be done."""
-    if (why := compare.why_not_collect(deps, project_id)) is not None:
+    if (why := drift.why_not_collect(deps, project_id)) is not None:
         return why
     removed: list[Reviewed] = []
     for _ in range(_TRIES):
-        if not gathering.gather_project(deps, project_id):
+        if not artifact_commits.gather_project(deps, project_id):
             continue  # more was logged meanwhile
         removed += remove_commits(deps, project_id, policy)
         try:
@@ -143,7 +143,9 @@ def remove_pages(deps: Deps, plan: Plan, policy: Policy) -> None:
         with deps.db.write() as tx:
             _check_sequence(tx, plan)
             before = stale_pages_before(policy, now)
-            _doom_pages(tx, keys, promised.stale(tx, plan.project_id, before=before, limit=_AT_ONCE, only=ids), now)
+            _doom_pages(
+                tx, keys, promised_pages.stale(tx, plan.project_id, before=before, limit=_AT_ONCE, only=ids), now
+            )
 
 
 def condemn(deps: Deps, plan: Plan, policy: Policy) -> None:
@@ -179,9 +181,11 @@ def _still_going(tx: Connection, plan: Plan, pack_ids: Sequence[str], policy: Po
 
 
 def _doom_pages(tx: Connection, keys: ProjectKeys, page_ids: Sequence[bytes], now: datetime) -> None:
-    promised.forget(tx, keys.project_id, page_ids)
+    promised_pages.forget(tx, keys.project_id, page_ids)
     ids = [page_id.hex() for page_id in page_ids]
-    promised.doom(tx, keys.project_id, [key(page_id) for page_id in ids for key in (keys.page, keys.locator)], now)
+    promised_pages.doom(
+        tx, keys.project_id, [key(page_id) for page_id in ids for key in (keys.page, keys.locator)], now
+    )
 
 
 def _unmarked_pages(deps: Deps, project_id: str, marks: Marks) -> list[tuple[bytes, int]]:
@@ -203,7 +207,7 @@ def _stale_pages(deps: Deps, project_id: str, marks: Marks, before: datetime) ->
     after = b""
     while True:
         with deps.db.read() as tx:
-            part = promised.stale(tx, project_id, before=before, limit=_AT_ONCE, after=after)
+            part = promised_pages.stale(tx, project_id, before=before, limit=_AT_ONCE, after=after)
         if not part:
             return found
         after = part[-1]

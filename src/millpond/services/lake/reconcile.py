@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millpond.db import datasets, projects, promised
+from millpond.db import datasets, projects, promised_pages
 from millpond.lake.keys import ProjectKeys
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
-from millpond.services.lake import compare, doomed
+from millpond.services.lake import drift, pending_deletion
 from millpond.services.lake.reindex import ProjectIndexer, Reindexed, project_ids
 from millpond.services.people import access, audit
 
@@ -24,7 +24,7 @@ def reconcile(deps: Deps, actor: Actor, project: str | None) -> Reindexed:
     done = Reindexed()
     deps.fence.check(now=True)
     for project_id in _named(deps, actor, project) if project else _differing(deps, done):
-        with doomed.permission(deps):
+        with pending_deletion.permission(deps):
             _run(deps, project_id, done)
         done.projects += 1
     with deps.db.write() as tx:
@@ -43,8 +43,8 @@ def _differing(deps: Deps, done: Reindexed) -> Iterator[str]:
     for project_id in list(project_ids(deps.store, done.problems.append)):
         with deps.db.read() as tx:
             is_known = projects.get(tx, project_id) is not None
-            is_going = promised.doomed_below(tx, ProjectKeys(project_id).prefix)
-        if compare.why_not_collect(deps, project_id) if is_known else not is_going:
+            is_going = promised_pages.doomed_below(tx, ProjectKeys(project_id).prefix)
+        if drift.why_not_collect(deps, project_id) if is_known else not is_going:
             yield project_id
 
 
@@ -54,7 +54,7 @@ def _run(deps: Deps, project_id: str, done: Reindexed) -> None:
             # Pages and packs may have gone, moved or come back since: all of them are read anew.
             projects.raise_sequence(tx, project_id)
             datasets.set_conflicts(tx, project_id, _UNDER_WAY)
-            promised.forget_all(tx, project_id)
+            promised_pages.forget_all(tx, project_id)
     ProjectIndexer(deps, project_id, done).run(update=True)
     with deps.db.write() as tx:
         datasets.set_conflicts(tx, project_id, None)

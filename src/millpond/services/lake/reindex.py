@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.blobs.store import BlobStore
-from millpond.db import collecting, commits, datasets, projects, promised, server
+from millpond.db import collecting, commits, datasets, projects, promised_pages, server
 from millpond.db.engine import Database
 from millpond.errors import SetupError
 from millpond.lake import keys as lake_keys
@@ -181,7 +181,7 @@ class ProjectIndexer:
                 datasets.change(tx, history.dataset.id, deleted_at=now, next_record=history.next_record)
                 self.say(f"dataset {history.dataset.id}: it was purged, but is still in use here; it is in the bin")
                 return
-            promised.doom(tx, self.project_id, gone, now)
+            promised_pages.doom(tx, self.project_id, gone, now)
 
     def _named(self, tx: Connection, history: History) -> Dataset:
         """The dataset under a name that is free: its own, or one after its id."""
@@ -211,7 +211,7 @@ class ProjectIndexer:
         )  # fmt: skip
         for commit in indexed.commits:
             commits.insert(tx, commit)
-        promised.removed(tx, [keys.commit(commit.id) for commit in indexed.commits])
+        promised_pages.removed(tx, [keys.commit(commit.id) for commit in indexed.commits])
         for ref in commits.refs(tx, dataset.id, limit=_ALL):
             commits.delete_ref(tx, dataset.id, ref.name)
         for ref in indexed.refs:

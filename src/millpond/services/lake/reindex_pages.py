@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import blobs, promised, uploads
+from millpond.db import blobs, promised_pages, uploads
 from millpond.db.batches import batches
 from millpond.db.blobs import PageRow
 from millpond.errors import BadFormat, BadRequest, Corrupt, Incomplete, NotFound
@@ -91,7 +91,7 @@ class PageIndexer:
             with self.deps.db.write() as tx:
                 known = blobs.pages(tx, self.project_id, ids)
                 left = [page_id for page_id in ids if page_id not in known]
-                promised.promise(tx, self.project_id, left, self.deps.clock.now())
+                promised_pages.promise(tx, self.project_id, left, self.deps.clock.now())
 
     def _page_id(self, key: str) -> str | None:
         page_id = id_in(self.keys.pages, key)

@@ -13,7 +13,7 @@ from logging import getLogger
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import collecting, datasets, promised
+from millpond.db import collecting, datasets, promised_pages
 from millpond.db.collecting import CommitRow, DatasetSeen
 from millpond.decide.collection import Mark, Policy, may_remove
 from millpond.decide.retention import Retained, Rule, retain
@@ -67,7 +67,7 @@ def carry_out(deps: Deps, project_id: str, reviewed: Reviewed, now: datetime) ->
             collecting.set_aside(tx, back, None)
             gone = [commit_id for commit_id in reviewed.removable if commit_id not in named and commit_id not in cached]
             collecting.delete_commits(tx, gone)
-            promised.doom(tx, project_id, [keys.commit(commit_id) for commit_id in gone], now)
+            promised_pages.doom(tx, project_id, [keys.commit(commit_id) for commit_id in gone], now)
     except IntegrityError:  # a cache or a job has named one of them this very moment
         return False
     for commit_id in gone:

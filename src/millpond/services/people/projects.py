@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import leases, projects, promised, users
+from millpond.db import leases, projects, promised_pages, users
 from millpond.errors import InUse, NameTaken
 from millpond.lake.keys import ProjectKeys
 from millpond.model.ids import new_id
@@ -59,7 +59,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
                 raise _holds(name, held)
             _audit(deps, tx, actor, "project.delete", name, project)
             projects.delete(tx, project.id)
-            promised.doom(tx, project.id, [ProjectKeys(project.id).prefix], deps.clock.now())
+            promised_pages.doom(tx, project.id, [ProjectKeys(project.id).prefix], deps.clock.now())
     except IntegrityError as error:
         raise _holds(name, ["code or outputs of jobs"]) from error
 

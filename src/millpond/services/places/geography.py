@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import links, sights, sites
+from millpond.db import links, sites, volume_sightings
 from millpond.decide.near import Look, Nearness, Rule, Serves, nearness, serves
 from millpond.model.compute import Compute
 from millpond.model.topology import Link, Sight, ordered
@@ -50,7 +50,9 @@ class Geography:
 
 
 def load(tx: Connection, rule: Rule, now: datetime) -> Geography:
-    return Geography(names=sites.by_id(tx), links=links.all_links(tx), sights=sights.all_sights(tx), rule=rule, now=now)
+    return Geography(
+        names=sites.by_id(tx), links=links.all_links(tx), sights=volume_sightings.all_sights(tx), rule=rule, now=now
+    )
 
 
 def rule_of(settings: Settings) -> Rule:

@@ -20,13 +20,13 @@ from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
 from millpond.services.people import access
-from millpond.services.runs import gathering, loose, staging
+from millpond.services.runs import artifact_commits, artifact_staging, small_uploads
 from millpond.services.runs import runs as run_service
 
 
 def put(deps: Deps, actor: Actor, project: Project, run_id: str, path: str, content: bytes) -> Artifact:
     """Durable when it returns. The newest under a path takes the place of the one before."""
-    name = staging.check_name(path)
+    name = artifact_staging.check_name(path)
     if len(content) > deps.settings.max_object_bytes:
         raise TooLarge(
             f"An artifact sent through the server has at most {format_bytes(deps.settings.max_object_bytes)}.",
@@ -34,7 +34,7 @@ def put(deps: Deps, actor: Actor, project: Project, run_id: str, path: str, cont
         )
     with deps.db.read() as tx:
         run = run_service.find(tx, actor, project, run_id)
-    loose.stage_bytes(deps, run, {name: content}, owner=owner_of(actor))
+    small_uploads.stage_bytes(deps, run, {name: content}, owner=owner_of(actor))
     return Artifact(path, len(content))
 
 
@@ -68,7 +68,7 @@ def newest(deps: Deps, actor: Actor, project: Project, run_id: str) -> tuple[Dat
     """The commit that holds everything the run has logged so far; None if that is nothing."""
     with deps.db.read() as tx:
         run_service.find(tx, actor, project, run_id)
-    gathering.gather(deps, run_id)
+    artifact_commits.gather(deps, run_id)
     with deps.db.read() as tx:
         dataset = datasets.find(tx, project.id, ARTIFACT_DATASET)
         commit = refs.head_commit(tx, dataset, run_id) if dataset else None

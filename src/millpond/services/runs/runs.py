@@ -22,8 +22,8 @@ from millpond.model.run import MetricPoint, Run, RunState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.listing import Listing, page_of
-from millpond.services.moments import moment_of, written_moment
 from millpond.services.people import access, audit
+from millpond.services.time_cursors import moment_of, written_moment
 from millpond.wire import runs as wire
 from millpond.wire.runs import RunBatch, RunCreate
 

@@ -15,7 +15,7 @@ from millpond import plugins
 from millpond.blobs.external import ExternalPlace, Surroundings
 from millpond.blobs.external_gcs import only_the_key
 from millpond.db import blobs, connections, sources
-from millpond.decide.reach import Reach
+from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound, SetupError
 from millpond.model.connection import Place, PlaceKind, ProjectConnection
 from millpond.model.ids import new_id

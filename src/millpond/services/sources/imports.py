@@ -28,7 +28,7 @@ from millpond.services.datasets.reading import directory_path, reader_of
 from millpond.services.deps import Deps
 from millpond.services.sources import connections
 from millpond.services.sources.copying import Copier, Note, is_same
-from millpond.services.sources.looking import Looked, Wanted, check_wanted, look
+from millpond.services.sources.place_listing import Looked, Wanted, check_wanted, look
 from millpond.wire import imports as wire
 
 

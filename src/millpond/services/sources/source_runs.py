@@ -19,7 +19,7 @@ from millpond.model.source import Source, SourceObject
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.sources.imports import Done, Order, carry_out
-from millpond.services.sources.looking import Wanted
+from millpond.services.sources.place_listing import Wanted
 from millpond.services.sources.sources import announce
 
 logger = getLogger(__name__)

@@ -22,7 +22,7 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 from millpond.services.sources import connections
-from millpond.services.sources.looking import Wanted, check_wanted
+from millpond.services.sources.place_listing import Wanted, check_wanted
 from millpond.wire import imports as wire
 
 TOPIC = "sources"

@@ -36,7 +36,7 @@ def test_a_bundle_without_packages_is_millpond_alone_and_its_name_follows_its_co
     assert make_bundle(with_packages=False)[0] == name
     with tarfile.open(fileobj=BytesIO(data)) as tar:
         names = tar.getnames()
-    assert "millpond/agent/keeper/keeping.py" in names and "millpond/__main__.py" in names
+    assert "millpond/agent/keeper/keeper.py" in names and "millpond/__main__.py" in names
     assert {one.partition("/")[0] for one in names} == {"millpond"}
     assert not [one for one in names if "__pycache__" in one or one.startswith("millpond/api/static/")]
 

@@ -10,7 +10,7 @@ from sqlalchemy import event
 from millpond.model.cached_state import CachedState
 from millpond.services.caches import cache_reports, cache_requests, desired_fills
 from millpond.services.deps import Deps
-from millpond.services.repeats import REPEATED_SECONDS
+from millpond.services.repeated_reports import REPEATED_SECONDS
 from millpond.testing.builders_data import (
     GB,
     a_dataset,

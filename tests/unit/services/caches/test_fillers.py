@@ -13,7 +13,7 @@ from millpond.model.volume import Share
 from millpond.services.caches import cache_reports, cache_requests, desired_fills
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
-from millpond.services.unchanged import Unchanged
+from millpond.services.unchanged_since import Unchanged
 from millpond.testing.builders_data import (
     GB,
     a_dataset,

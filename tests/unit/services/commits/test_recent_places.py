@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from millpond.db import promised, uploads
+from millpond.db import promised_pages, uploads
 from millpond.errors import Incomplete
 from millpond.lake.digests import digest_of
 from millpond.lake.keys import ProjectKeys
@@ -73,7 +73,7 @@ def test_a_page_from_memory_counts_only_with_the_token_it_was_written_with(deps:
     frame = deps.store.get(key)
     upload_bytes.put_page(deps, found, pushed.root, frame)
     with deps.db.write() as tx:
-        promised.forget(tx, project.id, [bytes.fromhex(pushed.root)])
+        promised_pages.forget(tx, project.id, [bytes.fromhex(pushed.root)])
     deps.store.delete(key)
     upload_service.promise_pages(deps, project.id, [pushed.root])
     asked = CommitCreate(upload=upload, tree=pushed.root, branch="main", expected=None, message="")

@@ -16,7 +16,7 @@ from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule
 from millpond.services.jobs.placements import runs_out_after, secret_of
 from millpond.services.people import projects, tokens
-from millpond.services.unchanged import Unchanged
+from millpond.services.unchanged_since import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.observed import Capabilities, FillSeen, NodeFacts, PlacementSeen
 from tests.unit.services.world import World

@@ -16,7 +16,7 @@ from millpond.model.people import Actor
 from millpond.services.commits import accept, uploads
 from millpond.services.commits.accept import Proposal
 from millpond.services.deps import Deps
-from millpond.services.lake import collect, doomed
+from millpond.services.lake import collect, pending_deletion
 from millpond.testing.builders_data import a_dataset, a_pack, a_tree, the_project
 from millpond.wire.data import PackWritten
 
@@ -83,8 +83,8 @@ def collecting(deps: Deps, policy: Policy = HURRIED) -> Iterator[str]:
         yield "condemned"
         collect.delete(deps, plan, policy)
         yield "deleting"
-    with suppress(NotReady), doomed.permission(deps) as held:
-        doomed.remove_all(held)
+    with suppress(NotReady), pending_deletion.permission(deps) as held:
+        pending_deletion.remove_all(held)
 
 
 def drive(steps: Iterator[str]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from millpond.db import commits as commit_rows
-from millpond.db import promised, server
+from millpond.db import promised_pages, server
 from millpond.db.tables import upload as upload_table
 from millpond.errors import Forbidden, Incomplete, NameTaken, NotFound, NotReady
 from millpond.lake.commits import new_commit
@@ -22,7 +22,7 @@ from millpond.services.commits import refs, uploads
 from millpond.services.commits.pages import PageCache
 from millpond.services.datasets import dataset_bin, datasets, reading
 from millpond.services.deps import Deps
-from millpond.services.lake import collect, doomed, purge
+from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.people import projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, an_actor, send, the_admin, the_project
 from millpond.testing.builders_work import add_job
@@ -244,7 +244,7 @@ def test_a_deleted_project_leaves_nothing(deps: Deps, clock: FakeClock) -> None:
 
 
 def test_one_collection_at_a_time(deps: Deps, clock: FakeClock) -> None:
-    with doomed.permission(deps), pytest.raises(NotReady):
+    with pending_deletion.permission(deps), pytest.raises(NotReady):
         run(deps)
     run(deps)
 
@@ -266,9 +266,9 @@ def test_killed_anywhere_the_next_one_goes_on(
     send(deps, the_admin(deps), a_tree({"d": b"never committed"}))
     datasets.delete(deps, the_admin(deps), a_dataset(deps, "old"))
     clock.advance(31 * DAY)
-    module, name = (doomed, "remove_all") if step == "removing" else (collect, step)
+    module, name = (pending_deletion, "remove_all") if step == "removing" else (collect, step)
     if step == "between objects":
-        module, name = promised, "removed"
+        module, name = promised_pages, "removed"
     with monkeypatch.context() as patched:
         patched.setattr(server, "release_collector", lambda tx, who: None)
         patched.setattr(module, name, killing(getattr(module, name), moment))
@@ -276,7 +276,7 @@ def test_killed_anywhere_the_next_one_goes_on(
             run(deps)
     assert read(deps, kept) == {"a": b"kept"}
     clock.advance(600)
-    doomed.finish(deps)
+    pending_deletion.finish(deps)
     assert read(deps, kept) == {"a": b"kept"}
     again = a_commit(deps, {"b": b"1", "c": b"2"}, dataset="again")
     run(deps)

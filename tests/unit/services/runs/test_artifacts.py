@@ -17,7 +17,7 @@ from millpond.lake.digests import digest_of
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.reading import read_chunks
+from millpond.lake.stable_read import read_chunks
 from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.lineage import LineageDirection, Maker
@@ -27,7 +27,7 @@ from millpond.services.commits.server_upload import ServerUploader
 from millpond.services.datasets import reading
 from millpond.services.jobs import bin
 from millpond.services.lake import collect
-from millpond.services.runs import artifacts, gathering, runs, staging
+from millpond.services.runs import artifact_commits, artifact_staging, artifacts, runs
 from millpond.testing.server import add_user
 from millpond.wire.runs import ArtifactPut, ArtifactsLogged, RunCreate
 from tests.unit.services.world import World
@@ -129,7 +129,7 @@ def test_a_large_file_goes_by_packs_of_an_upload(world: World, run_id: str, tmp_
         packer.finish()
     sent = ArtifactPut(path="model.bin", size=entry.size, content="chunks", digest=entry.digest.hex())
     asked = ArtifactsLogged(upload=upload.id, puts=[sent])
-    staging.stage(world.deps, world.maria, world.project, run_id, asked)
+    artifact_staging.stage(world.deps, world.maria, world.project, run_id, asked)
     assert listed(world, run_id) == {"model.bin": len(content)}
     assert read(world, run_id, "model.bin") == content
 
@@ -139,7 +139,7 @@ def test_content_that_was_not_sent_is_named(world: World, run_id: str) -> None:
     digest = digest_of(b"never sent").hex()
     asked = ArtifactsLogged(upload=upload.id, puts=[ArtifactPut(path="a", size=10, content="blob", digest=digest)])
     with pytest.raises(Incomplete) as caught:
-        staging.stage(world.deps, world.maria, world.project, run_id, asked)
+        artifact_staging.stage(world.deps, world.maria, world.project, run_id, asked)
     assert caught.value.details["blobs"] == [digest]
     assert listed(world, run_id) == {}
 
@@ -192,9 +192,9 @@ def test_several_people_and_threads_log_to_one_run(world: World, run_id: str) ->
 
 def test_housekeeping_gathers_what_nobody_reads(world: World, run_id: str) -> None:
     put(world, run_id, "a", b"x")
-    assert gathering.gather_all(world.deps, world.clock.now()) == 1
+    assert artifact_commits.gather_all(world.deps, world.clock.now()) == 1
     assert len(commits_of(world)) == 1
-    assert gathering.gather_all(world.deps, world.clock.now()) == 0
+    assert artifact_commits.gather_all(world.deps, world.clock.now()) == 0
 
 
 def test_they_go_with_their_run(world: World, run_id: str) -> None:

@@ -19,10 +19,10 @@ from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
 from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, RANK, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
+from millpond.agent.drivers.kubernetes.observed import Found, Watched, unbegun
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
-from millpond.agent.drivers.kubernetes.reaching import PodStream, may_enter_pods, pod_that_runs, run_in_pod
-from millpond.agent.drivers.kubernetes.standing import standing, why_unclaimed
-from millpond.agent.drivers.kubernetes.watched import Found, Watched, unbegun
+from millpond.agent.drivers.kubernetes.status import standing, why_unclaimed
+from millpond.agent.drivers.kubernetes.tunnel import PodStream, may_enter_pods, pod_that_runs, run_in_pod
 from millpond.agent.spec import Spec, keeper_directory, read_spec
 from millpond.agent.threads import in_thread
 from millpond.wire.observed import NodeFacts

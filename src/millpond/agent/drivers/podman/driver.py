@@ -18,7 +18,7 @@ from pathlib import Path
 
 from millpond.agent.drivers import Capabilities, Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.choose import Machine
-from millpond.agent.drivers.podman import inside, memory
+from millpond.agent.drivers.podman import exec_command, memory
 from millpond.agent.drivers.podman.arguments import (
     ENVIRONMENT,
     Account,
@@ -28,7 +28,7 @@ from millpond.agent.drivers.podman.arguments import (
     run_arguments,
 )
 from millpond.agent.drivers.podman.commands import Podman
-from millpond.agent.drivers.podman.ending import explained
+from millpond.agent.drivers.podman.exit_codes import explained
 from millpond.agent.drivers.podman.options import PodmanOptions
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.isolation.isolation import account_name, passwd_entry
@@ -129,9 +129,9 @@ class PodmanDriver:
             return self._plain.enter(directory, command, tty=tty, rank=rank)
         mark = secrets.token_hex(8)
         kind = ("--interactive", "--tty") if tty else ("--interactive",)
-        client = [*self._podman.command, "exec", *kind, f"--env={inside.VARIABLE}={mark}"]
+        client = [*self._podman.command, "exec", *kind, f"--env={exec_command.VARIABLE}={mark}"]
         words = [*client, container_name(directory.name), *command]
-        return [sys.executable, "-I", "-S", inside.__file__, "tty" if tty else "pipes", mark, *words]
+        return [sys.executable, "-I", "-S", exec_command.__file__, "tty" if tty else "pipes", mark, *words]
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         return self._plain.address(directory, port)

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from millpond.agent import entering
+from millpond.agent import enter_job
 from millpond.agent.drivers import Capabilities, Lost, NotStarted, Running, Status, gangs, records
 from millpond.agent.drivers.process.keepers import Keepers
-from millpond.agent.drivers.process.reaching import listening_at
+from millpond.agent.drivers.process.ports import listening_at
 from millpond.agent.isolation import Isolation, cgroups, groups_of
 from millpond.agent.keeper import processes
 from millpond.agent.keeper.clock import boot_id
@@ -101,7 +101,7 @@ class ProcessDriver:
 
     def enter(self, directory: Path, command: Sequence[str], *, tty: bool, rank: int = 0) -> Sequence[str]:
         place = str(keeper_directory(directory, rank))
-        return [sys.executable, "-I", "-S", entering.__file__, place, "tty" if tty else "pipes", *command]
+        return [sys.executable, "-I", "-S", enter_job.__file__, place, "tty" if tty else "pipes", *command]
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         host = listening_at(port, self._processes(directory))

@@ -18,7 +18,6 @@ from millpond.agent.drivers.slurm.commands import Commands, SlurmJob, little_env
 from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script, write_tasks
 from millpond.agent.drivers.slurm.nodes import PARTITION, default_partition, parse_nodes
 from millpond.agent.drivers.slurm.options import JOB_OPTIONS, SlurmOptions
-from millpond.agent.drivers.slurm.reaching import ProgramStream, step_arguments
 from millpond.agent.drivers.slurm.script import (
     EXPORTS,
     Files,
@@ -30,7 +29,8 @@ from millpond.agent.drivers.slurm.script import (
     script,
     size_of,
 )
-from millpond.agent.drivers.slurm.standing import Watched, standing
+from millpond.agent.drivers.slurm.status import Watched, standing
+from millpond.agent.drivers.slurm.tunnel import ProgramStream, step_arguments
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
 from millpond.agent.spec import Spec, keeper_directory, rank_directories, read_spec, write_private

@@ -1,0 +1,59 @@
+"""Carrying out orders: a range is read over a signed URL and written as it comes, through a little memory used again.
+
+What was just received is still near the processor when it is hashed and written (docs/design/008).
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from functools import partial
+
+from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
+from millpond.lake.range_reader import RangeReader
+from millpond.lake.range_writes import Order, pieces, write_range
+from millpond.lake.target import Target
+
+# Received, checked and written at a time; more where one blob is larger.
+_PIECE = 1 << 20
+
+
+class Carrier:
+    """Works for any number of threads; each keeps a connection and the memory of one piece."""
+
+    def __init__(self, into: Target) -> None:
+        self._into = into
+        self._reader = RangeReader()
+        self._memory = _Memory()
+
+    def carry_out(self, url: str, order: Order) -> int:
+        """Read the order's range from `url`, where its pack lies, and write what it is needed for.
+
+        Returns for how many of its blobs that is done: all, unless the URL does not give them (any more) and a new one,
+        or more patience, may help.
+        """
+        done = 0
+        parts = list(pieces(order, _PIECE))
+        memory = self._memory.of(max(part.end - part.start for part in parts))
+        read_again = partial(self._reader.get_range, url)
+        with closing(self._reader.read_ranges(url, [(part.start, part.end) for part in parts], memory)) as came:
+            for part in parts:
+                try:
+                    data = next(came)
+                except (Forbidden, NotFound, BadRequest, StoreUnavailable):
+                    break
+                write_range(part, data, read_again, self._into)
+                done += len(part.digests)
+        return done
+
+
+class _Memory(threading.local):
+    """What one thread reads into, one piece after the other."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def of(self, size: int) -> memoryview:
+        if len(self._buffer) < size:
+            self._buffer = bytearray(max(size, _PIECE))
+        return memoryview(self._buffer)
