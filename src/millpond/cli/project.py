@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.project_settings import Name, add_settings_commands, gpus, show_project
 from millpond.cli.session import Session
 from millpond.client.credentials import config_dir, save_project
 from millpond.client.people import (
-    create_project,
     delete_project,
     get_project,
     list_members,
@@ -19,17 +19,15 @@ from millpond.client.people import (
     remove_member,
 )
 from millpond.model.people import Role
-from millpond.wire.people import Project
 
 app = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="Name of the project.")]
 UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 
 
 @command(app, "list")
 def list_all(mill: Session) -> None:
-    """List your projects.
+    """List your projects, with the GPUs that each is guaranteed, may expect, holds and waits for.
 
     Example: mill project list
     """
@@ -38,6 +36,13 @@ def list_all(mill: Session) -> None:
         [
             ("PROJECT", lambda p: p.name),
             ("YOUR ROLE", lambda p: p.role),
+            ("QUOTA", lambda p: gpus(p.quota + sum(p.pool_quotas.values()))),
+            ("WEIGHT", lambda p: gpus(p.weight)),
+            ("LIMIT", lambda p: gpus(p.limit)),
+            ("SHARE", lambda p: gpus(p.share)),
+            ("ALLOCATED", lambda p: gpus(p.allocated)),
+            ("PENDING GPUS", lambda p: gpus(p.pending_gpus)),
+            ("PENDING JOBS", lambda p: p.pending_jobs),
             ("CREATED", lambda p: p.created_at),
             ("DESCRIPTION", lambda p: p.description),
         ],
@@ -51,22 +56,7 @@ def show(mill: Session, name: Name) -> None:
 
     Example: mill project show vision
     """
-    _show(mill, get_project(mill.api, name))
-
-
-@command(app, "create")
-def create(
-    mill: Session,
-    name: Name,
-    description: Annotated[str, typer.Option("--description", "-d", help="Description.")] = "",
-) -> None:
-    """Create a project.
-
-    Example: mill project create vision
-    """
-    project = create_project(mill.api, name, description)
-    mill.out.note(f"Project {project.name} created.")
-    _show(mill, project)
+    show_project(mill, get_project(mill.api, name))
 
 
 @command(app, "delete")
@@ -91,6 +81,15 @@ def use(mill: Session, name: Name) -> None:
     project = get_project(mill.api, name)
     save_project(config_dir(), project.name)
     mill.out.note(f"Default project: {project.name}")
+
+
+@command(app, "set")
+def set_default(mill: Session, name: Name) -> None:
+    """Set the default project; the same as `mill project use`.
+
+    Example: mill project set vision
+    """
+    use(mill, name)
 
 
 @command(app, "members")
@@ -130,14 +129,4 @@ def drop_member(mill: Session, name: Name, user: UserName) -> None:
     mill.out.note(f"{user} is no longer a member of {name}.")
 
 
-def _show(mill: Session, project: Project) -> None:
-    mill.out.shape(
-        project,
-        [
-            ("project", project.name),
-            ("id", project.id),
-            ("description", project.description),
-            ("your role", project.role),
-            ("created", project.created_at),
-        ],
-    )
+add_settings_commands(app)

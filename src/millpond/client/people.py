@@ -15,6 +15,7 @@ from millpond.wire.people import (
     MemberPut,
     NewToken,
     Project,
+    ProjectChange,
     ProjectCreate,
     Session,
     Token,
@@ -76,8 +77,12 @@ def get_project(api: Api, name: str) -> Project:
     return api.get(f"/projects/{segment(name)}", Project)
 
 
-def create_project(api: Api, name: str, description: str) -> Project:
-    return api.send("POST", "/projects", Project, ProjectCreate(name=name, description=description))
+def create_project(api: Api, request: ProjectCreate) -> Project:
+    return api.send("POST", "/projects", Project, request)
+
+
+def change_project(api: Api, name: str, change: ProjectChange) -> Project:
+    return api.send("PATCH", f"/projects/{segment(name)}", Project, change)
 
 
 def delete_project(api: Api, name: str) -> None:

@@ -237,6 +237,7 @@ def _spec_values(value: JobSpec) -> dict[str, Any]:
         "kind": value.kind.value,
         "priority": value.priority,
         "gpu_hundredths": value.gpu_hundredths,
+        "gpus": value.gpus,
         "class_key": value.class_key,
         "code_commit": value.code_commit,
     }

@@ -10,13 +10,18 @@ from sqlalchemy import Connection, Row, Select, func, select
 from millpond.db.tables import account, dataset, job, member, project, run, user
 from millpond.model.names import SYSTEM_DATASETS
 from millpond.model.people import Member, Project, Role
+from millpond.model.project_shares import ProjectShares
 
 
 def insert(tx: Connection, value: Project) -> None:
     """With the number of its account on computes. IntegrityError when the name is taken."""
     tx.execute(
         project.insert().values(
-            id=value.id, name=value.name, description=value.description, created_at=value.created_at
+            id=value.id,
+            name=value.name,
+            description=value.description,
+            created_at=value.created_at,
+            shares=value.shares.to_document(),
         )
     )
     # One that came back from the lake may have its number still.
@@ -74,8 +79,15 @@ def sequence(tx: Connection, project_id: str) -> int | None:
     return tx.scalars(select(project.c.sequence).where(project.c.id == project_id)).first()
 
 
-def change(tx: Connection, project_id: str, *, description: str) -> None:
-    tx.execute(project.update().where(project.c.id == project_id).values(description=description))
+def save(tx: Connection, value: Project) -> None:
+    """Its description and shares; what else there is of it never changes."""
+    values = {"description": value.description, "shares": value.shares.to_document()}
+    tx.execute(project.update().where(project.c.id == value.id).values(**values))
+
+
+def all_of(tx: Connection) -> Sequence[Project]:
+    """By name."""
+    return [_project(row) for row in tx.execute(select(project).order_by(project.c.name))]
 
 
 def delete(tx: Connection, project_id: str) -> None:
@@ -146,4 +158,5 @@ def _only(query: Select[Any], among: Collection[str] | None) -> Select[Any]:
 
 
 def _project(row: Row[*tuple[Any, ...]]) -> Project:
-    return Project(id=row.id, name=row.name, description=row.description, created_at=row.created_at)
+    shares = ProjectShares.from_document(row.shares)
+    return Project(row.id, row.name, row.description, row.created_at, shares)

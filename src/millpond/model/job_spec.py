@@ -144,6 +144,11 @@ class JobSpec:
     def resources(self) -> Resources:
         return Resources(self.cpu, self.memory_bytes, self.gpu_hundredths, self.gpu_enforced)
 
+    @property
+    def gpus(self) -> int:
+        """Hundredths of a GPU, of all its processes together."""
+        return self.gpu_hundredths * max(1, self.processes)
+
     @cached_property
     def reached(self) -> frozenset[str]:
         """How people are to reach it while it runs: "exec" for a terminal, "ports" for what it serves."""

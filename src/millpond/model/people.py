@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from millpond.model.project_shares import NO_SHARES, ProjectShares
+
 
 class Role(Enum):
     """What somebody may do in a project; each role includes the ones before it."""
@@ -69,6 +71,7 @@ class Project:
     name: str
     description: str
     created_at: datetime
+    shares: ProjectShares = NO_SHARES
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,15 @@ def parse_milliseconds(text: str) -> float:
 
 
 def parse_gpus(text: str) -> int:
-    """`1`, `0.5`, `2` as whole hundredths: amounts of GPU are never floats."""
+    """What a job may ask for: `1`, `0.5`, `2` as whole hundredths. BadRequest for 1.5: a part is of one GPU."""
+    amount = parse_gpu_amount(text)
+    if amount > 100 and amount % 100:
+        raise BadRequest(f"A job cannot have {text} GPUs.", hint="Ask for a whole number, or for a part: 0.01 to 0.99.")
+    return amount
+
+
+def parse_gpu_amount(text: str) -> int:
+    """`1`, `0.5`, `2.5` as whole hundredths: amounts of GPUs are never floats."""
     try:
         amount = Decimal(text) * 100
     except InvalidOperation:

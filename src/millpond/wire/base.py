@@ -21,6 +21,9 @@ Time = Annotated[
     datetime, AfterValidator(_utc), PlainSerializer(lambda t: t.isoformat(), return_type=str, when_used="json")
 ]
 
+# A number of GPUs: whole hundredths inside, 4 or 0.5 outside.
+Gpus = Annotated[float, PlainSerializer(lambda n: int(n) if n == int(n) else n, return_type=float, when_used="json")]
+
 Item = TypeVar("Item")
 
 

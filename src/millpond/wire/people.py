@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from millpond.model.people import Role
-from millpond.wire.base import Request, Response, Time
+from millpond.wire.base import Gpus, Request, Response, Time
 
 
 class Login(Request):
@@ -73,20 +75,75 @@ class NewToken(Token):
 
 
 class Project(Response):
+    """A project, its settings of GPUs, and how it stands now. Amounts are numbers of GPUs, times are seconds."""
+
     id: str
     name: str
     description: str
     created_at: Time
     # The caller's own role.
     role: Role
+    # Guaranteed; `pool_quotas` for pools that have a name.
+    quota: Gpus = 0
+    pool_quotas: dict[str, Gpus] = {}
+    # For capacity beyond the quotas; `own_weight` is None while it follows the quota.
+    weight: Gpus = 1
+    own_weight: Gpus | None = None
+    limit: Gpus | None = None
+    over_quota: bool = True
+    # Labels that nodes must have.
+    train_affinity: dict[str, str] = {}
+    interactive_affinity: dict[str, str] = {}
+    # 0 for no limit.
+    interactive_time: int = 0
+    interactive_idle: int = 0
+    min_runtime: int = 0
+    # What it may expect now, what its jobs hold, what waits.
+    share: Gpus = 0
+    allocated: Gpus = 0
+    pending_gpus: Gpus = 0
+    pending_jobs: int = 0
+    # Of a change: what else it has led to.
+    warnings: list[str] = []
 
 
-class ProjectCreate(Request):
+def _hundredths(value: float) -> float:
+    if abs(value * 100 - round(value * 100)) > 1e-6:
+        raise ValueError("give GPUs in hundredths, like 0.25")
+    return value
+
+
+GpuAmount = Annotated[float, Field(ge=0, le=100_000), AfterValidator(_hundredths)]
+Labels = Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=20)]
+Duration = Annotated[int, Field(ge=0, le=366 * 86_400)]
+
+
+class ProjectSettings(Request):
+    """A project's settings of GPUs. In a change, those that are left out stay, and null means the default."""
+
+    quota: GpuAmount | None = None
+    pool_quotas: dict[str, GpuAmount] | None = None
+    weight: GpuAmount | None = None
+    limit: GpuAmount | None = None
+    over_quota: bool | None = None
+    train_affinity: Labels | None = None
+    interactive_affinity: Labels | None = None
+    interactive_time: Duration | None = None
+    interactive_idle: Duration | None = None
+    min_runtime: Duration | None = None
+
+    @model_serializer(mode="wrap")
+    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A client sends what was given: null would be the default."""
+        return {name: value for name, value in write(self).items() if name in self.model_fields_set}
+
+
+class ProjectCreate(ProjectSettings):
     name: str
     description: str = ""
 
 
-class ProjectChange(Request):
+class ProjectChange(ProjectSettings):
     description: str | None = None
 
 

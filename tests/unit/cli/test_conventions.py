@@ -16,7 +16,10 @@ from millpond.cli.main import ENTRIES
 from tests.unit.cli.conftest import Mill
 from tests.unit.client.fake_server import FakeServer, problem
 
-PROJECT = {"id": "p1", "name": "vision", "description": "", "created_at": "2026-11-15T20:00:00Z", "role": "admin"}
+PROJECT = {
+    "id": "p1", "name": "vision", "description": "", "created_at": "2026-11-15T20:00:00Z", "role": "admin",
+    "quota": 4, "weight": 4, "limit": None, "share": 3, "allocated": 2, "pending_gpus": 1, "pending_jobs": 1,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -80,10 +83,9 @@ def test_wrong_usage_as_json(mill: Mill) -> None:
 
 def test_lists_are_tab_separated_when_piped_and_complete_as_json(mill: Mill, server: FakeServer) -> None:
     server.on("GET", "/projects", lambda r: {"items": [PROJECT], "next": None})
-    assert mill("project", "list").out == "vision\tadmin\t2026-11-15T20:00:00+00:00\t\n"
-    assert json.loads(mill("project", "list", "--json").out) == {
-        "items": [{**PROJECT, "created_at": "2026-11-15T20:00:00+00:00"}]
-    }
+    assert mill("project", "list").out == "vision\tadmin\t4\t4\t\t3\t2\t1\t1\t2026-11-15T20:00:00+00:00\t\n"
+    (listed,) = json.loads(mill("project", "list", "--json").out)["items"]
+    assert listed == {**listed, **PROJECT, "created_at": "2026-11-15T20:00:00+00:00"}
 
 
 def test_an_empty_list_says_what_to_do_on_stderr(mill: Mill, server: FakeServer) -> None:

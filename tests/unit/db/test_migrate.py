@@ -273,6 +273,7 @@ def test_columns_of_old_jobs_become_their_specification(two_urls: tuple[str, str
         migrate.prepare(db, NOON)
         with db.read() as tx:
             job, plain = jobs.get(tx, "j1"), jobs.get(tx, "j2")
+            assert tx.scalar(text("SELECT gpus FROM job WHERE id = 'j1'")) == 600
     assert job is not None and plain is not None
     assert plain.spec == JobSpec(command=("true",))
     assert (job.name, job.status.state, job.status.reasons) == ("train", JobState.SUCCEEDED, ("Done.",))

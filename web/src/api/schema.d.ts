@@ -888,7 +888,10 @@ export interface paths {
          */
         get: operations["list_projects"];
         put?: never;
-        /** Create Project */
+        /**
+         * Create Project
+         * @description A project with its quota and other settings; `warnings` tells if quotas add up to more than there is.
+         */
         post: operations["create_project"];
         delete?: never;
         options?: never;
@@ -914,7 +917,10 @@ export interface paths {
         delete: operations["delete_project"];
         options?: never;
         head?: never;
-        /** Change Project */
+        /**
+         * Change Project
+         * @description Change what the body has. Everything but the description is for administrators of the site.
+         */
         patch: operations["change_project"];
         trace?: never;
     };
@@ -5858,22 +5864,131 @@ export interface components {
              */
             type: string;
         };
-        /** Project */
+        /**
+         * Project
+         * @description A project, its settings of GPUs, and how it stands now. Amounts are numbers of GPUs, times are seconds.
+         */
         Project: {
+            /**
+             * Allocated
+             * @default 0
+             */
+            allocated: number;
             /** Created At */
             created_at: string;
             /** Description */
             description: string;
             /** Id */
             id: string;
+            /**
+             * Interactive Affinity
+             * @default {}
+             */
+            interactive_affinity: {
+                [key: string]: string;
+            };
+            /**
+             * Interactive Idle
+             * @default 0
+             */
+            interactive_idle: number;
+            /**
+             * Interactive Time
+             * @default 0
+             */
+            interactive_time: number;
+            /** Limit */
+            limit?: number | null;
+            /**
+             * Min Runtime
+             * @default 0
+             */
+            min_runtime: number;
             /** Name */
             name: string;
+            /**
+             * Over Quota
+             * @default true
+             */
+            over_quota: boolean;
+            /** Own Weight */
+            own_weight?: number | null;
+            /**
+             * Pending Gpus
+             * @default 0
+             */
+            pending_gpus: number;
+            /**
+             * Pending Jobs
+             * @default 0
+             */
+            pending_jobs: number;
+            /**
+             * Pool Quotas
+             * @default {}
+             */
+            pool_quotas: {
+                [key: string]: number;
+            };
+            /**
+             * Quota
+             * @default 0
+             */
+            quota: number;
             role: components["schemas"]["Role"];
+            /**
+             * Share
+             * @default 0
+             */
+            share: number;
+            /**
+             * Train Affinity
+             * @default {}
+             */
+            train_affinity: {
+                [key: string]: string;
+            };
+            /**
+             * Warnings
+             * @default []
+             */
+            warnings: string[];
+            /**
+             * Weight
+             * @default 1
+             */
+            weight: number;
         };
         /** ProjectChange */
         ProjectChange: {
             /** Description */
             description?: string | null;
+            /** Interactive Affinity */
+            interactive_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Interactive Idle */
+            interactive_idle?: number | null;
+            /** Interactive Time */
+            interactive_time?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Pool Quotas */
+            pool_quotas?: {
+                [key: string]: number;
+            } | null;
+            /** Quota */
+            quota?: number | null;
+            /** Train Affinity */
+            train_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Weight */
+            weight?: number | null;
         };
         /**
          * ProjectCollected
@@ -5927,8 +6042,34 @@ export interface components {
              * @default
              */
             description: string;
+            /** Interactive Affinity */
+            interactive_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Interactive Idle */
+            interactive_idle?: number | null;
+            /** Interactive Time */
+            interactive_time?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
             /** Name */
             name: string;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Pool Quotas */
+            pool_quotas?: {
+                [key: string]: number;
+            } | null;
+            /** Quota */
+            quota?: number | null;
+            /** Train Affinity */
+            train_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Weight */
+            weight?: number | null;
         };
         /** ProjectRole */
         ProjectRole: {

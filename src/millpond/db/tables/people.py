@@ -43,6 +43,8 @@ project = Table(
     time_column("created_at"),
     # Raised by everything that may keep more of the lake than before: a collection that read another one begins anew.
     Column("sequence", BigInteger, nullable=False, server_default=text("0")),
+    # Quota, weight, limits (model/project_shares.py): a document.
+    Column("shares", JSON, nullable=False, server_default=text("'{}'")),
 )
 
 member = Table(

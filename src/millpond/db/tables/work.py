@@ -69,6 +69,8 @@ job = Table(
     # What was asked (model/job_spec.py), and the digest of what has a say in where it can run.
     Column("spec", JSON, nullable=False, server_default=text("'{}'")),
     Column("class_key", String(32), nullable=False, server_default=text("''")),
+    # Hundredths of a GPU, of all its processes together.
+    Column("gpus", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

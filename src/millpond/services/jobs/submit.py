@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import computes, jobs, placements, runs
 from millpond.decide.capability import refusal
-from millpond.decide.computes import QueuedJob
+from millpond.decide.computes import WHOLE, QueuedJob
 from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
@@ -22,6 +22,7 @@ from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
+from millpond.model.quantity import format_gpus
 from millpond.model.run import Run, RunState
 from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
@@ -71,6 +72,12 @@ def _check(spec: JobSpec) -> None:
     if any("\0" in text for text in texts):
         raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
     _check_variables(spec)
+    if spec.gpu_hundredths > WHOLE and spec.gpu_hundredths % WHOLE:
+        raise Invalid(
+            f"A job cannot have {format_gpus(spec.gpu_hundredths)} GPUs.",
+            hint="Ask for a whole number of GPUs, or for a part of one: 0.01 to 0.99.",
+            fields=["gpu_hundredths"],
+        )
     for key, value in spec.options.items():
         if not (_OPTION.fullmatch(key) and _OPTION_VALUE.fullmatch(value)):
             raise Invalid(f"{key}={value} cannot be an option.", hint="Write it as partition=long.", fields=["options"])

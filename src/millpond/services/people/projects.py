@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.db import leases, projects, promised_pages, users
-from millpond.errors import InUse, NameTaken
+from millpond.errors import Forbidden, InUse, NameTaken
 from millpond.lake.keys import ProjectKeys
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor, Member, Project, Role, User
+from millpond.model.project_shares import NO_SHARES
 from millpond.services.deps import Deps
+from millpond.services.jobs import shares
+from millpond.services.jobs.shares import ProjectShare
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 
 
-def list_visible(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[Project]:
+@dataclass(frozen=True, slots=True)
+class ProjectView:
+    """A project, and what its jobs hold, wait for and may expect of the GPUs. `warnings`: what a change has led to."""
+
+    project: Project
+    share: ProjectShare
+    warnings: Sequence[str] = ()
+
+
+def list_visible(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[ProjectView]:
     with deps.db.read() as tx:
         found = projects.page(tx, among=access.visible_projects(actor), limit=limit + 1, after=text_of(cursor))
-    return page_of(found, limit, key=lambda project: project.name)
+        held = shares.of_projects(tx, deps.clock.now())
+    return page_of([ProjectView(one, held[one.id]) for one in found], limit, key=lambda view: view.project.name)
 
 
-def create(deps: Deps, actor: Actor, *, name: str, description: str = "") -> Project:
-    """A project whose first administrator is the one who made it."""
+def view(deps: Deps, project: Project, *, warn: bool = False) -> ProjectView:
+    """With `warn`, tell if the quotas of all projects add up to more than there is."""
     now = deps.clock.now()
-    project = Project(new_id(), check_name(name, "project"), description, now)
+    with deps.db.read() as tx:
+        return ProjectView(
+            project, shares.of_projects(tx, now)[project.id], shares.warnings(tx, now) if warn else ()
+        )  # fmt: skip
+
+
+def create(
+    deps: Deps, actor: Actor, *, name: str, description: str = "", settings: Mapping[str, Any] | None = None
+) -> Project:  # fmt: skip
+    """A project whose first administrator is the one who made it. `settings`: its shares, by their names."""
+    now = deps.clock.now()
+    project = Project(new_id(), check_name(name, "project"), description, now, NO_SHARES.changed(settings or {}))
     try:
         with deps.db.write() as tx:
             projects.insert(tx, project)
             if actor.user_id is not None:
                 projects.set_role(tx, project.id, actor.user_id, Role.ADMIN)
-            audit.record(tx, now=now, actor=actor, action="project.create", subject=name, project_id=project.id)
+            _audit(deps, tx, actor, "project.create", name, project, **project.shares.to_document())
     except IntegrityError as error:
         raise NameTaken(f"Project {name!r} already exists.", hint="Choose another name.") from error
     if actor.user_id is not None:
@@ -41,13 +67,26 @@ def create(deps: Deps, actor: Actor, *, name: str, description: str = "") -> Pro
     return project
 
 
-def change(deps: Deps, actor: Actor, project: Project, *, description: str | None) -> Project:
-    if description is None:
-        return project
+def change(
+    deps: Deps, actor: Actor, project: Project, *, description: str | None, settings: Mapping[str, Any] | None = None
+) -> Project:  # fmt: skip
+    """Change what is given. Shares are for administrators of the site: they take from other projects."""
+    if settings and not actor.is_admin:
+        raise Forbidden(
+            "Only administrators of the site change quotas and other shares of projects.", hint="Ask one of them."
+        )
     with deps.db.write() as tx:
-        projects.change(tx, project.id, description=description)
-        _audit(deps, tx, actor, "project.change", project.name, project)
-    return Project(project.id, project.name, description, project.created_at)
+        projects.lock(tx, project.id)
+        before = projects.get(tx, project.id) or project
+        after = replace(before, shares=before.shares.changed(settings or {}))
+        after = after if description is None else replace(after, description=description)
+        if after == before:
+            return after
+        projects.save(tx, after)
+        _audit(deps, tx, actor, "project.change", project.name, project, **_changes(before, after))
+    if after.shares != before.shares:
+        deps.events.wake("schedule")
+    return after
 
 
 def delete(deps: Deps, actor: Actor, name: str) -> None:
@@ -129,8 +168,14 @@ def _holds(name: str, held: Sequence[str]) -> InUse:
     )
 
 
+def _changes(before: Project, after: Project) -> Mapping[str, Any]:
+    """What was changed of its shares, from and to, in hundredths of a GPU and in seconds."""
+    old, new = asdict(before.shares), asdict(after.shares)
+    return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+
+
 def _audit(
-    deps: Deps, tx: Connection, actor: Actor, action: str, subject: str, project: Project, **details: str
+    deps: Deps, tx: Connection, actor: Actor, action: str, subject: str, project: Project, **details: Any
 ) -> None:
     audit.record(
         tx,
