@@ -261,7 +261,7 @@ from keeper import clock
 here = clock.boot_time
 clock.boot_time = lambda: here() + 1e6
 clock.boot_id = lambda: "another"
-from keeper.keeping import main
+from keeper.keeper import main
 
 main()
 """

@@ -59,7 +59,7 @@ def become_keeper(keeper: ModuleType, directory: str, output: int) -> None:
         os.dup2(output, 2)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         keeper.kernel.prctl(keeper.kernel.PR_SET_NAME, b"mill-keeper")
-        keeper.keeping.keep(directory)
+        keeper.keeper.keep(directory)
     except BaseException:  # noqa: BLE001 - whatever it is, this copy must end here
         sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
@@ -71,5 +71,5 @@ if __name__ == "__main__":
     # Alone (-I), a program does not see the files beside it.
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     importlib.import_module("keeper.confine")
-    importlib.import_module("keeper.keeping")
+    importlib.import_module("keeper.keeper")
     serve(importlib.import_module("keeper"))
