@@ -152,7 +152,7 @@ def test_what_a_commit_cannot_hold_is_named_and_a_folder_of_nothing_else_is_refu
         (folder / f"d{number}").mkdir()
         os.mkfifo(folder / f"d{number}/pipe")
     said = mill.ok("data", "status", cwd=folder).err
-    assert "Skipped 5 paths that a dataset cannot hold: d0/pipe (socket, device or FIFO), d1/pipe" in said
+    assert "Skipped 5 paths that a commit cannot hold: d0/pipe (socket, device or FIFO), d1/pipe" in said
     synced = mill.ok("data", "sync", "--json", cwd=folder)
     assert "and 2 more" in synced.err
     assert [skipped["path"] for skipped in synced.json["skipped"]] == [f"d{number}/pipe" for number in range(5)]

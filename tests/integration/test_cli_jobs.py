@@ -66,6 +66,17 @@ def test_the_whole_story(mill: Mill, tmp_path: Path) -> None:
     assert mill.ok("get", "train#1", "--json").json["id"] == job["id"]
 
 
+def test_code_that_a_commit_cannot_hold_is_named(mill: Mill, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    (code / "vendored/.mill").mkdir(parents=True)
+    (code / "train.py").write_text("")
+    os.mkfifo(code / "pipe")
+    done = mill.ok("submit", "--json", "--", "true", cwd=code)
+    said = "Skipped 2 paths that a commit cannot hold: pipe (socket, device or FIFO), vendored/.mill (reserved"
+    assert said in done.err
+    assert done.json["state"] == "queued"
+
+
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 3", 100), ("kill -9 $$", 100), ("exec no-such-command-here", 100)]
 )

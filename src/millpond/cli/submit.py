@@ -17,12 +17,14 @@ from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.cli.working_copy import warn_skipped
 from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_large
 from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
 from millpond.client.jobs import submit_job, wait_for_job
 from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
+from millpond.lake.scan import Skipped
 from millpond.model.documents import to_document
 from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind
 from millpond.model.names import check_name
@@ -179,8 +181,8 @@ def submit(
 ) -> None:
     """Run a command as a job, beside its data.
 
-    The working directory is sent as its code, without what .gitignore and .millignore list. A task file holds the same
-    options as YAML: see docs/jobs.md.
+    The working directory is sent as its code, without what .gitignore and .millignore list. Sockets, devices, FIFOs and
+    paths that are too long are skipped with a warning. A task file holds the same options as YAML: see docs/jobs.md.
 
     With --wait or --follow, the exit code is 0 for succeeded, 100 for failed, 103 for cancelled. With --follow and
     --json, the log goes to stderr.
@@ -315,7 +317,9 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
 def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
     """A repository at a revision, without its history."""
     with checked_out(written, Path.cwd()) as checkout, Meter(mill.out, "Sending the code") as meter:
-        commit = commit_code(mill.api, mill.project, checkout.folder, progress=tell(meter), whole=True)
+        skipped = Skipped()
+        commit = commit_code(mill.api, mill.project, checkout.folder, progress=tell(meter), whole=True, warn=skipped)
+    warn_skipped(mill, skipped)
     tags = checkout.state.tags()
     mill.out.note(f"Code: {tags['git.commit'][:12]} of {tags['git.url']}, {format_tree(commit.files, commit.bytes)}")
     return commit, tags
@@ -330,7 +334,9 @@ def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
             raise too_large(root, size)
         mill.confirm(f"{too_large(root, size).message} Send it all the same?", yes=yes)
     with Meter(mill.out, "Sending the code") as meter:
-        commit = commit_code(mill.api, mill.project, root, progress=tell(meter))
+        skipped = Skipped()
+        commit = commit_code(mill.api, mill.project, root, progress=tell(meter), warn=skipped)
+    warn_skipped(mill, skipped)
     mill.out.note(f"Code: {format_tree(commit.files, commit.bytes)} ({commit.id[:12]})")
     state = read_state(root)
     return commit, state.tags() if state else {}

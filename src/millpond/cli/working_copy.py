@@ -56,7 +56,7 @@ def warn_skipped(mill: Session, skipped: Mapping[bytes, str]) -> None:
         return
     named = ", ".join(f"{one_line(to_text(path))} ({why})" for path, why in islice(sorted(skipped.items()), _NAMED))
     more = f" and {len(skipped) - _NAMED:,} more" if len(skipped) > _NAMED else ""
-    mill.out.warn(f"Skipped {format_count(len(skipped), 'path')} that a dataset cannot hold: {named}{more}.")
+    mill.out.warn(f"Skipped {format_count(len(skipped), 'path')} that a commit cannot hold: {named}{more}.")
 
 
 def skipped_document(skipped: Mapping[bytes, str]) -> list[dict[str, str]]:

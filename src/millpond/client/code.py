@@ -17,7 +17,7 @@ from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound, TooLarge
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.push import PushOptions, push_directory
-from millpond.lake.scan import Found, scan
+from millpond.lake.scan import Found, Warn, scan
 from millpond.lake.transfer import Progress
 from millpond.model.ids import new_id
 from millpond.model.names import CODE_DATASET
@@ -58,10 +58,19 @@ def too_large(root: Path, size: CodeSize) -> TooLarge:
     )
 
 
-def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None = None, whole: bool = False) -> Commit:
+def commit_code(
+    api: Api,
+    project: str,
+    root: Path,
+    *,
+    progress: Progress | None = None,
+    whole: bool = False,
+    warn: Warn = lambda path, why: None,
+) -> Commit:
     """The commit that holds the code in `root`; the last one of this folder when nothing has changed since.
 
-    `whole`: everything there is code, whatever ignore files say; the folder is not met again.
+    `whole`: everything there is code, whatever ignore files say; the folder is not met again. `warn` is told of each
+    path that no commit can hold.
     """
     memory = _Memory.of(api.base_url, project, root)
     last = _still_there(api, project, memory.commit)
@@ -71,7 +80,7 @@ def commit_code(api: Api, project: str, root: Path, *, progress: Progress | None
 
     def push_and_commit() -> Commit:
         with ApiUploader(api, project, known_tree=last.tree if last else None) as uploader:
-            pushed = push_directory(root, uploader, options=options, progress=progress)
+            pushed = push_directory(root, uploader, options=options, progress=progress, warn=warn)
             if last is not None and last.tree == pushed.tree.root:
                 return last
             # A branch of its own: two people who submit at once never stand in each other's way.

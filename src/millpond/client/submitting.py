@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from millpond.client.jobs import get_job, list_events, stop_job, submit_job, wai
 from millpond.client.logs import follow_log, read_all
 from millpond.client.task_file import EMPTY, Task, read_task, write_task
 from millpond.errors import BadRequest
+from millpond.lake.scan import Skipped
 from millpond.model.job import JobState
+from millpond.model.path import to_text
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
 from millpond.wire.jobs import Job, JobEvent
@@ -84,11 +87,16 @@ def submit(
 
 
 def _send_code(api: Api, project: str, task: Task, folder: Path) -> dict[str, Any]:
+    skipped = Skipped()
     if task.git is None:
-        commit, state = commit_code(api, project, folder), read_state(folder)
+        commit, state = commit_code(api, project, folder, warn=skipped), read_state(folder)
     else:
         with checked_out(task.git, folder) as checkout:
-            commit, state = commit_code(api, project, checkout.folder, whole=True), checkout.state
+            commit = commit_code(api, project, checkout.folder, whole=True, warn=skipped)
+            state = checkout.state
+    if skipped:
+        named = ", ".join(f"{to_text(path)!r} ({why})" for path, why in sorted(skipped.items()))
+        warnings.warn(f"Not sent with the code, because a commit cannot hold it: {named}", stacklevel=3)
     return {"code_commit": commit.id, "tags": {**task.document.get("tags", {}), **(state.tags() if state else {})}}
 
 

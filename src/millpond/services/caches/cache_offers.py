@@ -21,8 +21,7 @@ from millpond.services.caches import differences, volume_choice
 from millpond.services.caches.cache_requests import named_volume
 from millpond.services.caches.stock import stock_of
 from millpond.services.caches.volume_choice import Looked
-from millpond.services.commits import refs
-from millpond.services.datasets import datasets
+from millpond.services.datasets import reading
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.places.geography import rule_of
@@ -35,8 +34,7 @@ def offers(
     """One for each volume, or for the one named; those that may take the commit first, the best of them first."""
     with deps.db.read() as tx:
         named = named_volume(tx, volume, near)
-        dataset, ref = datasets.find_written(tx, actor, written, project=project)
-        commit = refs.resolve(tx, dataset, ref)
+    _, commit = reading.find_commit(deps, actor, written, project=project)
     differences.prepare(deps, [commit.id])
     now = deps.clock.now()
     with deps.db.read() as tx:

@@ -29,9 +29,8 @@ from millpond.services.caches.cache_uses import count_hit, count_miss
 from millpond.services.caches.caches import announce
 from millpond.services.caches.fill_sources import explain
 from millpond.services.caches.volume_choice import Chosen
-from millpond.services.commits import refs
 from millpond.services.computes.presence import is_connected
-from millpond.services.datasets import datasets
+from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access
@@ -55,10 +54,8 @@ def request(deps: Deps, actor: Actor, asked: wire.CacheAdd) -> wire.CacheAdded:
 
     What is refused is refused at once, and kept for `why`.
     """
-    with deps.db.read() as tx:
-        dataset, ref = datasets.find_written(tx, actor, asked.dataset, project=asked.project)
-        require_member(actor, dataset.project_id, dataset.project)
-        commit = refs.resolve(tx, dataset, ref)
+    dataset, commit = reading.find_commit(deps, actor, asked.dataset, project=asked.project)
+    require_member(actor, dataset.project_id, dataset.project)
     differences.prepare(deps, [commit.id])
     try:
         return _request(deps, actor, asked, commit)

@@ -22,8 +22,7 @@ from millpond.services.caches.cache_requests import find_volume
 from millpond.services.caches.cache_shapes import shapes
 from millpond.services.caches.fill_sources import explain
 from millpond.services.caches.stock import limits_of, space_of, stock_of
-from millpond.services.commits import refs
-from millpond.services.datasets import datasets
+from millpond.services.datasets import reading
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.wire import cache as wire
@@ -32,9 +31,7 @@ from millpond.wire import cache_plans as plans
 
 def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -> plans.CacheWhy:
     """Where a commit is cached, since when, who holds it and when it goes; or why it went, or was refused."""
-    with deps.db.read() as tx:
-        dataset, ref = datasets.find_written(tx, actor, written, project=project)
-        commit = refs.resolve(tx, dataset, ref)
+    dataset, commit = reading.find_commit(deps, actor, written, project=project)
     differences.prepare(deps, [commit.id])  # as who asks for it has it done: else it would seem to take more
     now = deps.clock.now()
     with deps.db.read() as tx:

@@ -13,6 +13,7 @@ from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import is_digest
+from millpond.model.job import Job
 from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, check_ref_name, split_ref
 from millpond.model.people import Actor
 from millpond.services.commits import records
@@ -75,17 +76,21 @@ def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
 
 def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
     """The code, outputs or artifacts of a job of the project; of several with that name, the newest's."""
-    if dataset.kind is DatasetKind.DATA:
-        return None
-    job = jobs.get(tx, name)
-    if job is None or job.project_id != dataset.project_id:
-        job = jobs.find_numbered(tx, dataset.project_id, name, None)
+    job = find_job(tx, dataset, name) if dataset.kind is not DatasetKind.DATA else None
     if job is None:
         return None
     if dataset.kind is DatasetKind.ARTIFACT:
         return head_commit(tx, dataset, job.run_id)
     commit_id = job.spec.code_commit if dataset.kind is DatasetKind.CODE else job.status.output_commit
     return commits.get(tx, commit_id) if commit_id else None
+
+
+def find_job(tx: Connection, dataset: Dataset, name: str) -> Job | None:
+    """A job of the dataset's project by its id or name; the newest of that name."""
+    job = jobs.get(tx, name)
+    if job is None or job.project_id != dataset.project_id:
+        job = jobs.find_numbered(tx, dataset.project_id, name, None)
+    return job
 
 
 def head_commit(tx: Connection, dataset: Dataset, branch: str) -> Commit | None:

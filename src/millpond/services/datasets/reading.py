@@ -15,10 +15,12 @@ from millpond.lake.listing import Listed, list_directory
 from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.path import check_path, from_text, to_text
+from millpond.model.people import Actor
 from millpond.model.tree import Content, Kind
 from millpond.services import listing
 from millpond.services.commits import refs
 from millpond.services.commits.pages import ProjectPages
+from millpond.services.datasets import datasets
 from millpond.services.datasets.folders import leaf_folders
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
@@ -42,10 +44,17 @@ def reader_of(deps: Deps, dataset: Dataset, commit: Commit) -> TreeReader:
     return TreeReader(pages_of(deps, dataset), commit.tree)
 
 
-def get_commit(deps: Deps, dataset: Dataset, ref: str) -> Commit:
+def find_commit(deps: Deps, actor: Actor, text: str, *, project: str | None = None) -> tuple[Dataset, Commit]:
+    """The dataset and commit of `dataset@ref`, for someone who sees it (see `datasets.find_written`)."""
+    with deps.db.read() as tx:
+        dataset, ref = datasets.find_written(tx, actor, text, project=project)
+    return dataset, get_commit(deps, dataset, ref)
+
+
+def get_commit(deps: Deps, dataset: Dataset, ref: str | None) -> Commit:
     """The commit a ref names; of a run's artifacts, with everything the run has logged so far."""
-    if dataset.kind is DatasetKind.ARTIFACT:
-        artifact_commits.gather(deps, ref)
+    if dataset.kind is DatasetKind.ARTIFACT and ref:
+        artifact_commits.gather_named(deps, dataset, ref)
     with deps.db.read() as tx:
         return refs.resolve(tx, dataset, ref)
 
@@ -57,8 +66,8 @@ def history(deps: Deps, dataset: Dataset, *, ref: str | None, limit: int, cursor
     """
     if ref is None and dataset.kind is not DatasetKind.DATA:
         return _everything(deps, dataset, limit=limit, cursor=cursor)
+    starts = _frontier(cursor) if cursor else [get_commit(deps, dataset, ref).id]
     with deps.db.read() as tx:
-        starts = _frontier(cursor) if cursor else [refs.resolve(tx, dataset, ref).id]
         shown, rest = _walk(tx, dataset, starts, limit)
         items = commit_shapes(tx, dataset, shown)
     return Listing(items, listing.encode([*rest]) if rest else None)

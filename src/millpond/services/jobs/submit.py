@@ -20,13 +20,13 @@ from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
-from millpond.model.names import CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
+from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_gpus
 from millpond.model.run import Run, RunState
 from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
-from millpond.services.datasets import datasets
+from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.jobs import find
@@ -55,6 +55,7 @@ def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: 
     if name is not None:
         check_name(name, "job")
     _check(spec)
+    _gather_artifacts(deps, actor, project, spec.inputs)
     now = deps.clock.now()
     with deps.db.read() as tx:
         resolved = _resolved(tx, actor, project, spec)
@@ -114,6 +115,13 @@ def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> 
         retry_on=checked_kinds(spec.retry_on) if spec.retries else (),
         ports=tuple(dict.fromkeys(spec.ports)),
     )
+
+
+def _gather_artifacts(deps: Deps, actor: Actor, project: Project, wanted: Sequence[JobInput]) -> None:
+    """Commit what runs have logged so far: `.artifacts@RUN` as an input means all of it."""
+    for asked in wanted:
+        if asked.name == ARTIFACT_DATASET and asked.ref and not asked.commit_id:
+            reading.find_commit(deps, actor, f"{asked.dataset}@{asked.ref}", project=project.name)
 
 
 def _inputs(tx: Connection, actor: Actor, project: Project, wanted: Sequence[JobInput]) -> tuple[JobInput, ...]:

@@ -66,6 +66,15 @@ def gather_project(deps: Deps, project_id: str) -> bool:
         return not artifacts.runs_with_staged(tx, project_id=project_id, limit=1)
 
 
+def gather_named(deps: Deps, dataset: Dataset, ref: str) -> None:
+    """Gather what `.artifacts@ref` means, before it is resolved: a run by its id, or the run of a job."""
+    gather(deps, ref)
+    with deps.db.read() as tx:
+        job = refs.find_job(tx, dataset, ref)
+    if job is not None:
+        gather(deps, job.run_id)
+
+
 def gather(deps: Deps, run_id: str) -> None:
     """Everything staged for the run so far is in its newest commit when this returns. Safe to call at any time."""
     with deps.db.read() as tx:

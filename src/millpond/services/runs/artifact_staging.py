@@ -24,6 +24,7 @@ from millpond.services.commits.job_scope import scope_of
 from millpond.services.commits.leaf_check import check_leaf
 from millpond.services.commits.pack_trust import NAMED, check_packs
 from millpond.services.commits.pages import ProjectPages
+from millpond.services.datasets.datasets import ensure_system_dataset
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.runs import runs as run_service
@@ -50,6 +51,9 @@ def stage_entries(deps: Deps, run: Run, entries: Sequence[Entry], *, owner: str,
     packs = packs_of(deps, run.project_id, owner, entries)
     with deps.db.read() as tx:
         tree, waiting = newest_tree(tx, run), artifacts.staged_paths(tx, run.id)
+        project = None if tree else projects.get(tx, run.project_id)
+    if project is not None:
+        ensure_system_dataset(deps, project, ARTIFACT_DATASET)  # before the first commit: `.artifacts@RUN` finds it
     reader = TreeReader(ProjectPages(deps.store, deps.pages, run.project_id), tree) if tree else None
     for entry in entries:
         check_place(entry.path, reader, waiting)

@@ -22,6 +22,7 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.lineage import LineageDirection, Maker
 from millpond.model.people import Actor, Role
+from millpond.services.caches import cache_requests
 from millpond.services.commits import uploads
 from millpond.services.commits.server_upload import ServerUploader
 from millpond.services.datasets import reading
@@ -29,6 +30,7 @@ from millpond.services.jobs import bin
 from millpond.services.lake import collect
 from millpond.services.runs import artifact_commits, artifact_staging, artifacts, runs
 from millpond.testing.server import add_user
+from millpond.wire.cache import CacheAdd
 from millpond.wire.runs import ArtifactPut, ArtifactsLogged, RunCreate
 from tests.unit.services.world import World
 
@@ -66,6 +68,26 @@ def collect_now(world: World) -> None:
         world.clock.advance(30 * DAY)
         (project,) = collect.collect(world.deps, world.maria, now=True).projects
         assert project.problem is None
+
+
+def test_what_was_just_logged_is_part_of_a_jobs_input_and_of_what_is_cached(world: World, run_id: str) -> None:
+    put(world, run_id, "model.bin", b"one")
+    job = world.submit(inputs=[f".artifacts@{run_id}"])
+    put(world, run_id, "more.bin", b"two")
+    later = world.submit(inputs=[f".artifacts@{run_id}"])
+    assert [commit.files for commit in commits_of(world)] == [2, 1]
+    assert [job.spec.inputs[0].commit_id for job in (later, job)] == [commit.id for commit in commits_of(world)]
+    put(world, run_id, "third.bin", b"three")
+    asked = CacheAdd(dataset=f"default/.artifacts@{run_id}", volume=world.volume.name)
+    assert cache_requests.request(world.deps, world.maria, asked).cached.files == 3
+
+
+def test_what_a_job_has_just_logged_is_found_by_its_name(world: World) -> None:
+    job = world.submit("train")
+    put(world, job.run_id, "model.bin", b"one")
+    after = world.submit(inputs=[".artifacts@train"])
+    (commit,) = commits_of(world)
+    assert after.spec.inputs[0].commit_id == commit.id
 
 
 def test_many_are_gathered_into_one_commit_and_listed_at_once(world: World, run_id: str) -> None:
@@ -108,9 +130,6 @@ def test_a_list_is_paged_and_may_be_of_a_folder(world: World, run_id: str) -> No
 
 def test_they_are_a_dataset_that_can_be_browsed_by_the_runs_id(world: World, run_id: str) -> None:
     put(world, run_id, "plots/a.png", b"x")
-    with world.deps.db.read() as tx:
-        assert datasets.find(tx, world.project.id, ".artifacts") is None
-    listed(world, run_id)
     put(world, run_id, "b.txt", b"y")
     with world.deps.db.read() as tx:
         dataset = datasets.find(tx, world.project.id, ".artifacts")
