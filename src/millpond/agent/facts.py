@@ -20,15 +20,18 @@ _CGROUP_MEMORY = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Numbers told on the command line; None is measured."""
+    """What is told on the command line; None is measured."""
 
     cpus: int | None = None
     memory_bytes: int | None = None
     gpus: int | None = None
+    gpu_type: str | None = None
+    gpu_memory_bytes: int | None = None
 
     @property
     def any(self) -> bool:
-        return any(number is not None for number in (self.cpus, self.memory_bytes, self.gpus))
+        told = (self.cpus, self.memory_bytes, self.gpus, self.gpu_type, self.gpu_memory_bytes)
+        return any(one is not None for one in told)
 
 
 def node_facts(name: str, declared: Declared, labels: Mapping[str, str] | None = None) -> NodeFacts:
@@ -38,8 +41,8 @@ def node_facts(name: str, declared: Declared, labels: Mapping[str, str] | None =
         cpus=declared.cpus if declared.cpus is not None else len(os.sched_getaffinity(0)),
         memory_bytes=declared.memory_bytes if declared.memory_bytes is not None else measure_memory(),
         gpus=declared.gpus if declared.gpus is not None else measured_gpus,
-        gpu_model=model or ("declared" if declared.gpus else ""),
-        gpu_memory_bytes=gpu_memory,
+        gpu_model=declared.gpu_type or model or ("declared" if declared.gpus else ""),
+        gpu_memory_bytes=declared.gpu_memory_bytes if declared.gpu_memory_bytes is not None else gpu_memory,
         declared=declared.any,
         labels=dict(labels or {}),
     )

@@ -51,6 +51,7 @@ def node(use: NodeUse) -> computes.Node:
         memory_bytes=use.node.memory_bytes,
         gpus=use.node.gpus,
         gpu_model=use.node.gpu_model,
+        gpu_memory_bytes=use.node.gpu_memory_bytes,
         declared=use.node.declared,
         running=use.running,
         cpu_used=use.cpu_used,

@@ -35,6 +35,8 @@ def job(view: JobView) -> jobs.Job:
             "after": [_after(dependency, view.others.get(dependency.job)) for dependency in value.spec.after],
             "wanted_compute": value.spec.compute,
             "environment_source": value.spec.environment,
+            "template": value.status.template.name if value.status.template else None,
+            "filled": value.status.template.fields if value.status.template else {},
         }
     )
 

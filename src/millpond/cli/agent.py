@@ -71,6 +71,12 @@ def agent(
     gpus: Annotated[
         int | None, typer.Option(min=0, help="Number of GPUs to offer, instead of asking the driver.")
     ] = None,
+    gpu_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Type of the GPUs, like A100, instead of asking the driver.")
+    ] = None,
+    gpu_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of each GPU, like 40GB, instead of asking the driver.")
+    ] = None,
     label: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Label of this node. Repeatable.")
     ] = None,
@@ -105,7 +111,13 @@ def agent(
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if ca_file is not None:
         os.environ[CA_FILE] = str(ca_file.absolute())  # jobs report to the same server
-    declared = Declared(cpus=cpus, memory_bytes=parse_bytes(memory) if memory else None, gpus=gpus)
+    declared = Declared(
+        cpus=cpus,
+        memory_bytes=parse_bytes(memory) if memory else None,
+        gpus=gpus,
+        gpu_type=gpu_type or None,
+        gpu_memory_bytes=parse_bytes(gpu_memory) if gpu_memory else None,
+    )
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     directory = (state_dir or default_data_dir() / "agent").absolute()
     accounts = _accounts(job_uids, directory, server)

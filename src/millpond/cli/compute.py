@@ -210,6 +210,7 @@ def _abilities(able: Capabilities) -> list[tuple[str, Any]]:
 def _node_text(node: Node) -> str:
     parts = [f"{node.cpu_used}/{node.cpus} CPUs", _memory(node)]
     parts += [f"{_gpus(node)} GPUs"] if node.gpus else []
+    parts += [f"{format_bytes(node.gpu_memory_bytes)} each"] if node.gpus and node.gpu_memory_bytes else []
     parts += ["declared"] if node.declared else []
     parts += ["left; its jobs still run"] if node.left_at else [f"closed: {node.closed}"] if node.closed else []
     parts += [f"{key}={value}" for key, value in sorted(node.labels.items())]

@@ -282,6 +282,8 @@ def show_job(mill: Session, job: Job) -> None:
                 [name if name == variable else f"{variable}={name}" for variable, name in job.spec.secrets.items()],
             ),
             ("options", [f"{key}={value}" for key, value in job.spec.options.items()]),
+            ("on", job.spec.on),
+            ("template", job.template if job.template != job.spec.on else None),
             ("compute", job.compute),
             ("node", job.node),
             ("image", job.spec.image),

@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from millpond.cli.command import command
 from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
+from millpond.cli.pairs import parse_pairs
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.cli.working_copy import warn_skipped
@@ -126,6 +127,16 @@ def submit(
         str | None, typer.Option("--image", "-i", metavar="IMAGE", help="Container image.", show_default=False)
     ] = None,
     compute: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this compute only.")] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="NAME", help="Template or queue that fills in what you leave out.")
+    ] = None,
+    gpu_type: Annotated[str | None, typer.Option(metavar="TYPE", help="GPU type, like A100.")] = None,
+    min_gpu_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Least memory of each GPU, like 40GB.")
+    ] = None,
+    node_selector: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Label that the node must have. Repeatable.")
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -204,6 +215,10 @@ def submit(
         "image": image,
         "experiment": experiment,
         "compute": compute,
+        "on": on,
+        "gpu_type": gpu_type,
+        "min_gpu_memory_bytes": None if min_gpu_memory is None else parse_bytes(min_gpu_memory),
+        "node_selector": _merged(task, "node_selector", parse_pairs(node_selector, "--node-selector") or {}),
         "priority": priority,
         "timeout_seconds": None if timeout is None else _whole_seconds(timeout, "--timeout"),
         "retries": _retries(task, retries, retry_on),

@@ -39,6 +39,7 @@ def submit(
     gpu: str | float | None = None,
     image: str | None = None,
     compute: str | None = None,
+    on: str | None = None,
     options: Mapping[str, str] | None = None,
     timeout: str | None = None,
     retries: int | None = None,
@@ -51,9 +52,10 @@ def submit(
 
     `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
     With `processes` it is a distributed job: so many of the command start together, or none, and `cpu`, `memory` and
-    `gpu` are for each of them. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are
-    for the driver of the compute, like `{"partition": "long"}` of Slurm. Other fields of a specification may be given
-    by name, like `priority=5` or `after=["prepare"]`.
+    `gpu` are for each of them. `on` names a template, or a queue of them, that fills in what is left out. `secrets` of
+    the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like
+    `{"partition": "long"}` of Slurm. Other fields of a specification may be given by name, like `priority=5` or
+    `gpu_type="A100"`.
     Raises DoesNotFit where no compute can ever run it.
     """
     task = read_task(Path(file)) if file is not None else EMPTY
@@ -68,6 +70,7 @@ def submit(
         "gpu_hundredths": None if gpu is None else parse_gpus(str(gpu)),
         "image": image,
         "compute": compute,
+        "on": on,
         "options": None if options is None else dict(options),
         "timeout_seconds": None if timeout is None else parse_seconds(timeout),
         "retries": retries,

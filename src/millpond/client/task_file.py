@@ -21,6 +21,7 @@ from millpond.wire.jobs import Job, JobCreate
 _WRITTEN: Mapping[str, tuple[str, Callable[[str], int]]] = {
     "memory": ("memory_bytes", parse_bytes),
     "gpu": ("gpu_hundredths", parse_gpus),
+    "min_gpu_memory": ("min_gpu_memory_bytes", parse_bytes),
     "timeout": ("timeout_seconds", parse_seconds),
     "backoff": ("backoff_seconds", parse_seconds),
     "idle": ("idle_seconds", parse_seconds),
@@ -93,7 +94,7 @@ def read_task(file: Path) -> Task:
 
 def write_task(job: Job) -> str:
     """The YAML that submits the same again: the same code, data and environment."""
-    document = job.spec.to_document()
+    document = _without_template(job.spec.to_document(), job.filled)
     del document["version"]
     document["inputs"] = [f"{item.dataset}@{item.commit_id or item.ref}" for item in job.spec.inputs]
     document["after"] = [one.job if one.when == "success" else f"{one.job}:{one.when}" for one in job.spec.after]
@@ -103,6 +104,17 @@ def write_task(job: Job) -> str:
             document = {short if key == name else key: text if key == name else item for key, item in document.items()}
     document = {"name": job.name, **{key: item for key, item in document.items() if item not in ([], {})}}
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _without_template(document: dict[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked: the template fills in the rest again."""
+    found = dict(document)
+    for key, value in filled.items():
+        if isinstance(value, dict):
+            found[key] = {name: own for name, own in found.get(key, {}).items() if name not in value}
+        else:
+            found.pop(key, None)
+    return found
 
 
 def _document(text: YamlText) -> dict[str, Any]:
@@ -164,5 +176,5 @@ def _short(name: str, value: Any) -> str | None:
         return None
     if name == "gpu_hundredths":
         return format_gpus(value)
-    units = (("GB", 10**9), ("MB", 10**6)) if name == "memory_bytes" else (("h", 3600), ("m", 60), ("s", 1))
+    units = (("GB", 10**9), ("MB", 10**6)) if name.endswith("memory_bytes") else (("h", 3600), ("m", 60), ("s", 1))
     return next((f"{value // size}{unit}" for unit, size in units if value % size == 0), None)

@@ -12,8 +12,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, 
 from millpond.db import lineage
 from millpond.db.tables import commit, job, project
 from millpond.decide.lineage import edges_of_job
+from millpond.model.documents import from_document, to_document
 from millpond.model.job import Ending, Job, JobState, JobStatus
 from millpond.model.job_spec import JobKind, JobSpec
+from millpond.model.template import TemplateUse
 
 _LIVING = job.c.ended_at.is_(None)
 _PLACED = job.c.state.in_([state.value for state in (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)])
@@ -74,6 +76,11 @@ def lock(tx: Connection, job_id: str) -> Job | None:
 def save(tx: Connection, value: Job) -> None:
     """Write the status of a changed job back. Only for one read by `lock` in the same transaction."""
     tx.execute(_UPDATE, {**_status_values(value.status), "saved": value.id})
+
+
+def save_spec(tx: Connection, value: Job) -> None:
+    """As `save`, for a job whose template was chosen anew."""
+    tx.execute(_UPDATE, {**_spec_values(value.spec), **_status_values(value.status), "saved": value.id})
 
 
 def delete(tx: Connection, job_id: str) -> None:
@@ -227,7 +234,11 @@ def _is_among(column: ColumnElement[str], values: Collection[str]) -> ColumnElem
 
 def _status_values(value: JobStatus) -> dict[str, Any]:
     values = {name: getattr(value, name) for name in _STATUS}
-    return values | {"state": value.state.value, "ending": value.ending.value if value.ending else None}
+    return values | {
+        "state": value.state.value,
+        "ending": value.ending.value if value.ending else None,
+        "template": to_document(value.template) if value.template else None,
+    }
 
 
 def _spec_values(value: JobSpec) -> dict[str, Any]:
@@ -249,6 +260,7 @@ def _job(row: Row[Any]) -> Job:
         "state": JobState(row.state),
         "reasons": tuple(row.reasons),
         "ending": Ending(row.ending) if row.ending else None,
+        "template": from_document(TemplateUse, row.template) if row.template else None,
     }
     identity = {name: values[name] for name in _IDENTITY}
     return Job(**identity, spec=JobSpec.from_document(row.spec), status=JobStatus(**status))

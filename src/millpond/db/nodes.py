@@ -80,6 +80,7 @@ def _values(value: Node) -> Mapping[str, Any]:
         "declared": value.declared,
         "labels": dict(value.labels),
         "closed": value.closed,
+        "gpu_memory_bytes": value.gpu_memory_bytes,
     }
 
 
@@ -94,6 +95,7 @@ def _node(row: Row[Any]) -> Node:
         declared=row.declared,
         labels=row.labels,
         closed=row.closed,
+        gpu_memory_bytes=row.gpu_memory_bytes,
         agent_id=row.agent_id,
         seen_at=row.seen_at,
         left_at=row.left_at,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
+from millpond.decide.gpu_types import is_gpu_type, missing_label
 from millpond.decide.node_room import NodeRoom
-from millpond.model.job_spec import Resources
+from millpond.model.job_spec import JobSpec, Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 
@@ -31,6 +32,8 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
         return f"{node.compute} cannot {_lacking(job, node)}."
     if untaken := _untaken(job, node):
         return f"{node.written} has {_no_such(untaken, node)}."
+    if unsuited := unsuited_words(job.spec, node):
+        return unsuited
     return _unable_to_share(job.spec.resources, node) or _too_small(job.spec.resources, node)
 
 
@@ -68,9 +71,55 @@ def _rules(job: QueuedJob) -> list[Rule]:
         rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
     if job.spec.reached:
         rules.append((lambda node: job.spec.reached <= node.reached, partial(_not_reached, job)))
+    rules += _constraints(job)
     if job.spec.options:
         rules.append((lambda node: _untaken(job, node) is None, partial(_no_option, job)))
     return rules
+
+
+def unsuited_words(spec: JobSpec, node: NodeView) -> str | None:
+    """What a node lacks of the GPU type, GPU memory and labels that a job asks for, in words; None if it has all."""
+    if spec.gpu_type and not is_gpu_type(spec.gpu_type, node.gpu_model):
+        return f"{node.written} has {node.gpu_model or 'no'} GPUs, not {spec.gpu_type}."
+    if spec.min_gpu_memory_bytes > node.gpu_memory_bytes:
+        known = format_bytes(node.gpu_memory_bytes) if node.gpu_memory_bytes else "unknown"
+        return f"{node.written}: its GPUs' memory is {known}; {format_bytes(spec.min_gpu_memory_bytes)} requested."
+    label = missing_label(spec.node_selector, node.labels)
+    return f"{node.written} does not have the label {label}." if label else None
+
+
+def _constraints(job: QueuedJob) -> list[Rule]:
+    spec = job.spec
+    rules: list[Rule] = []
+    if spec.gpu_type:
+        wanted = spec.gpu_type
+        rules.append((lambda node: is_gpu_type(wanted, node.gpu_model), partial(_no_gpu_type, wanted)))
+    if spec.min_gpu_memory_bytes:
+        least = spec.min_gpu_memory_bytes
+        rules.append((lambda node: node.gpu_memory_bytes >= least, partial(_no_gpu_memory, least)))
+    if spec.node_selector:
+        selector = spec.node_selector
+        rules.append((lambda node: missing_label(selector, node.labels) is None, partial(_no_label, selector)))
+    return rules
+
+
+def _no_gpu_type(wanted: str, nodes: Sequence[NodeView]) -> Refusal:
+    known = sorted({node.gpu_model for node in nodes if node.gpu_model and node.gpu_model != "declared"})
+    hint = f"Available: {', '.join(known)}." if known else "Declare it where the agent starts: mill agent --gpu-type"
+    return Refusal(f"No node has a GPU of type {wanted}.", hint)
+
+
+def _no_gpu_memory(least: int, nodes: Sequence[NodeView]) -> Refusal:
+    most = max(node.gpu_memory_bytes for node in nodes)
+    hint = f"The largest has {format_bytes(most)}." if most else "Declare it: mill agent --gpu-memory"
+    return Refusal(f"No node has GPUs with {format_bytes(least)} of memory.", hint)
+
+
+def _no_label(selector: Mapping[str, str], nodes: Sequence[NodeView]) -> Refusal:
+    written = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    known = sorted({f"{key}={node.labels[key]}" for node in nodes for key in selector if key in node.labels})
+    hint = f"Available: {', '.join(known[:10])}." if known else "`mill compute show` lists the labels of each node."
+    return Refusal(f"No node has the label {written}.", hint)
 
 
 def _no_gpu(job: QueuedJob) -> Refusal:

@@ -30,6 +30,10 @@ class NodeView:
     cpus: int
     memory_bytes: int
     gpus: int = 0
+    gpu_model: str = ""
+    # Of each GPU; 0: unknown.
+    gpu_memory_bytes: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
     containers: bool = False
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.

@@ -77,6 +77,8 @@ class Node:
     gpu_model: str = ""
     declared: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    # Of each GPU; 0: unknown.
+    gpu_memory_bytes: int = 0
     # Why its cluster starts nothing new there, in the cluster's words; None where it does.
     closed: str | None = None
     # The agent that reports it and runs its jobs, and when that was last heard of.

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Literal, TypeAlias
 
 from millpond.model.job_spec import JobSpec
+from millpond.model.template import TemplateUse
 
 # What a compute does about parts of a GPU: refuse them, count them, or keep jobs to theirs.
 GpuFractions: TypeAlias = Literal["none", "accounted", "enforced"]
@@ -115,6 +116,8 @@ class JobStatus:
     used_at: datetime | None = None
     # Of a distributed job: which process failed first, and ended all.
     failed_rank: int | None = None
+    # The template it is planned with, or runs on, and what of its spec came from there.
+    template: TemplateUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ class Job:
     created_by: str
     # When it was submitted; attempts after the first do not change it.
     queued_at: datetime
+    # What was asked, with what its template adds (`status.template`).
     spec: JobSpec
     status: JobStatus = JobStatus()
 

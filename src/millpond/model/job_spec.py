@@ -122,6 +122,13 @@ class JobSpec:
     gpu_enforced: bool = False
     # The one compute it may run on; None for any.
     compute: str | None = None
+    # The template that fills in what is left open here, or the queue of templates tried in turn.
+    on: Annotated[str, Len(1, 63)] | None = None
+    # Only nodes with such GPUs (`A100` is in `NVIDIA A100-SXM4-40GB`), of at least so much memory each.
+    gpu_type: Annotated[str, Len(1, 100)] | None = None
+    min_gpu_memory_bytes: Annotated[int, Ge(0), Le(1 << 50)] = 0
+    # Only nodes with all of these labels.
+    node_selector: Annotated[Mapping[str, str], MaxLen(20)] = field(default_factory=dict)
     # Asked of the driver that runs it, like the partition of a cluster.
     options: Annotated[Mapping[str, str], MaxLen(20)] = field(default_factory=dict)
     # Higher ones are tried first.

@@ -17,6 +17,8 @@ class Node(Response):
     memory_bytes: int
     gpus: int
     gpu_model: str
+    # Of each GPU; 0 where it is not known.
+    gpu_memory_bytes: int = 0
     declared: bool
     running: int
     cpu_used: int

@@ -93,6 +93,9 @@ class Job(WithSpec):
     environment_source: str | None
     environment_job: str | None
     environment_commit: str | None
+    # The template it is planned with, or runs on, and the fields of the spec that came from there.
+    template: str | None = None
+    filled: dict[str, Any] = {}
 
 
 class Rank(Response):

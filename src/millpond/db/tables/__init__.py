@@ -32,6 +32,7 @@ from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.secrets import secret
+from millpond.db.tables.templates import queue, template
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
 from millpond.db.tables.work import (
     job,
@@ -80,6 +81,7 @@ __all__ = [
     "placement",
     "project",
     "promised_page",
+    "queue",
     "record",
     "ref",
     "refusal",
@@ -92,6 +94,7 @@ __all__ = [
     "source",
     "source_object",
     "staged_artifact",
+    "template",
     "token",
     "tree_difference",
     "trust",

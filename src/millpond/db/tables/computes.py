@@ -78,6 +78,8 @@ node = Table(
     time_column("left_at", nullable=True),
     # Why its cluster starts nothing new there.
     Column("closed", Text, nullable=True),
+    # Of each GPU; 0: unknown.
+    Column("gpu_memory_bytes", BigInteger, nullable=False, server_default=text("0")),
     Index("ix_node_present", "compute_id", sqlite_where=_PRESENT, postgresql_where=_PRESENT),
 )
 

@@ -71,6 +71,8 @@ job = Table(
     Column("class_key", String(32), nullable=False, server_default=text("''")),
     # Hundredths of a GPU, of all its processes together.
     Column("gpus", Integer, nullable=False, server_default=text("0")),
+    # The template it is planned with or runs on (model/template.py: TemplateUse); null without one.
+    Column("template", JSON(none_as_null=True), nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -191,6 +191,7 @@ def _nodes(compute_id: str, facts: Sequence[NodeFacts]) -> list[Node]:
             memory_bytes=fact.memory_bytes,
             gpus=fact.gpus,
             gpu_model=fact.gpu_model[:200],
+            gpu_memory_bytes=fact.gpu_memory_bytes,
             declared=fact.declared,
             labels=fact.labels,
             closed=fact.closed[:500] if fact.closed else None,

@@ -27,7 +27,10 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
     """
     if after == before:
         return False
-    jobs.save(tx, after)
+    if after.spec == before.spec:
+        jobs.save(tx, after)
+    else:
+        jobs.save_spec(tx, after)
     left = after.status.state.is_finished or after.status.placement_id != before.status.placement_id
     if before.status.placement_id is not None and left:
         placements.end(tx, [before.status.placement_id], now)

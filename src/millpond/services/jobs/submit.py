@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,32 +9,30 @@ from datetime import datetime
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, jobs, placements, runs
+from millpond.db import computes, jobs, placements, runs, templates
 from millpond.decide.capability import refusal
-from millpond.decide.computes import WHOLE, QueuedJob
+from millpond.decide.computes import QueuedJob
 from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
+from millpond.decide.templates import Choice, choices
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
-from millpond.model.quantity import format_gpus
 from millpond.model.run import Run, RunState
-from millpond.model.secret import RESERVED
 from millpond.services.commits import refs
+from millpond.services.computes.templates import find_named
 from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.jobs import find
+from millpond.services.jobs.options import check_gpus, check_options, check_selector, check_variables
 from millpond.services.people import access, audit, secrets
 from millpond.wire.jobs import JobCreate
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OPTION = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_OPTION_VALUE = re.compile(r"[!-~]{1,200}")
 DEFAULT_EXPERIMENT = "default"
 # What people may ask for.
 _ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
@@ -59,8 +56,8 @@ def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: 
     now = deps.clock.now()
     with deps.db.read() as tx:
         resolved = _resolved(tx, actor, project, spec)
-        _check_fits(tx, resolved, now)
-    job = _insert(deps, actor, project, name, resolved, now)
+        choice = _first_choice(tx, resolved, now)
+    job = _insert(deps, actor, project, name, choice, now)
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
@@ -72,35 +69,15 @@ def _check(spec: JobSpec) -> None:
     texts = [*spec.command, *spec.env, *spec.env.values(), *spec.tags, *spec.tags.values()]
     if any("\0" in text for text in texts):
         raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
-    _check_variables(spec)
-    if spec.gpu_hundredths > WHOLE and spec.gpu_hundredths % WHOLE:
-        raise Invalid(
-            f"A job cannot have {format_gpus(spec.gpu_hundredths)} GPUs.",
-            hint="Ask for a whole number of GPUs, or for a part of one: 0.01 to 0.99.",
-            fields=["gpu_hundredths"],
-        )
-    for key, value in spec.options.items():
-        if not (_OPTION.fullmatch(key) and _OPTION_VALUE.fullmatch(value)):
-            raise Invalid(f"{key}={value} cannot be an option.", hint="Write it as partition=long.", fields=["options"])
+    check_variables(spec.env, spec.secrets)
+    check_gpus(spec.gpu_hundredths)
+    check_options(spec.options)
+    check_selector(spec.node_selector)
     if (spec.ports or spec.idle_seconds) and spec.kind is not JobKind.INTERACTIVE:
         raise Invalid(
             "Ports and an idle time are for interactive jobs.", hint="Submit it as interactive.",
             fields=["ports", "idle_seconds"],
         )  # fmt: skip
-
-
-def _check_variables(spec: JobSpec) -> None:
-    if both := sorted(spec.env.keys() & spec.secrets.keys()):
-        raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
-    for name in (*spec.env, *spec.secrets):
-        if not _VARIABLE.fullmatch(name):
-            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
-        if name.startswith(RESERVED):
-            raise Invalid(
-                f"{name!r} is reserved: Millpond sets the variables that begin with {RESERVED}.",
-                hint="Choose another name.",
-                fields=["env"],
-            )
 
 
 def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
@@ -184,20 +161,40 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
 
 
-def _check_fits(tx: Connection, spec: JobSpec, now: datetime) -> None:
-    """Refused only if no node that is known could ever run it; what is merely busy is waited for."""
+def _first_choice(tx: Connection, spec: JobSpec, now: datetime) -> Choice:
+    """The first way to run it that some node could ever take; what is merely busy is waited for.
+
+    DoesNotFit if no node that is known could ever run it.
+    """
     _check_compute(tx, spec.compute)
-    refused = refusal(QueuedJob("", spec), snapshot.node_views(tx, now, empty=True))
-    if refused is not None:
-        raise DoesNotFit(refused.reason, hint=refused.hint)
+    nodes = snapshot.node_views(tx, now, empty=True)
+    refused = None
+    for choice in _choices(tx, spec):
+        found = refusal(QueuedJob("", choice.spec), nodes)
+        if found is None:
+            return choice
+        refused = refused or found
+    raise DoesNotFit(refused.reason if refused else None, hint=refused.hint if refused else None)
 
 
-def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, spec: JobSpec, now: datetime) -> Job:
+def _choices(tx: Connection, spec: JobSpec) -> Sequence[Choice]:
+    if spec.on is None:
+        return [Choice(spec)]
+    found, refused = choices(spec, find_named(tx, spec.on), templates.by_name(tx))
+    if not found:
+        raise BadRequest(
+            f"The job cannot run on {spec.on}: {'; '.join(refused)}.",
+            hint="Leave out what differs, or choose another template: mill template list",
+        )
+    return found
+
+
+def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice: Choice, now: datetime) -> Job:
     """Somebody may take the name, or number, at the same moment: then it is looked at again."""
     for _ in range(_TRIES):
         try:
             with deps.db.write() as tx:
-                job = _new_job(tx, actor, project, name, spec, now)
+                job = _new_job(tx, actor, project, name, choice, now)
                 runs.insert(tx, _new_run(job))
                 jobs.insert(tx, job)
                 audit.record(
@@ -211,7 +208,7 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, spec: 
 
 
 def _new_job(
-    tx: Connection, actor: Actor, project: Project, wanted: str | None, spec: JobSpec, now: datetime
+    tx: Connection, actor: Actor, project: Project, wanted: str | None, choice: Choice, now: datetime
 ) -> Job:  # fmt: skip
     """A job under a name that no other has now."""
     job_id = new_job_id()
@@ -233,8 +230,8 @@ def _new_job(
         run_id=new_job_id(),
         created_by=actor.name,
         queued_at=now,
-        spec=spec,
-        status=JobStatus(reasons=(f"Submitted by {actor.name}.",)),
+        spec=choice.spec,
+        status=JobStatus(reasons=(f"Submitted by {actor.name}.",), template=choice.use),
     )
 
 

@@ -1,0 +1,58 @@
+"""What jobs and templates may ask for: GPUs, variables, driver options, node selectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from millpond.decide.computes import WHOLE
+from millpond.errors import Invalid
+from millpond.model.quantity import format_gpus
+from millpond.model.secret import RESERVED
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPTION = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_OPTION_VALUE = re.compile(r"[!-~]{1,200}")
+# As Kubernetes writes labels: an optional prefix, a name; a value of the same letters, or none.
+_LABEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+
+
+def check_gpus(hundredths: int) -> None:
+    if hundredths > WHOLE and hundredths % WHOLE:
+        raise Invalid(
+            f"A job cannot have {format_gpus(hundredths)} GPUs.",
+            hint="Ask for a whole number of GPUs, or for a part of one: 0.01 to 0.99.",
+            fields=["gpu_hundredths"],
+        )
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    for key, value in options.items():
+        if not (_OPTION.fullmatch(key) and _OPTION_VALUE.fullmatch(value)):
+            raise Invalid(f"{key}={value} cannot be an option.", hint="Write it as partition=long.", fields=["options"])
+
+
+def check_selector(selector: Mapping[str, str]) -> None:
+    for key, value in selector.items():
+        if not (_LABEL.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):
+            raise Invalid(
+                f"{key}={value} is not a label of a node.", hint="Write it as KEY=VALUE, like zone=a.",
+                fields=["node_selector"],
+            )  # fmt: skip
+
+
+def check_variables(env: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    if both := sorted(env.keys() & secrets.keys()):
+        raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
+    for name in (*env, *secrets):
+        if not _VARIABLE.fullmatch(name):
+            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
+        if name.startswith(RESERVED):
+            raise Invalid(
+                f"{name!r} is reserved: Millpond sets the variables that begin with {RESERVED}.",
+                hint="Choose another name.",
+                fields=["env"],
+            )
+    if any("\0" in value for value in env.values()):
+        raise Invalid("A variable cannot hold a zero byte.", fields=["env"])
