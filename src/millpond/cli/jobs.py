@@ -360,6 +360,10 @@ def _wants(job: Job) -> list[str]:
     wants = [f"{job.spec.cpu} CPUs"] if job.spec.cpu else []
     wants += [f"{format_bytes(job.spec.memory_bytes)} of memory"] if job.spec.memory_bytes else []
     wants += [f"GPUs: {_gpus(job)}"] if job.spec.gpu_hundredths else []
+    wants += [f"GPU type {job.spec.gpu_type}"] if job.spec.gpu_type else []
+    least = job.spec.min_gpu_memory_bytes
+    wants += [f"{format_bytes(least)} of GPU memory"] if least else []
+    wants += [f"label {key}={value}" for key, value in sorted(job.spec.node_selector.items())]
     return [*wants, f"for each of {job.spec.processes} processes"] if wants and job.spec.processes else wants
 
 

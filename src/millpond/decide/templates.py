@@ -105,7 +105,8 @@ def choices(spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]) 
 
 
 def _with(spec: JobSpec, added: Mapping[str, Any]) -> JobSpec:
-    merged: dict[str, Any] = {
-        name: {**value, **getattr(spec, name)} if name in _MAPPINGS else value for name, value in added.items()
-    }
+    merged: dict[str, Any] = dict(added)
+    for name in _MAPPINGS:
+        if name in merged:
+            merged[name] = {**added[name], **getattr(spec, name)}
     return replace(spec, **merged) if merged else spec

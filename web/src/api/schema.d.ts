@@ -2150,6 +2150,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Queues */
+        get: operations["list_queues"];
+        put?: never;
+        /**
+         * Create Queue
+         * @description Refused if a template or queue has the name.
+         */
+        post: operations["create_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Queue */
+        get: operations["get_queue"];
+        /**
+         * Put Queue
+         * @description New, or replaced as a whole. Queued jobs follow it.
+         */
+        put: operations["put_queue"];
+        post?: never;
+        /**
+         * Delete Queue
+         * @description Refused while queued jobs name it.
+         */
+        delete: operations["delete_queue"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -2252,6 +2298,52 @@ export interface paths {
          * @description Refused while volumes or computes are there; its links go with it.
          */
         delete: operations["remove_site"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Templates */
+        get: operations["list_templates"];
+        put?: never;
+        /**
+         * Create Template
+         * @description Refused if a template or queue has the name.
+         */
+        post: operations["create_template"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{template}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Template */
+        get: operations["get_template"];
+        /**
+         * Put Template
+         * @description New, or replaced as a whole. Queued jobs follow it; jobs that run keep what they have.
+         */
+        put: operations["put_template"];
+        post?: never;
+        /**
+         * Delete Template
+         * @description Refused while a queue holds it, or queued jobs name it.
+         */
+        delete: operations["delete_template"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3747,6 +3839,8 @@ export interface components {
              * @default []
              */
             gpu_indices: number[];
+            /** Gpu Type */
+            gpu_type: string | null;
             /** Grace Seconds */
             grace_seconds: number;
             /** Id */
@@ -3776,8 +3870,19 @@ export interface components {
              * @default 0
              */
             memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
             /** Node */
             node: string;
+            /** Node Selector */
+            node_selector: {
+                [key: string]: string;
+            };
+            /** On */
+            on: string | null;
             /** Options */
             options: {
                 [key: string]: string;
@@ -4442,6 +4547,13 @@ export interface components {
             /** Failed Rank */
             failed_rank?: number | null;
             /**
+             * Filled
+             * @default {}
+             */
+            filled: {
+                [key: string]: unknown;
+            };
+            /**
              * Gpu Enforced
              * @default false
              */
@@ -4453,6 +4565,8 @@ export interface components {
             gpu_hundredths: number;
             /** Gpu Share */
             gpu_share?: ("none" | "accounted" | "enforced") | null;
+            /** Gpu Type */
+            gpu_type: string | null;
             /** Id */
             id: string;
             /**
@@ -4477,14 +4591,25 @@ export interface components {
              * @default 0
              */
             memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
             /** Name */
             name: string;
             /** Node */
             node: string | null;
+            /** Node Selector */
+            node_selector: {
+                [key: string]: string;
+            };
             /** Not Before */
             not_before: string | null;
             /** Number */
             number: number;
+            /** On */
+            on: string | null;
             /** Options */
             options: {
                 [key: string]: string;
@@ -4546,6 +4671,8 @@ export interface components {
             tags: {
                 [key: string]: string;
             };
+            /** Template */
+            template?: string | null;
             /**
              * Timeout Seconds
              * @default 0
@@ -4618,6 +4745,8 @@ export interface components {
              * @default 0
              */
             gpu_hundredths: number;
+            /** Gpu Type */
+            gpu_type?: string | null;
             /**
              * Idle Seconds
              * @default 0
@@ -4637,8 +4766,19 @@ export interface components {
              * @default 0
              */
             memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
             /** Name */
             name?: string | null;
+            /** Node Selector */
+            node_selector?: {
+                [key: string]: string;
+            };
+            /** On */
+            on?: string | null;
             /** Options */
             options?: {
                 [key: string]: string;
@@ -4823,6 +4963,8 @@ export interface components {
              * @default 0
              */
             gpu_hundredths: number;
+            /** Gpu Type */
+            gpu_type?: string | null;
             /**
              * Idle Seconds
              * @default 0
@@ -4842,6 +4984,17 @@ export interface components {
              * @default 0
              */
             memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
+            /** Node Selector */
+            node_selector?: {
+                [key: string]: string;
+            };
+            /** On */
+            on?: string | null;
             /** Options */
             options?: {
                 [key: string]: string;
@@ -4929,6 +5082,8 @@ export interface components {
              * @default 0
              */
             gpu_hundredths: number;
+            /** Gpu Type */
+            gpu_type: string | null;
             /**
              * Idle Seconds
              * @default 0
@@ -4948,6 +5103,17 @@ export interface components {
              * @default 0
              */
             memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
+            /** Node Selector */
+            node_selector: {
+                [key: string]: string;
+            };
+            /** On */
+            on: string | null;
             /** Options */
             options: {
                 [key: string]: string;
@@ -5441,6 +5607,11 @@ export interface components {
             cpus: number;
             /** Declared */
             declared: boolean;
+            /**
+             * Gpu Memory Bytes
+             * @default 0
+             */
+            gpu_memory_bytes: number;
             /** Gpu Model */
             gpu_model: string;
             /** Gpu Used Hundredths */
@@ -5688,6 +5859,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Queue] */
+        Page_Queue_: {
+            /** Items */
+            items: components["schemas"]["Queue"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Ref] */
         Page_Ref_: {
             /** Items */
@@ -5727,6 +5905,13 @@ export interface components {
         Page_Source_: {
             /** Items */
             items: components["schemas"]["Source"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Template] */
+        Page_Template_: {
+            /** Items */
+            items: components["schemas"]["Template"][];
             /** Next */
             next?: string | null;
         };
@@ -6114,6 +6299,61 @@ export interface components {
             saved_by_deduplication: number;
             /** Stored Bytes */
             stored_bytes: number;
+        };
+        /** Queue */
+        Queue: {
+            /** Changed At */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Description */
+            description: string;
+            /** Name */
+            name: string;
+            /** Templates */
+            templates: components["schemas"]["QueueEntry"][];
+        };
+        /** QueueCreate */
+        QueueCreate: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Name */
+            name: string;
+            /** Templates */
+            templates: components["schemas"]["QueueEntry"][];
+        };
+        /**
+         * QueueEntry
+         * @description A template, and how long a job waits for it before it tries the next one as well.
+         */
+        QueueEntry: {
+            /**
+             * Patience Seconds
+             * @default 0
+             */
+            patience_seconds: number;
+            /** Template */
+            template: string;
+        };
+        /**
+         * QueuePut
+         * @description The whole of a queue: its templates in the order they are tried.
+         */
+        QueuePut: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Templates */
+            templates: components["schemas"]["QueueEntry"][];
         };
         /**
          * Rank
@@ -6673,6 +6913,177 @@ export interface components {
             packs: number;
             /** Reason */
             reason: string;
+        };
+        /**
+         * Template
+         * @description A named size on a compute, or on any (`compute` is null).
+         */
+        Template: {
+            /** Changed At */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /** Compute */
+            compute: string | null;
+            /** Cpu */
+            cpu: number;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Description */
+            description: string;
+            /** Env */
+            env: {
+                [key: string]: string;
+            };
+            /** Gpu Type */
+            gpu_type: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Image */
+            image: string | null;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Min Gpu Memory Bytes */
+            min_gpu_memory_bytes: number;
+            /** Name */
+            name: string;
+            /** Node Selector */
+            node_selector: {
+                [key: string]: string;
+            };
+            /** Options */
+            options: {
+                [key: string]: string;
+            };
+            /** Price Per Hour */
+            price_per_hour: number;
+        };
+        /** TemplateCreate */
+        TemplateCreate: {
+            /** Compute */
+            compute?: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
+            cpu: number;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Env
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /** Gpu Type */
+            gpu_type?: string | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number | string;
+            /** Image */
+            image?: string | null;
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
+            /** Name */
+            name: string;
+            /**
+             * Node Selector
+             * @default {}
+             */
+            node_selector: {
+                [key: string]: string;
+            };
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
+            /**
+             * Price Per Hour
+             * @default 0
+             */
+            price_per_hour: number;
+        };
+        /**
+         * TemplatePut
+         * @description The whole of a template: what is left out, it leaves to the job.
+         */
+        TemplatePut: {
+            /** Compute */
+            compute?: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
+            cpu: number;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Env
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /** Gpu Type */
+            gpu_type?: string | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number | string;
+            /** Image */
+            image?: string | null;
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /**
+             * Min Gpu Memory Bytes
+             * @default 0
+             */
+            min_gpu_memory_bytes: number;
+            /**
+             * Node Selector
+             * @default {}
+             */
+            node_selector: {
+                [key: string]: string;
+            };
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
+            /**
+             * Price Per Hour
+             * @default 0
+             */
+            price_per_hour: number;
         };
         /** Token */
         Token: {
@@ -12083,6 +12494,168 @@ export interface operations {
             };
         };
     };
+    list_queues: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Queue_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueuePut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -12347,6 +12920,168 @@ export interface operations {
             header?: never;
             path: {
                 site: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_templates: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Template_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplatePut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                template: string;
             };
             cookie?: never;
         };
