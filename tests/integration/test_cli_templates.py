@@ -84,8 +84,10 @@ def test_a_job_is_printed_as_it_was_asked(mill: Mill) -> None:
     job = mill.ok("submit", "sized", "--on", "large", "--no-code", "--env", "X=1", "--json", "--", "true").json
     assert (job["gpu_hundredths"], job["template"]) == (400, "large")
     printed = mill.ok("spec", job["id"]).out
-    assert "on: large" in printed and "X:" in printed
+    assert "'on': large" in printed and "X:" in printed
     assert "gpu" not in printed and "MODE" not in printed
+    (mill.cwd / "job.yaml").write_text('command: ["true"]\non: large\ncode: false\n')
+    mill.ok("stop", mill.ok("submit", "-f", "job.yaml", "--json").json["id"])
     refused = mill("template", "rm", "large", "--yes")
     assert refused.code == 5 and "default/sized" in refused.err
     mill.ok("stop", job["id"])

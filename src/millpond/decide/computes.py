@@ -33,7 +33,7 @@ class NodeView:
     gpu_model: str = ""
     # Of each GPU; 0: unknown.
     gpu_memory_bytes: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     containers: bool = False
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.
