@@ -12,6 +12,7 @@ const aNode = (part: Partial<Node>): Node => ({
   memory_used_bytes: 0,
   gpus: 0,
   gpu_model: "",
+  gpu_memory_bytes: 0,
   gpu_used_hundredths: 0,
   running: 0,
   declared: false,

@@ -128,6 +128,7 @@ export function requestOf(draft: Draft): JobCreate {
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
     gpu_enforced: draft.enforced,
+    min_gpu_memory_bytes: 0,
     image: draft.image.trim() || null,
     code_commit: draft.code,
     compute: draft.compute,
