@@ -39,16 +39,19 @@ def test_a_cached_commit_is_held_verified_and_explained(screen: Screen, digits: 
     expect(drawer).to_contain_text(re.compile(r"mill cache clear default/digits@\w{12} --on local"))
     page.keyboard.press("Escape")
 
+    page.get_by_role("tab", name="Volumes").click()
     page.get_by_test_id("volume").get_by_role("link", name="local").click()
     expect(page.get_by_role("heading", level=1, name="local")).to_be_visible()
-    expect(page.get_by_test_id("plan")).to_contain_text(f"default/{digits}")
     expect(page.get_by_test_id("capacity")).to_contain_text("free")
     page.get_by_text("Week", exact=True).click()
     expect(page).to_have_url(re.compile("range=week"))
+    page.get_by_role("tab", name="Evictions").click()
+    expect(page.get_by_test_id("plan")).to_contain_text(f"default/{digits}")
+    page.get_by_role("tab", name="Cached commits").click()
 
     table.get_by_role("button", name=re.compile("^Clear")).click()
     expect(page.get_by_text("the lake keeps it")).to_be_visible()
-    expect(page.get_by_text("No cached commit matches.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("No matching cached commits.")).to_be_visible(timeout=60_000)
 
 
 @pytest.mark.long
@@ -59,20 +62,21 @@ def test_a_branch_is_kept_cached(screen: Screen, digits: str, mill: Mill) -> Non
     page.get_by_role("menuitemcheckbox", name="local").click()
     newest = page.get_by_test_id("commit").first
     expect(newest.get_by_test_id("cached-badge")).to_contain_text("ready", timeout=60_000)
-    screen.open("/caches")
+    screen.open("/caches?tab=branches")
     row = page.get_by_role("table", name="Kept branches").get_by_role("row").filter(has_text=digits)
     expect(row).to_contain_text("ready")
     row.get_by_role("button", name=re.compile("no longer")).click()
     expect(page.get_by_text("No branch is kept here.")).to_be_visible()
     # Others want to see it come.
     mill("cache", "clear", digits, "--yes")
-    expect(page.get_by_text("Nothing is cached yet")).to_be_visible(timeout=60_000)
+    page.get_by_role("tab", name="Cached commits").click()
+    expect(page.get_by_text("No cached commits yet")).to_be_visible(timeout=60_000)
 
 
 @pytest.mark.long
 def test_a_project_is_limited_on_a_volume(screen: Screen) -> None:
     page = screen.page
-    screen.open("/caches/local")
+    screen.open("/caches/local?tab=limits")
     page.get_by_role("combobox", name="Project").click()
     page.get_by_role("option", name="default").click()
     page.get_by_label("At most (GB)").fill("2")

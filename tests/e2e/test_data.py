@@ -79,13 +79,15 @@ def test_one_click_caches_a_commit_and_the_page_follows(screen: Screen, beans: s
 
     page.get_by_role("link", name="Caches").click()
     row = page.get_by_role("table", name="Cached commits").get_by_role("row", name=beans)
-    expect(page.get_by_test_id("volume").filter(has_text="local")).to_contain_text(re.compile(r"\d+ Cached Commits?"))
     row.get_by_role("button", name=re.compile("^Pin")).click()
     expect(row).to_contain_text("never (pinned)")
     row.get_by_role("button", name=re.compile("^Unpin")).click()
     expect(row).to_contain_text("in ")
     row.get_by_role("button", name=re.compile("^Clear")).click()
     expect(row.filter(has_text="ready")).to_have_count(0, timeout=60_000)
+    page.get_by_role("tab", name="Volumes").click()
+    expect(page.get_by_test_id("volume").filter(has_text="local")).to_contain_text(re.compile(r"\d+ Cached Commits?"))
+    page.get_by_role("tab", name="Evictions").click()
     expect(page.get_by_role("table", name="Recent evictions")).to_contain_text(beans, timeout=60_000)
 
 

@@ -118,7 +118,7 @@ def test_a_job_is_submitted_from_the_page_and_run_again(screen: Screen, digits: 
 @pytest.mark.long
 def test_a_volume_is_added_and_removed(screen: Screen, tmp_path: Path) -> None:
     page = screen.page
-    screen.open("/caches")
+    screen.open("/caches?tab=volumes")
     page.get_by_role("button", name="New volume").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Name").fill("second")

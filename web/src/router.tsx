@@ -22,6 +22,7 @@ import { usableProject } from "./hooks/useProject";
 import { basePath } from "./lib/base";
 import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
+import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { Login } from "./pages/Session/Login";
@@ -50,6 +51,7 @@ export interface PageSearch {
 }
 
 interface VolumeSearch extends PageSearch {
+  tab?: VolumeTab;
   range?: UsageRange;
 }
 
@@ -125,7 +127,8 @@ const dataset = createRoute({
 const caches = createRoute({
   getParentRoute: () => signedIn,
   path: "/caches",
-  validateSearch: (raw: Raw): CacheFilter & PageSearch => ({
+  validateSearch: (raw: Raw): CacheFilter & PageSearch & { tab?: CacheTab } => ({
+    tab: oneOf(raw, "tab", CACHE_TABS),
     page: count(raw, "page"),
     volume: text(raw, "volume"),
     project: text(raw, "project"),
@@ -139,6 +142,7 @@ const volume = createRoute({
   getParentRoute: () => signedIn,
   path: "/caches/$volume",
   validateSearch: (raw: Raw): VolumeSearch => ({
+    tab: oneOf(raw, "tab", VOLUME_TABS),
     range: oneOf(raw, "range", USAGE_RANGES),
     page: count(raw, "page"),
   }),

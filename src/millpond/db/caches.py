@@ -148,8 +148,9 @@ def page_of(
     after: str = "",
     volume_id: str | None = None,
     dataset_id: str | None = None,
+    kinds: Collection[DatasetKind] = (),
 ) -> Sequence[CachedView]:
-    """At most `limit` by id, behind `after`; only of projects whose id is `among`, None meaning all."""
+    """At most `limit` by id, behind `after`; only of projects whose id is `among`, None meaning all; no kinds: all."""
     query = _select().where(cached.c.id > after).order_by(cached.c.id).limit(limit)
     if among is not None:
         query = query.where(cached.c.project_id.in_(among))
@@ -157,6 +158,8 @@ def page_of(
         query = query.where(cached.c.volume_id == volume_id)
     if dataset_id is not None:
         query = query.where(cached.c.dataset_id == dataset_id)
+    if kinds:
+        query = query.where(dataset.c.kind.in_([kind.value for kind in kinds]))
     return [_view(row) for row in tx.execute(query)]
 
 

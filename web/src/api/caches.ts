@@ -1,6 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { byPage, paged } from "./paging";
+import type { DatasetKind } from "./shapes";
 
 export interface CacheFilter {
   volume?: string;
@@ -27,9 +28,14 @@ export function refreshCaches(): Promise<unknown> {
   return Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun] })));
 }
 
-export const cachesPages = (filter: CacheFilter) =>
-  byPage(["caches", filter], (cursor) =>
-    take(api.GET("/api/v1/caches", { params: { query: { ...filter, cursor } } })),
+/** What people made, or what jobs run and make. */
+export type CachedKind = "data" | "jobs";
+
+const KINDS: Record<CachedKind, DatasetKind[]> = { data: ["data"], jobs: ["code", "output", "artifact"] };
+
+export const cachesPages = (filter: CacheFilter, kind: CachedKind) =>
+  byPage(["caches", filter, kind], (cursor) =>
+    take(api.GET("/api/v1/caches", { params: { query: { ...filter, kind: KINDS[kind], cursor } } })),
   );
 
 /** Of one dataset, all at once: what its commits are marked with. */

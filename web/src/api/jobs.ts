@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import { paged } from "./paging";
+import { byPage, paged } from "./paging";
 import type { Job, JobCreate, JobKind, JobState } from "./shapes";
 
 export interface JobPlace {
@@ -37,17 +37,14 @@ export const jobsQuery = ({ state, ...filter }: JobFilter) =>
 const PAGE_JOBS = 100;
 const MOST_JOBS = 1000;
 
-/** One page of them; `cursor` is where it begins. */
-export const jobPageQuery = ({ state, ...filter }: JobFilter, cursor: string | undefined) =>
-  queryOptions({
-    queryKey: ["jobs", "page", filter, state, cursor],
-    queryFn: () =>
-      take(
-        api.GET("/api/v1/jobs", {
-          params: { query: { ...filter, state: state && [state], cursor, limit: PAGE_JOBS } },
-        }),
-      ),
-  });
+export const jobPages = ({ state, ...filter }: JobFilter) =>
+  byPage(["jobs", "pages", filter, state], (cursor) =>
+    take(
+      api.GET("/api/v1/jobs", {
+        params: { query: { ...filter, state: state && [state], cursor, limit: PAGE_JOBS } },
+      }),
+    ),
+  );
 
 /** All that match, however many requests that takes. */
 export async function allJobs({ state, ...filter }: JobFilter): Promise<Job[]> {

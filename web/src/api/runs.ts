@@ -1,6 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, take } from "./client";
 import { refreshJobs } from "./jobs";
+import { byPage } from "./paging";
 
 export interface RunPlace {
   project: string;
@@ -16,12 +17,10 @@ export interface RunFilter {
 /** A chart a few hundred pixels wide shows no more points than this. */
 const CHART_POINTS = 2000;
 
-/** One page of them; `cursor` is where it begins. */
-export const runPageQuery = (filter: RunFilter, cursor: string | undefined) =>
-  queryOptions({
-    queryKey: ["runs", "page", filter, cursor],
-    queryFn: () => take(api.GET("/api/v1/runs", { params: { query: { ...filter, cursor, limit: 100 } } })),
-  });
+export const runPages = (filter: RunFilter) =>
+  byPage(["runs", "pages", filter], (cursor) =>
+    take(api.GET("/api/v1/runs", { params: { query: { ...filter, cursor, limit: 100 } } })),
+  );
 
 export const runQuery = (place: RunPlace) =>
   queryOptions({

@@ -8299,6 +8299,8 @@ export interface operations {
                 /** @description `next` of the previous page. */
                 cursor?: string | null;
                 dataset?: string | null;
+                /** @description Only of datasets of these kinds. */
+                kind?: components["schemas"]["DatasetKind"][] | null;
                 /** @description Maximum number of items. */
                 limit?: number;
                 project?: string | null;

@@ -8,6 +8,10 @@ import {
   type Header,
   useReactTable,
 } from "@tanstack/react-table";
+import { createContext, useContext } from "react";
+
+/** False where a list has rows that are not loaded: sorting a part of it would mislead. Set by `Pages` and `Paged`. */
+export const WholeList = createContext(true);
 
 interface Props<Row> {
   /** Said to those who cannot see the table. */
@@ -20,12 +24,13 @@ interface Props<Row> {
   minWidth?: number;
 }
 
-/** A table with sortable columns; columns without an accessor cannot be sorted. */
+/** A table; sorted by any column with an accessor once all rows are loaded. */
 export function DataTable<Row>({ label, rows, columns, rowId, minWidth = 700 }: Props<Row>) {
   const table = useReactTable({
     data: rows,
     columns,
     getRowId: rowId,
+    enableSorting: useContext(WholeList),
     getCoreRowModel: getCoreRowModel(),
     getSortedRowModel: getSortedRowModel(),
   });

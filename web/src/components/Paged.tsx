@@ -2,6 +2,7 @@ import { Stack } from "@mantine/core";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { itemsOf, type Page } from "../api/paging";
+import { WholeList } from "./DataTable";
 import { ErrorNotice } from "./ErrorNotice";
 import { ShowMore } from "./ShowMore";
 import { WaitingRows } from "./Waiting";
@@ -22,7 +23,7 @@ export function Paged<Item>({ result, empty, waiting = <WaitingRows />, children
   if (items.length === 0) return empty;
   return (
     <Stack>
-      {children(items)}
+      <WholeList value={!result.hasNextPage}>{children(items)}</WholeList>
       <ShowMore result={result} />
     </Stack>
   );

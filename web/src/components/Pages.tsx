@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { byPage } from "../api/paging";
 import { useTrail } from "../hooks/useTrail";
+import { WholeList } from "./DataTable";
 import { Loaded } from "./Loaded";
 import { PageTurner } from "./PageTurner";
 
@@ -17,7 +18,8 @@ interface Props<Item> {
   inOrder?: boolean;
   /** Shown when there is nothing at all. */
   empty: ReactNode;
-  children: (items: Item[]) => ReactNode;
+  /** `whole` is true where this page is all there is. */
+  children: (items: Item[], whole: boolean) => ReactNode;
 }
 
 /** A list of any length, a page at a time: the page before stays until the next has come. */
@@ -26,16 +28,16 @@ export function Pages<Item>({ list, query, page, onTurn, inOrder, empty, childre
   const result = useQuery({ ...query(trail.cursor), placeholderData: keepPreviousData });
   return (
     <Loaded result={result}>
-      {({ items, next }) =>
-        items.length === 0 && trail.number === 1 ? (
-          empty
-        ) : (
+      {({ items, next }) => {
+        if (items.length === 0 && trail.number === 1) return empty;
+        const whole = trail.number === 1 && !next;
+        return (
           <Stack>
-            {children(items)}
+            <WholeList value={whole}>{children(items, whole)}</WholeList>
             <PageTurner trail={trail} next={next} onTurn={onTurn} inOrder={inOrder} />
           </Stack>
-        )
-      }
+        );
+      }}
     </Loaded>
   );
 }

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from millpond.api.access import ByObject, DepsOf, HubOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.cached_state import CachedState
+from millpond.model.dataset import DatasetKind
 from millpond.model.people import Actor, Role
 from millpond.services.caches import cache_holds, cache_requests
 from millpond.services.caches.cache_requests import CacheFilter
@@ -31,10 +32,11 @@ def list_caches(
     volume: str | None = None,
     project: str | None = None,
     dataset: str | None = None,
+    kind: Annotated[list[DatasetKind] | None, Query(description="Only of datasets of these kinds.")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Page[wire.CachedCommit]:
-    chosen = CacheFilter(volume=volume, project=project, dataset=dataset)
+    chosen = CacheFilter(volume=volume, project=project, dataset=dataset, kinds=kind or ())
     return page(cache_requests.list_visible(deps, actor, chosen, limit=limit, cursor=cursor), lambda item: item)
 
 

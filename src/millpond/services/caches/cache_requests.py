@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from millpond.db.leases import Sees
 from millpond.decide.eviction import Evict
 from millpond.errors import BadRequest, DoesNotFit, InUse, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
-from millpond.model.dataset import Commit
+from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.people import Actor, Role
 from millpond.model.quantity import format_seconds
 from millpond.model.volume import Cause, Volume
@@ -42,11 +43,12 @@ from millpond.wire import cache_plans as plans
 
 @dataclass(frozen=True, slots=True)
 class CacheFilter:
-    """Names of a volume, a project, and a dataset in written form."""
+    """Names of a volume, a project, and a dataset in written form; no kinds mean all."""
 
     volume: str | None = None
     project: str | None = None
     dataset: str | None = None
+    kinds: Sequence[DatasetKind] = ()
 
 
 def request(deps: Deps, actor: Actor, asked: wire.CacheAdd) -> wire.CacheAdded:
@@ -111,7 +113,13 @@ def list_visible(
         if chosen.volume is not None:
             volume_id = find_volume(tx, chosen.volume).id
         found = caches.page_of(
-            tx, among=among, limit=limit + 1, after=text_of(cursor), volume_id=volume_id, dataset_id=dataset_id
+            tx,
+            among=among,
+            limit=limit + 1,
+            after=text_of(cursor),
+            volume_id=volume_id,
+            dataset_id=dataset_id,
+            kinds=chosen.kinds,
         )
         shown = shapes(tx, actor, found, now)
     return page_of(shown, limit, key=lambda item: item.id)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from millpond.errors import DoesNotFit, Forbidden, InUse, NotFound, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
-from millpond.model.dataset import Commit
+from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.quantity import DAY
 from millpond.services.caches import cache_reports, cache_requests, caches, desired_fills, evict
@@ -32,7 +33,7 @@ from millpond.testing.builders_data import (
     the_volume,
     told,
 )
-from millpond.testing.builders_work import add_job
+from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.wire.cache import CacheAdd, CacheAdded, CachedCommit
@@ -48,7 +49,7 @@ def ask(deps: Deps, commit: Commit, *, volume: str | None = "nfs", actor: Actor 
     return cache_requests.request(deps, actor or the_admin(deps), CacheAdd(dataset=name, volume=volume))
 
 
-def listed(deps: Deps, **chosen: str) -> list[CachedCommit]:
+def listed(deps: Deps, **chosen: Any) -> list[CachedCommit]:
     found = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(**chosen), limit=100, cursor=None)
     return list(found.items)
 
@@ -68,6 +69,16 @@ def lease(deps: Deps, cached_id: str) -> str:
 def release(deps: Deps, job_id: str) -> None:
     with deps.db.write() as tx:
         caches.release_for_job(tx, job_id, now=deps.clock.now())
+
+
+def test_code_is_listed_apart_from_data(deps: Deps) -> None:
+    a_volume(deps, an_agent(deps))
+    data = ask(deps, sized(deps, GB)).cached
+    code = add_commit(deps.db, ".code", kind=DatasetKind.CODE)
+    cached_code = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f".code@{code}", volume="nfs")).cached
+    assert [one.id for one in listed(deps, kinds=[DatasetKind.DATA])] == [data.id]
+    assert [one.id for one in listed(deps, kinds=[DatasetKind.CODE, DatasetKind.OUTPUT])] == [cached_code.id]
+    assert {one.id for one in listed(deps)} == {data.id, cached_code.id}
 
 
 def test_from_asked_for_to_ready(deps: Deps, events: FakeEvents) -> None:

@@ -11,17 +11,17 @@ import { Filter } from "../../components/Filter";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
 import { ProjectSelect } from "../../components/ProjectSelect";
+import { TabBar } from "../../components/TabBar";
 import { WaitingCards } from "../../components/Waiting";
 import { formatUsed } from "../../lib/quantity";
 import { CachedCommits } from "./parts/CachedCommits";
-import { Evictions } from "./parts/Evictions";
-import { Plan } from "./parts/Plan";
+import { EvictionParts } from "./parts/EvictionParts";
 import { Policies } from "./parts/Policies";
-import { Refusals } from "./parts/Refusals";
 import { RunningFills } from "./parts/RunningFills";
 import { Summary } from "./parts/Summary";
 import { NewVolumeButton } from "./parts/VolumeActions";
 import { VolumeCards } from "./parts/VolumeCards";
+import { CACHE_TABS, type CacheTab, TAB_LABELS } from "./tabs";
 
 const route = getRouteApi("/in/caches");
 
@@ -61,29 +61,37 @@ export function CacheList() {
 }
 
 function Overview({ volumes }: { volumes: Volume[] }) {
-  const { page, ...filter } = route.useSearch();
+  const { tab = "commits", page, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
+  const show = (chosen: CacheTab) =>
+    navigate({ search: { ...filter, tab: chosen === "commits" ? undefined : chosen }, resetScroll: false });
   return (
-    <Stack gap="xl">
+    <Stack gap="lg">
       <Summary />
       <RunningFills />
-      <VolumeCards volumes={volumes} />
-      <CachedCommits
-        filter={filter}
-        narrowing={<Narrowing filter={filter} volumes={volumes} />}
-        page={page}
-        onTurn={(number) => navigate({ search: { ...filter, page: number }, resetScroll: false })}
-      />
-      <Policies filter={{ volume: filter.volume }} />
-      <Plan volume={filter.volume} />
-      <Refusals volume={filter.volume} />
-      <Evictions volume={filter.volume} />
+      <TabBar label="Caches" tabs={CACHE_TABS} names={TAB_LABELS} value={tab} onChange={show}>
+        {(tab === "commits" || tab === "files") && (
+          <CachedCommits
+            filter={filter}
+            kind={tab === "files" ? "jobs" : "data"}
+            narrowing={<Narrowing volumes={volumes} />}
+            page={page}
+            onTurn={(number) =>
+              navigate({ search: (before) => ({ ...before, page: number }), resetScroll: false })
+            }
+          />
+        )}
+        {tab === "volumes" && <VolumeCards volumes={volumes} />}
+        {tab === "branches" && <Policies filter={{ volume: filter.volume }} />}
+        {tab === "evictions" && <EvictionParts volume={filter.volume} />}
+      </TabBar>
     </Stack>
   );
 }
 
 /** Which cached commits are listed; in the address, so that a list can be sent to a colleague. */
-function Narrowing({ filter, volumes }: { filter: CacheFilter; volumes: Volume[] }) {
+function Narrowing({ volumes }: { volumes: Volume[] }) {
+  const { page: _, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (part: CacheFilter) =>
     navigate({ search: { ...filter, ...part }, replace: true, resetScroll: false });

@@ -10,22 +10,22 @@ import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { Status } from "../../components/Status";
+import { TabBar } from "../../components/TabBar";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { shellQuote } from "../../lib/names";
 import { formatSeconds } from "../../lib/quantity";
 import { trustWords } from "../../lib/trust";
 import { CachedCommits } from "./parts/CachedCommits";
-import { Evictions } from "./parts/Evictions";
+import { EvictionParts } from "./parts/EvictionParts";
 import { Features } from "./parts/Features";
 import { Limits } from "./parts/Limits";
-import { Plan } from "./parts/Plan";
 import { Policies } from "./parts/Policies";
-import { Refusals } from "./parts/Refusals";
 import { RunningFills } from "./parts/RunningFills";
 import { UsageCharts } from "./parts/UsageCharts";
 import { VolumeActions } from "./parts/VolumeActions";
 import { VolumeSpace } from "./parts/VolumeSpace";
+import { TAB_LABELS, VOLUME_TABS, type VolumeTab } from "./tabs";
 
 const route = getRouteApi("/in/caches/$volume");
 
@@ -51,28 +51,35 @@ export function VolumeDetails() {
 }
 
 function Details({ volume }: { volume: Volume }) {
-  const { range = "day", page } = route.useSearch();
+  const { range = "day", tab = "overview", page } = route.useSearch();
   const navigate = route.useNavigate();
+  const show = (chosen: VolumeTab) =>
+    navigate({ search: { range, tab: chosen === "overview" ? undefined : chosen }, resetScroll: false });
   return (
-    <Stack gap="xl">
-      <About volume={volume} />
-      <RunningFills volume={volume.name} />
-      <UsageCharts
-        volume={volume.name}
-        range={range}
-        onRange={(chosen) => navigate({ search: { range: chosen }, replace: true, resetScroll: false })}
-      />
-      <CachedCommits
-        filter={{ volume: volume.name }}
-        page={page}
-        onTurn={(number) => navigate({ search: { range, page: number }, resetScroll: false })}
-      />
-      <Plan volume={volume.name} />
-      <Policies filter={{ volume: volume.name }} />
-      <Limits volume={volume} />
-      <Refusals volume={volume.name} />
-      <Evictions volume={volume.name} />
-    </Stack>
+    <TabBar label={volume.name} tabs={VOLUME_TABS} names={TAB_LABELS} value={tab} onChange={show}>
+      {tab === "overview" && (
+        <Stack gap="xl">
+          <About volume={volume} />
+          <RunningFills volume={volume.name} />
+          <UsageCharts
+            volume={volume.name}
+            range={range}
+            onRange={(chosen) => navigate({ search: { range: chosen }, replace: true, resetScroll: false })}
+          />
+        </Stack>
+      )}
+      {(tab === "commits" || tab === "files") && (
+        <CachedCommits
+          filter={{ volume: volume.name }}
+          kind={tab === "files" ? "jobs" : "data"}
+          page={page}
+          onTurn={(number) => navigate({ search: { range, tab, page: number }, resetScroll: false })}
+        />
+      )}
+      {tab === "branches" && <Policies filter={{ volume: volume.name }} />}
+      {tab === "evictions" && <EvictionParts volume={volume.name} />}
+      {tab === "limits" && <Limits volume={volume} />}
+    </TabBar>
   );
 }
 

@@ -1,13 +1,10 @@
-import { Stack, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { allJobs, jobPageQuery } from "../../api/jobs";
+import { allJobs, jobPages } from "../../api/jobs";
 import { EmptyState } from "../../components/EmptyState";
-import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
-import { PageTurner } from "../../components/PageTurner";
-import { useTrail } from "../../hooks/useTrail";
+import { Pages } from "../../components/Pages";
 import { JobFilters } from "./parts/JobFilters";
 import { JobTable } from "./parts/JobTable";
 import { NewJobButton } from "./parts/NewJobButton";
@@ -18,8 +15,6 @@ export function JobList() {
   const { page, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
   const list = JSON.stringify(filter);
-  const trail = useTrail(`jobs ${list}`, page);
-  const result = useQuery({ ...jobPageQuery(filter, trail.cursor), placeholderData: keepPreviousData });
   const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
   const { deleted, ...narrowing } = filter;
   const narrowed = Object.values(narrowing).some(Boolean);
@@ -31,31 +26,22 @@ export function JobList() {
         actions={<NewJobButton project={filter.project} />}
       />
       <JobFilters filter={filter} onChange={change} />
-      <Loaded result={result}>
-        {({ items, next }) =>
-          items.length === 0 && trail.number === 1 ? (
-            narrowed || deleted ? (
-              <Text>No matching jobs.</Text>
-            ) : (
-              <NoJobs />
-            )
-          ) : (
-            <Stack>
-              <JobTable
-                key={list}
-                jobs={items}
-                label={deleted ? "Jobs in the bin" : "Jobs"}
-                all={next || trail.number > 1 ? () => allJobs(filter) : undefined}
-              />
-              <PageTurner
-                trail={trail}
-                next={next}
-                onTurn={(number) => navigate({ search: { ...filter, page: number } })}
-              />
-            </Stack>
-          )
-        }
-      </Loaded>
+      <Pages
+        list={`jobs ${list}`}
+        query={jobPages(filter)}
+        page={page}
+        onTurn={(number) => navigate({ search: { ...filter, page: number } })}
+        empty={narrowed || deleted ? <Text>No matching jobs.</Text> : <NoJobs />}
+      >
+        {(jobs, whole) => (
+          <JobTable
+            key={list}
+            jobs={jobs}
+            label={deleted ? "Jobs in the bin" : "Jobs"}
+            all={whole ? undefined : () => allJobs(filter)}
+          />
+        )}
+      </Pages>
     </>
   );
 }

@@ -1,23 +1,20 @@
-import { Group, Paper, Stack, Switch, Text } from "@mantine/core";
+import { Group, Paper, Switch, Text } from "@mantine/core";
 import { IconTimeline } from "@tabler/icons-react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { createColumnHelper } from "@tanstack/react-table";
-import { runPageQuery } from "../../api/runs";
+import { runPages } from "../../api/runs";
 import type { Run } from "../../api/shapes";
 import { DataTable } from "../../components/DataTable";
 import { Duration } from "../../components/Duration";
 import { EmptyState } from "../../components/EmptyState";
 import { Filter } from "../../components/Filter";
-import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
-import { PageTurner } from "../../components/PageTurner";
+import { Pages } from "../../components/Pages";
 import { ProjectLink } from "../../components/ProjectLink";
 import { ProjectSelect } from "../../components/ProjectSelect";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
-import { useTrail } from "../../hooks/useTrail";
 import { formatMetric } from "./parts/MetricCharts";
 import { startOf } from "./parts/start";
 
@@ -53,8 +50,6 @@ const COLUMNS = [
 export function RunList() {
   const { page, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const trail = useTrail(`runs ${JSON.stringify(filter)}`, page);
-  const result = useQuery({ ...runPageQuery(filter, trail.cursor), placeholderData: keepPreviousData });
   const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
   const narrowed = filter.project || filter.experiment || filter.deleted;
   return (
@@ -73,28 +68,19 @@ export function RunList() {
           onChange={(event) => change({ deleted: event.currentTarget.checked || undefined })}
         />
       </Group>
-      <Loaded result={result}>
-        {({ items, next }) =>
-          items.length === 0 && trail.number === 1 ? (
-            narrowed ? (
-              <Text>No matching runs.</Text>
-            ) : (
-              <NoRuns />
-            )
-          ) : (
-            <Stack>
-              <Paper withBorder>
-                <DataTable label="Runs" rows={items} columns={COLUMNS} rowId={(run) => run.id} />
-              </Paper>
-              <PageTurner
-                trail={trail}
-                next={next}
-                onTurn={(number) => navigate({ search: { ...filter, page: number } })}
-              />
-            </Stack>
-          )
-        }
-      </Loaded>
+      <Pages
+        list={`runs ${JSON.stringify(filter)}`}
+        query={runPages(filter)}
+        page={page}
+        onTurn={(number) => navigate({ search: { ...filter, page: number } })}
+        empty={narrowed ? <Text>No matching runs.</Text> : <NoRuns />}
+      >
+        {(runs) => (
+          <Paper withBorder>
+            <DataTable label="Runs" rows={runs} columns={COLUMNS} rowId={(run) => run.id} />
+          </Paper>
+        )}
+      </Pages>
     </>
   );
 }

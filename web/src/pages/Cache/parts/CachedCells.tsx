@@ -47,7 +47,7 @@ export function State({ cached }: Props) {
   );
 }
 
-/** Its own size; what of it lies on the volume for it alone, and what it shares. */
+/** The size of its files, as everywhere; below, what it takes on the disk of the volume. */
 export function Size({ cached }: Props) {
   return (
     <>
@@ -63,6 +63,9 @@ export function Size({ cached }: Props) {
 
 export function sharing(cached: CachedCommit): string[] {
   const said: string[] = [];
+  const onDisk = formatBytes(cached.allocated_bytes);
+  // Whole blocks and directories make it a little more.
+  if (cached.allocated_bytes > 0 && onDisk !== formatBytes(cached.bytes)) said.push(`${onDisk} on disk`);
   if (cached.state === "ready" && cached.freed_bytes < cached.allocated_bytes) {
     said.push(`clearing it frees ${formatBytes(cached.freed_bytes)}`);
   }

@@ -45,6 +45,12 @@ it("says who keeps a commit, what it shares and what clearing it frees", async (
   }
 });
 
+it("tells the size of the files from what they take on the disk", async () => {
+  const cached = aCached({ bytes: 8_800_000, allocated_bytes: 9_200_000, freed_bytes: 9_200_000 });
+  const page = await showPage(<CachedTable cached={[cached]} />);
+  expect(page.getByRole("cell", { name: "8.8 MB 9.2 MB on disk" })).toBeTruthy();
+});
+
 it("says of what is on its way that it does not go before it is there", async () => {
   const page = await showPage(<CachedTable cached={[aCached({ state: "filling", expires_at: null })]} />);
   expect(page.getByRole("row", { name: /digits/ }).textContent).toContain("not before it is there");

@@ -20,7 +20,7 @@ const COLUMNS = [
     cell: ({ getValue }) => <span className="mono">{shortId(getValue())}</span>,
   }),
   column.accessor("volume", { header: "Volume" }),
-  column.accessor("bytes", { header: "Freed", cell: ({ getValue }) => formatBytes(getValue()) }),
+  column.accessor("bytes", { header: "Freed on disk", cell: ({ getValue }) => formatBytes(getValue()) }),
   column.accessor("reason", { header: "Reason" }),
 ];
 

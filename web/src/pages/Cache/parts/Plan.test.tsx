@@ -34,7 +34,7 @@ it("lists what goes in order with the reason, and counts what stays", async () =
   const stays = [{ ...step, cached_id: "c2", at: null, cause: null, reason: "pinned by mary" }];
   answering({ "GET /cache-plan": { items: [{ ...PLAN, goes, stays }], next: null } });
   const page = await showPage(<Plan volume="fast" />);
-  expect((await page.findByRole("listitem")).textContent).toContain("unused for 1 d then");
+  expect((await page.findByRole("listitem")).textContent).toContain("frees 1.0 kB");
   expect(page.getByText("1 commit stays on fast")).toBeTruthy();
   expect(page.getByText("mill cache plan --on fast")).toBeTruthy();
 });
@@ -42,6 +42,6 @@ it("lists what goes in order with the reason, and counts what stays", async () =
 it("says so when nothing goes", async () => {
   answering({ "GET /cache-plan": { items: [PLAN], next: null } });
   const page = await showPage(<Plan />);
-  expect(await page.findByText("Nothing goes by itself.")).toBeTruthy();
+  expect(await page.findByText("No evictions planned.")).toBeTruthy();
   expect(page.getByRole("heading", { name: "fast" })).toBeTruthy();
 });

@@ -14,7 +14,7 @@ export function Plan({ volume }: { volume?: string }) {
   return (
     <section>
       <Title order={2} size="h4" mb="xs">
-        What goes next
+        Next evictions
       </Title>
       <Stack>
         <Loaded result={result}>
@@ -37,16 +37,16 @@ function VolumePart({ plan, named }: { plan: VolumePlan; named: boolean }) {
         </Title>
       )}
       <Text size="sm" c="dimmed" mb="xs">
-        {formatBytes(plan.used_bytes)} used. Above {formatBytes(plan.high_bytes)} what was not used for
-        longest goes, down to {formatBytes(plan.low_bytes)}.
+        {formatBytes(plan.used_bytes)} used on disk. Above {formatBytes(plan.high_bytes)} the least recently
+        used commits are evicted until {formatBytes(plan.low_bytes)} remain.
       </Text>
       {plan.goes.length === 0 ? (
-        <Text size="sm">Nothing goes by itself.</Text>
+        <Text size="sm">No evictions planned.</Text>
       ) : (
         <List type="ordered" size="sm" spacing={6}>
           {plan.goes.map((step, place) => (
             <List.Item key={step.cached_id ?? place}>
-              <Step step={step} />
+              <Step step={step} goes />
             </List.Item>
           ))}
         </List>
@@ -79,14 +79,14 @@ function Staying({ steps, volume }: { steps: CacheStep[]; volume: string }) {
   );
 }
 
-function Step({ step }: { step: CacheStep }) {
+function Step({ step, goes = false }: { step: CacheStep; goes?: boolean }) {
   return (
     <>
       <Text span size="sm" fw={600}>
         {step.dataset}
         {step.commit_id && <span className="mono">@{shortId(step.commit_id)}</span>}
       </Text>
-      , {formatBytes(step.bytes)}
+      , {goes ? `frees ${formatBytes(step.bytes)}` : `${formatBytes(step.bytes)} on disk`}
       {step.at && (
         <>
           , <Time at={step.at} />

@@ -13,7 +13,7 @@ export function Summary() {
   if (!data) return <Skeleton height={104} />;
   const { total, today } = data;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} data-testid="cache-summary">
+    <SimpleGrid cols={{ base: 2, lg: 4 }} data-testid="cache-summary">
       <Tile label="Hit rate" note={`${rateOf(today)} in the last 24 hours`}>
         {rateOf(total)}
       </Tile>
