@@ -35,7 +35,7 @@ def test_a_cached_commit_is_held_verified_and_explained(screen: Screen, digits: 
     expect(table).to_contain_text("as they should be", timeout=60_000)
     more(page, digits, "Why is it here?")
     drawer = page.get_by_role("dialog")
-    expect(drawer).to_contain_text("asked for by admin")
+    expect(drawer).to_contain_text("requested by admin")
     expect(drawer).to_contain_text(re.compile(r"mill cache clear default/digits@\w{12} --on local"))
     page.keyboard.press("Escape")
 

@@ -1,9 +1,10 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, SESSION_KEY, take } from "./client";
-import type { Role } from "./shapes";
+import type { ProjectChange, ProjectCreate, Role } from "./shapes";
 
 async function refresh(): Promise<void> {
   await queries.invalidateQueries({ queryKey: ["projects"] });
+  await queries.invalidateQueries({ queryKey: ["shares"] });
   await queries.invalidateQueries({ queryKey: SESSION_KEY });
 }
 
@@ -26,7 +27,15 @@ export const membersQuery = (project: string) =>
 
 export function useCreateProject() {
   return useMutation({
-    mutationFn: (body: { name: string; description: string }) => take(api.POST("/api/v1/projects", { body })),
+    mutationFn: (body: ProjectCreate) => take(api.POST("/api/v1/projects", { body })),
+    onSuccess: refresh,
+  });
+}
+
+export function useChangeProject(project: string) {
+  return useMutation({
+    mutationFn: (body: ProjectChange) =>
+      take(api.PATCH("/api/v1/projects/{project}", { params: { path: { project } }, body })),
     onSuccess: refresh,
   });
 }

@@ -9,6 +9,11 @@ export function notifyDone(message: string): void {
   notifications.show({ message, color: "green", closeButtonProps: CLOSE });
 }
 
+/** It was done, but somebody should know this. */
+export function notifyWarning(message: string): void {
+  notifications.show({ message, color: "orange", autoClose: 20_000, closeButtonProps: CLOSE });
+}
+
 /** What was done, with a way back. */
 export function notifyUndo(message: string, undo: () => void): void {
   const id = notifications.show({

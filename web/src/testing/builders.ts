@@ -1,5 +1,5 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { CachedCommit, Commit, Compute, Job, JobSpec, Volume } from "../api/shapes";
+import type { CachedCommit, Commit, Compute, Job, JobSpec, Project, Volume } from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
@@ -200,6 +200,33 @@ export function aCompute(part: Partial<Compute> = {}): Compute {
     gpu_used_hundredths: 150,
     running: 2,
     nodes: [],
+    ...part,
+  };
+}
+
+export function aProject(part: Partial<Project> = {}): Project {
+  return {
+    id: "p1",
+    name: "vision",
+    description: "",
+    created_at: TIME,
+    role: "admin",
+    quota: 0,
+    pool_quotas: {},
+    weight: 1,
+    own_weight: null,
+    limit: null,
+    over_quota: true,
+    train_affinity: {},
+    interactive_affinity: {},
+    interactive_time: 0,
+    interactive_idle: 0,
+    min_runtime: 0,
+    share: 0,
+    allocated: 0,
+    pending_gpus: 0,
+    pending_jobs: 0,
+    warnings: [],
     ...part,
   };
 }

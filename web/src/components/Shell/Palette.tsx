@@ -100,7 +100,7 @@ const NewDataset = lazy(async () => ({
 }));
 const NewJob = lazy(async () => ({ default: (await import("../../pages/Job/parts/NewJobForm")).NewJobForm }));
 const NewProject = lazy(async () => ({
-  default: (await import("../../pages/Project/NewProject")).NewProject,
+  default: (await import("../../pages/Project/parts/NewProject")).NewProject,
 }));
 const NewVolume = lazy(async () => ({
   default: (await import("../../pages/Cache/parts/NewVolume")).NewVolume,

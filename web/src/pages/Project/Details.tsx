@@ -9,12 +9,14 @@ import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
+import { plural } from "../../lib/quantity";
 import { Totals } from "../Dataset/parts/Totals";
-import { DeleteProject } from "./DeleteProject";
-import { Members } from "./Members";
-import { ProjectDatasets } from "./ProjectDatasets";
-import { ProjectJobs } from "./ProjectJobs";
-import { Secrets } from "./Secrets";
+import { DeleteProject } from "./parts/DeleteProject";
+import { EditProject } from "./parts/EditProject";
+import { Members } from "./parts/Members";
+import { ProjectDatasets } from "./parts/ProjectDatasets";
+import { ProjectJobs } from "./parts/ProjectJobs";
+import { Secrets } from "./parts/Secrets";
 import type { ProjectTab } from "./tabs";
 
 const route = getRouteApi("/in/projects/$project");
@@ -36,7 +38,12 @@ export function ProjectDetails() {
           </Breadcrumbs>
         }
         below={result.data && <About project={result.data} />}
-        actions={isAdmin && <DeleteProject project={name} />}
+        actions={
+          <>
+            {result.data && <EditProject project={result.data} />}
+            {isAdmin && <DeleteProject project={name} />}
+          </>
+        }
       />
       <Loaded result={result}>{(project) => <Parts project={project} />}</Loaded>
     </>
@@ -53,6 +60,7 @@ function About({ project }: { project: Project }) {
         {project.description && <Text size="sm">{project.description}</Text>}
       </Group>
       <Totals project={project.name} />
+      <Text c="dimmed">{gpuLine(project)}</Text>
       <Group gap="md" mt={4}>
         {(["/runs", "/caches", "/sources"] as const).map((to) => (
           <TextLink key={to} to={to} search={{ project: project.name }} size="sm" tt="capitalize">
@@ -62,6 +70,17 @@ function About({ project }: { project: Project }) {
       </Group>
     </>
   );
+}
+
+/** `8 GPUs allocated · share 8 · quota 4 · limit 12 · 2 pending in 1 job` */
+export function gpuLine({ allocated, share, quota, limit, pending_gpus, pending_jobs }: Project): string {
+  return [
+    `${plural(allocated ?? 0, "GPU")} allocated`,
+    `share ${share}`,
+    `quota ${quota}`,
+    ...(limit == null ? [] : [`limit ${limit}`]),
+    ...(pending_jobs ? [`${pending_gpus} pending in ${plural(pending_jobs, "job")}`] : []),
+  ].join(" · ");
 }
 
 function Parts({ project }: { project: Project }) {

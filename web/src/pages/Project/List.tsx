@@ -1,20 +1,66 @@
-import { Badge, Button, Paper, Table } from "@mantine/core";
+import { Badge, Button, Paper, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconFolders, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { createColumnHelper } from "@tanstack/react-table";
 import { projectsQuery } from "../../api/projects";
 import { useSession } from "../../api/session";
 import type { Project } from "../../api/shapes";
+import { CommandLine } from "../../components/Copyable";
+import { DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
-import { NewProject } from "./NewProject";
+import { writeLabels } from "../../lib/labels";
+import { plural } from "../../lib/quantity";
+import { EditProject } from "./parts/EditProject";
+import { NewProject } from "./parts/NewProject";
+
+const column = createColumnHelper<Project>();
+
+const COLUMNS = [
+  column.accessor("name", { header: "Project", cell: ({ row }) => <Name project={row.original} /> }),
+  column.accessor("role", {
+    header: "Your role",
+    cell: ({ getValue }) => (
+      <Badge variant="outline" color="gray" tt="none">
+        {getValue()}
+      </Badge>
+    ),
+  }),
+  column.accessor("quota", { header: "Quota" }),
+  column.accessor("weight", { header: "Weight" }),
+  column.accessor((project) => project.limit ?? Number.POSITIVE_INFINITY, {
+    id: "limit",
+    header: "Limit",
+    cell: ({ row }) => row.original.limit ?? "none",
+  }),
+  column.accessor("over_quota", {
+    header: "Over-quota",
+    cell: ({ getValue }) => (getValue() ? "yes" : "no"),
+  }),
+  column.accessor("share", { header: "Share" }),
+  column.accessor("allocated", { header: "Allocated" }),
+  column.accessor("pending_gpus", { header: "Pending", cell: ({ row }) => pendingWords(row.original) }),
+  column.accessor((project) => labels(project.train_affinity), { id: "training", header: "Training nodes" }),
+  column.accessor((project) => labels(project.interactive_affinity), {
+    id: "interactive",
+    header: "Interactive nodes",
+  }),
+  column.accessor("created_at", { header: "Created", cell: ({ getValue }) => <Time at={getValue()} /> }),
+  column.display({
+    id: "actions",
+    header: "Actions",
+    cell: ({ row }) => <EditProject project={row.original} size="compact-sm" />,
+  }),
+];
 
 export function ProjectList() {
   const isAdmin = useSession()?.user.is_admin ?? false;
-  const result = useQuery(projectsQuery);
+  // What runs and waits changes what is shown.
+  const result = useQuery({ ...projectsQuery, refetchInterval: 10_000 });
   const [creating, dialog] = useDisclosure(false);
   const create = isAdmin && (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={dialog.open}>
@@ -23,17 +69,33 @@ export function ProjectList() {
   );
   return (
     <>
-      <PageHeader title="Projects" actions={create} />
+      <PageHeader
+        title="Projects"
+        below={<Text c="dimmed">Quota, weight, limit, share, allocated and pending are in GPUs.</Text>}
+        actions={create}
+      />
       <Loaded result={result}>
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState
               icon={IconFolders}
-              sentence="You have no role in any project: ask a site administrator for one."
+              sentence="You are not in a project yet. Ask a site administrator to add you."
               action={create}
+              command="mill project create NAME --quota 4"
             />
           ) : (
-            <ProjectTable projects={items} />
+            <Stack>
+              <Paper withBorder>
+                <DataTable
+                  label="Projects"
+                  rows={items}
+                  columns={isAdmin ? COLUMNS : COLUMNS.slice(0, -1)}
+                  rowId={(project) => project.id}
+                  minWidth={1150}
+                />
+              </Paper>
+              <CommandLine command="mill project list" />
+            </Stack>
           )
         }
       </Loaded>
@@ -42,56 +104,31 @@ export function ProjectList() {
   );
 }
 
-function ProjectTable({ projects }: { projects: Project[] }) {
+function Name({ project }: { project: Project }) {
   return (
-    <Paper withBorder>
-      <Table.ScrollContainer
-        minWidth={500}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Projects" } }}
+    <>
+      <TextLink
+        to="/projects/$project"
+        params={{ project: project.name }}
+        size="sm"
+        fw={600}
+        className="row-name"
       >
-        <Table aria-label="Projects">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Project</Table.Th>
-              <Table.Th>Your role</Table.Th>
-              <Table.Th>Description</Table.Th>
-              <Table.Th>Created</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {projects.map((project) => (
-              <ProjectRow key={project.id} project={project} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
-    </Paper>
+        {project.name}
+      </TextLink>
+      {project.description && (
+        <Text size="xs" c="dimmed" lineClamp={2}>
+          {project.description}
+        </Text>
+      )}
+    </>
   );
 }
 
-function ProjectRow({ project }: { project: Project }) {
-  return (
-    <Table.Tr>
-      <Table.Td>
-        <TextLink
-          to="/projects/$project"
-          params={{ project: project.name }}
-          size="sm"
-          fw={600}
-          className="row-name"
-        >
-          {project.name}
-        </TextLink>
-      </Table.Td>
-      <Table.Td>
-        <Badge variant="outline" color="gray" tt="none">
-          {project.role}
-        </Badge>
-      </Table.Td>
-      <Table.Td>{project.description}</Table.Td>
-      <Table.Td>
-        <Time at={project.created_at} />
-      </Table.Td>
-    </Table.Tr>
-  );
+function pendingWords({ pending_gpus, pending_jobs }: Project): string {
+  return pending_jobs ? `${pending_gpus} in ${plural(pending_jobs, "job")}` : "0";
+}
+
+function labels(affinity: Project["train_affinity"]): string {
+  return writeLabels(affinity).join(", ") || "any";
 }

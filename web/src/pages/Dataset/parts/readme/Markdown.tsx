@@ -147,6 +147,7 @@ function Link({ href, place, children }: Around & { href: string; children: Reac
       params={{ project, dataset }}
       search={{ tab: "files", ref, ...opened }}
       inherit
+      underline="always"
     >
       {children}
     </TextLink>

@@ -1,11 +1,11 @@
 import { IconDatabase } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { datasetsQuery } from "../../api/datasets";
-import { EmptyState } from "../../components/EmptyState";
-import { Paged } from "../../components/Paged";
-import { WaitingCards } from "../../components/Waiting";
-import { shellQuote } from "../../lib/names";
-import { DatasetCards } from "../Dataset/parts/DatasetCards";
+import { datasetsQuery } from "../../../api/datasets";
+import { EmptyState } from "../../../components/EmptyState";
+import { Paged } from "../../../components/Paged";
+import { WaitingCards } from "../../../components/Waiting";
+import { shellQuote } from "../../../lib/names";
+import { DatasetCards } from "../../Dataset/parts/DatasetCards";
 
 export function ProjectDatasets({ project }: { project: string }) {
   const result = useInfiniteQuery(datasetsQuery({ project }));

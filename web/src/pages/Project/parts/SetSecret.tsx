@@ -1,7 +1,7 @@
 import { Button, Group, PasswordInput, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { usePutSecret } from "../../api/secrets";
-import { notifyError } from "../../components/notify";
+import { usePutSecret } from "../../../api/secrets";
+import { notifyError } from "../../../components/notify";
 
 /** New, or with another value for jobs that start from now on. */
 export function SetSecret({ project }: { project: string }) {

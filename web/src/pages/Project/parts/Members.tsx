@@ -1,10 +1,10 @@
 import { ActionIcon, Select, Stack, Table } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { membersQuery, usePutMember, useRemoveMember } from "../../api/projects";
-import type { Member, Role } from "../../api/shapes";
-import { Loaded } from "../../components/Loaded";
-import { tell } from "../../components/notify";
+import { membersQuery, usePutMember, useRemoveMember } from "../../../api/projects";
+import type { Member, Role } from "../../../api/shapes";
+import { Loaded } from "../../../components/Loaded";
+import { tell } from "../../../components/notify";
 import { AddMember } from "./AddMember";
 import { ROLES } from "./roles";
 

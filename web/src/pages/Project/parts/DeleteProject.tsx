@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { useDeleteProject } from "../../api/projects";
-import { ConfirmByName } from "../../components/ConfirmByName";
-import { chooseProject, chosenProject } from "../../hooks/useProject";
+import { useDeleteProject } from "../../../api/projects";
+import { ConfirmByName } from "../../../components/ConfirmByName";
+import { chooseProject, chosenProject } from "../../../hooks/useProject";
 
 export function DeleteProject({ project }: { project: string }) {
   const remove = useDeleteProject();
@@ -23,7 +23,7 @@ export function DeleteProject({ project }: { project: string }) {
         onClose={dialog.close}
         title={`Delete ${project}?`}
         name={project}
-        explanation="A project that still has datasets or jobs is kept; the answer says which."
+        explanation="Only a project without datasets and jobs can be deleted."
         action="Delete it"
         onConfirm={() => remove.mutate(project, { onSuccess: leave })}
         busy={remove.isPending}

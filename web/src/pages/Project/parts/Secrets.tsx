@@ -1,13 +1,13 @@
 import { ActionIcon, Stack, Table, Text, Title } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { secretsQuery, useRemoveSecret } from "../../api/secrets";
-import type { Secret } from "../../api/shapes";
-import { CommandLine } from "../../components/Copyable";
-import { Loaded } from "../../components/Loaded";
-import { tell } from "../../components/notify";
-import { Time } from "../../components/Time";
-import { shellQuote } from "../../lib/names";
+import { secretsQuery, useRemoveSecret } from "../../../api/secrets";
+import type { Secret } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
+import { Loaded } from "../../../components/Loaded";
+import { tell } from "../../../components/notify";
+import { Time } from "../../../components/Time";
+import { shellQuote } from "../../../lib/names";
 import { SetSecret } from "./SetSecret";
 
 interface Props {

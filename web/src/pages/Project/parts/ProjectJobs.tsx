@@ -1,10 +1,10 @@
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { jobsQuery } from "../../api/jobs";
-import { EmptyState } from "../../components/EmptyState";
-import { Paged } from "../../components/Paged";
-import { shellQuote } from "../../lib/names";
-import { JobTable } from "../Job/parts/JobTable";
+import { jobsQuery } from "../../../api/jobs";
+import { EmptyState } from "../../../components/EmptyState";
+import { Paged } from "../../../components/Paged";
+import { shellQuote } from "../../../lib/names";
+import { JobTable } from "../../Job/parts/JobTable";
 
 export function ProjectJobs({ project }: { project: string }) {
   const result = useInfiniteQuery(jobsQuery({ project }));

@@ -1,4 +1,4 @@
-import type { Role } from "../../api/shapes";
+import type { Role } from "../../../api/shapes";
 
 /** From least to greatest. */
 export const ROLES: Role[] = ["viewer", "member", "admin"];

@@ -1,8 +1,8 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { usePutMember } from "../../api/projects";
-import type { Role } from "../../api/shapes";
-import { notifyError } from "../../components/notify";
+import { usePutMember } from "../../../api/projects";
+import type { Role } from "../../../api/shapes";
+import { notifyError } from "../../../components/notify";
 import { ROLES } from "./roles";
 
 export function AddMember({ project }: { project: string }) {
