@@ -39,7 +39,7 @@ def test_a_dataset_is_made_deleted_brought_back_and_purged(screen: Screen) -> No
     page.get_by_role("textbox", name="Name").fill("made-here")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="made-here")).to_be_visible()
-    expect(page.get_by_text("Nothing was committed yet")).to_be_visible()
+    expect(page.get_by_text("No commits yet")).to_be_visible()
     for way_back in (True, False):
         page.get_by_role("tab", name="Settings").click()
         page.get_by_role("button", name="Delete made-here").click()
