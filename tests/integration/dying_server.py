@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 from millpond.app import Ready, serve
 from millpond.blobs.local import LocalStore
 from millpond.db.engine import Database
-from millpond.services.commits import verify
+from millpond.services.commits.packs import verify
 from millpond.settings import Settings
 
 _START_SECONDS = 60.0

@@ -38,7 +38,8 @@ from millpond.lake.pages import IndexPage, PageRef, decode_page, pack_page
 from millpond.lake.tree import leaf_ends
 from millpond.model.people import Role
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits import leaf_check, verify
+from millpond.services.commits.checks import leaf as leaf_check
+from millpond.services.commits.packs import verify
 from millpond.services.deps import SystemClock
 from millpond.testing.builders_data import a_commit, a_pack, a_tree
 from millpond.testing.rclone import CREDENTIALS, Rclone

@@ -16,7 +16,8 @@ import millpond
 from millpond.errors import BadName, BadRequest, DoesNotFit, NotFound, NotReady
 from millpond.model.agent import Agent
 from millpond.model.people import Role
-from millpond.services.caches import cache_reports, desired_fills
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.testing.builders_data import (
     GB,
     a_commit,

@@ -28,7 +28,7 @@ from millpond.lake.pages import LeafPage, decode_page
 from millpond.lake.tree import build_tree
 from millpond.model.people import Role
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits.leaf_check import check_leaf
+from millpond.services.commits.checks.leaf import check_leaf
 from millpond.testing.builders_work import add_agent, add_volume
 from millpond.testing.seaweed import Seaweed
 from millpond.wire.cache import CacheAdd, CacheAdded

@@ -21,7 +21,7 @@ from millpond.lake.keys import ProjectKeys, record_epoch
 from millpond.model.dataset import Commit
 from millpond.model.people import SYSTEM
 from millpond.services import doctor
-from millpond.services.commits import uploads
+from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub

@@ -27,7 +27,7 @@ from millpond.db.tables.data import pack
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
 from millpond.lake import crew, fetch_orders, http, store_retry
 from millpond.lake.range_reader import RangeReader
-from millpond.services.commits import verify
+from millpond.services.commits.packs import verify
 from millpond.testing.faults import (
     Fault,
     FaultyProxy,

@@ -41,7 +41,7 @@ PRESENT = and_(pack.c.state.in_((PackState.LIVE.value, PackState.CONDEMNED.value
 
 
 def usable_by(owner: str) -> ColumnElement[bool]:
-    """The rule of services/commits/pack_trust.py: verified packs are everybody's, others their uploader's alone."""
+    """The rule of services/commits/packs/trust.py: verified packs are everybody's, others their uploader's alone."""
     return and_(PRESENT, or_(pack.c.verified_at.is_not(None), pack.c.owner == owner))
 
 

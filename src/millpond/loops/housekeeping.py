@@ -10,8 +10,11 @@ from logging import getLogger
 from millpond.errors import NotReady
 from millpond.loops.runner import Loop
 from millpond.model.people import SYSTEM
-from millpond.services.caches import cache_policies, differences, evict
-from millpond.services.commits import records, verify
+from millpond.services.caches import eviction
+from millpond.services.caches import policies as cache_policies
+from millpond.services.caches.admission import differences
+from millpond.services.commits import records
+from millpond.services.commits.packs import verify
 from millpond.services.computes import compute_tests, joining
 from millpond.services.deps import Deps
 from millpond.services.jobs import bin, idle, placements
@@ -28,7 +31,7 @@ logger = getLogger(__name__)
 def loops(deps: Deps) -> Sequence[Loop]:
     """Each on its own, so that one that fails or waits holds no other back."""
     return [
-        Loop("evict", _TOPIC, 10.0, lambda now: evict.evict_all(deps)),
+        Loop("evict", _TOPIC, 10.0, lambda now: eviction.evict_all(deps)),
         Loop("kept branches", cache_policies.TOPIC, 3.0, partial(cache_policies.carry_out, deps)),
         Loop("new heads", cache_policies.TOPIC, 60.0, partial(differences.prepare_new, deps)),
         Loop("compared trees", "differences", 86_400.0, lambda now: differences.forget_old(deps)),

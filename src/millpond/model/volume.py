@@ -118,6 +118,13 @@ class CachedCommit:
     # It was published before the server knew of it: what is there is checked rather than filled.
     found: bool = False
 
+    @property
+    def is_verifying(self) -> bool:
+        """True if its last verification is still to be carried out. Only what is there and whole is verified."""
+        if self.state is not CachedState.READY or self.verification is None:
+            return False
+        return self.verification["state"] in ("asked", "running")
+
 
 @dataclass(frozen=True, slots=True)
 class Share:

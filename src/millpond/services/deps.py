@@ -12,8 +12,8 @@ from millpond.db.engine import Database
 from millpond.lake.lru import Kept
 from millpond.lake.renames import Summary
 from millpond.sealing import Seal
+from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.pages import PageCache
-from millpond.services.commits.recent_places import RecentPlaces
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.people.tickets import UsedTickets

@@ -24,9 +24,10 @@ from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, Project, Role
 from millpond.model.tree import Content, Entry, Kind
 from millpond.model.volume import Volume
-from millpond.services.caches import cache_reports, desired_fills
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.commits import commits as commit_service
-from millpond.services.commits import uploads
+from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service

@@ -8,8 +8,11 @@ from millpond.db import caches, differences, evictions, leases, shares, volumes
 from millpond.db.differences import Difference
 from millpond.model.people import Role
 from millpond.model.volume import LeaseKind, Share
-from millpond.services.caches import cache_holds, cache_policies, cache_requests, cache_why
-from millpond.services.caches import differences as compared
+from millpond.services.caches import holds as cache_holds
+from millpond.services.caches import policies as cache_policies
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.admission import differences as compared
+from millpond.services.caches.explain import why as cache_why
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
     GB,

@@ -11,9 +11,11 @@ from millpond.errors import InUse, NameTaken, RefMoved
 from millpond.lake.digests import digest_of
 from millpond.model.cached_state import CachedState
 from millpond.model.quantity import DAY
-from millpond.services.caches import cache_requests, caches, evict
-from millpond.services.caches.cache_requests import CacheFilter
-from millpond.services.commits import commits, verify
+from millpond.services.caches import eviction, job_caches
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.requests import CacheFilter
+from millpond.services.commits import commits
+from millpond.services.commits.packs import verify
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import (
@@ -127,7 +129,7 @@ def test_a_cached_commit_lives_is_leased_and_evicted(deps: Deps) -> None:
     carry_out(deps, agent)
     job, by = add_job(deps.db), the_admin(deps).name
     with deps.db.write() as tx:
-        (row,) = caches.ensure_cached_for_job(
+        (row,) = job_caches.ensure_cached_for_job(
             tx, now=deps.clock.now(), job_id=job.id, requested_by=by, commits=[commit.id], volume_id=volume.id
         )
     assert row.cached.state is CachedState.READY
@@ -137,10 +139,10 @@ def test_a_cached_commit_lives_is_leased_and_evicted(deps: Deps) -> None:
     with pytest.raises(InUse):
         dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
     with deps.db.write() as tx:
-        caches.release_for_job(tx, job.id, now=deps.clock.now())
+        job_caches.release_for_job(tx, job.id, now=deps.clock.now())
     assert isinstance(deps.clock, FakeClock)
     deps.clock.advance(DAY)
-    assert evict.evict_all(deps) == 1
+    assert eviction.evict_all(deps) == 1
     carry_out(deps, agent)
     listed = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(), limit=9, cursor=None)
     assert listed.items == []

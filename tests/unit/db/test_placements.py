@@ -13,7 +13,7 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.job import Job, JobState, Placement, PlacementState
 from millpond.model.job_spec import Resources
 from millpond.model.people import Project
-from millpond.services.caches.admission import begin_fill
+from millpond.services.caches.admission.admit import begin_fill
 from millpond.testing.builders_work import AddedAgent, add_agent, add_commit, add_job, add_volume
 from millpond.testing.clock import NOON
 

@@ -11,7 +11,7 @@ from millpond.model.job import Job
 from millpond.model.people import Actor, Project, Role
 from millpond.model.run import Run
 from millpond.model.volume import Volume
-from millpond.services.caches import cache_reports
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import agents as agent_service
 from millpond.services.deps import Deps
 from millpond.services.jobs import idle, schedule, submit, waiting

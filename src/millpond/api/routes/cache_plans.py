@@ -9,7 +9,10 @@ from fastapi import APIRouter, Query
 from millpond.api.access import ByObject, DepsOf, SignedIn
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.people import Actor, Role
-from millpond.services.caches import cache_offers, cache_policies, cache_requests, cache_why
+from millpond.services.caches import policies as cache_policies
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.explain import offers as cache_offers
+from millpond.services.caches.explain import why as cache_why
 from millpond.wire import cache_plans as wire
 from millpond.wire.base import Page
 

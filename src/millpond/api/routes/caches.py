@@ -13,8 +13,10 @@ from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.people import Actor, Role
-from millpond.services.caches import cache_holds, cache_requests
-from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.caches import holds as cache_holds
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches import verification
+from millpond.services.caches.requests import CacheFilter
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
 
@@ -103,7 +105,7 @@ def release_cache(
 @router.post("/caches/{cached}/verify")
 def verify_cache(cached: str, actor: User, deps: DepsOf) -> wire.CachedCommit:
     """Hold every file against its digest, and fetch anew what is wrong; `verification` says how it goes."""
-    return cache_requests.verify(deps, actor, cached)
+    return verification.verify(deps, actor, cached)
 
 
 @router.get("/evictions")

@@ -15,8 +15,9 @@ from millpond.api.routes.datasets import find
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.lineage import LineageDirection
 from millpond.model.people import Role
-from millpond.services.caches import cache_holds
-from millpond.services.commits import commits, edits, merges
+from millpond.services.caches import holds as cache_holds
+from millpond.services.commits import commits
+from millpond.services.commits.changes import edits, merges
 from millpond.services.datasets import diffs, lineage, reading, urls
 from millpond.services.deps import Deps
 from millpond.services.lake import verification

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from millpond.api.access import DepsOf, InProject, Member, Scope
 from millpond.api.bodies import received
 from millpond.model.people import Role
-from millpond.services.commits import upload_bytes, uploads
+from millpond.services.commits.uploads import relay as upload_bytes
+from millpond.services.commits.uploads import uploads
 from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/uploads", tags=["uploads"])

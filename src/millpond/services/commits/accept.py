@@ -16,12 +16,11 @@ from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor
 from millpond.model.quantity import format_count
 from millpond.services.commits import records, refs
-from millpond.services.commits.job_scope import scope_of
-from millpond.services.commits.pack_trust import NAMED, check_packs
+from millpond.services.commits.checks.paths import leaf_ids
+from millpond.services.commits.checks.tree import CheckedTree, check_tree
+from millpond.services.commits.packs.stable import verify_shared
+from millpond.services.commits.packs.trust import NAMED, check_packs, scope_of
 from millpond.services.commits.pages import ProjectPages
-from millpond.services.commits.stable_packs import verify_shared
-from millpond.services.commits.tree_check import CheckedTree, check_tree
-from millpond.services.commits.tree_paths import leaf_ids
 from millpond.services.deps import Deps
 from millpond.services.people import access, audit
 

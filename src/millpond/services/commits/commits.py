@@ -17,8 +17,8 @@ from millpond.model.job import Job
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, check_ref_name
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import refs
-from millpond.services.commits import uploads as upload_service
 from millpond.services.commits.accept import Proposal, accept
+from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.people import access

@@ -12,7 +12,8 @@ from millpond.errors import BadFormat, Conflict, Corrupt, NotFound
 from millpond.lake.folders import LeafFolders, folders_in
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.lru import Kept
-from millpond.lake.pages import decode_page, pack_page, unpack_page
+from millpond.lake.pages import IndexPage, decode_page, pack_page, unpack_page
+from millpond.lake.reader import TreeReader
 from millpond.lake.store_retry import sensible
 
 PAGE_CACHE_BYTES = 32 << 20
@@ -155,3 +156,18 @@ class ProjectPages:
     def _read(self, page_id: str) -> bytes:
         key = self._keys.page(page_id)
         return sensible(lambda: unpack_page(page_id, self._store.get(key)))
+
+
+def page_ids(reader: TreeReader) -> set[str]:
+    """All pages of a tree; only index pages are read."""
+    found, level = {reader.root}, [reader.root]
+    page = reader.page(reader.root)
+    while isinstance(page, IndexPage):
+        level = [
+            child for page_id in level if isinstance(index := reader.page(page_id), IndexPage) for child in index.ids
+        ]
+        found.update(level)
+        if page.level == 1:
+            break
+        page = reader.page(level[0])
+    return found

@@ -24,7 +24,8 @@ from millpond.model.compute import Node
 from millpond.model.job import Job, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
-from millpond.services.caches import cache_reports, desired_fills
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import compute_tests, presence
 from millpond.services.computes.desired import desired_placements
 from millpond.services.computes.joining import check_protocol

@@ -15,7 +15,7 @@ from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
 from millpond.model.people import SYSTEM, Actor, Project
-from millpond.services.caches import evict
+from millpond.services.caches import eviction
 from millpond.services.commits import records
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
@@ -154,7 +154,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
 
     records.write(deps, prepare)
     _announce(deps, dataset, "deleted")
-    evict.evict_leaving(deps)
+    eviction.evict_leaving(deps)
 
 
 def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: DatasetKind, description: str) -> Dataset:

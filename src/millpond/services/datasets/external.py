@@ -22,7 +22,7 @@ from millpond.model.connection import ExternalObject, ProjectConnection
 from millpond.model.dataset import BlobPlace, Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.tree import Content, Entry
-from millpond.services.commits.blob_reading import read_blobs
+from millpond.services.commits.checks.blobs import read_blobs
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
 from millpond.services.people import access

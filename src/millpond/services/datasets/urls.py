@@ -12,9 +12,9 @@ from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, PackState
 from millpond.model.people import Actor, ActorKind
-from millpond.services.caches import desired_fills
-from millpond.services.commits.job_scope import page_ids
-from millpond.services.commits.uploads import check_page_id
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.commits.pages import page_ids
+from millpond.services.commits.uploads.uploads import check_page_id
 from millpond.services.datasets import external
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from millpond.db import jobs, placements, runs
 from millpond.model.job import Job, JobState
 from millpond.model.run import RunState
-from millpond.services.caches import caches
+from millpond.services.caches import job_caches
 from millpond.services.deps import Deps
 
 _RUN_STATES = {
@@ -34,7 +34,7 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
     left = after.status.state.is_finished or after.status.placement_id != before.status.placement_id
     if before.status.placement_id is not None and left:
         placements.end(tx, [before.status.placement_id], now)
-        caches.release_for_job(tx, after.id, now=now)
+        job_caches.release_for_job(tx, after.id, now=now)
     if after.status.state.is_finished and not before.status.state.is_finished:
         runs.end(tx, after.run_id, _RUN_STATES[after.status.state], after.status.ended_at or now)
     return True

@@ -20,7 +20,9 @@ from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, JobState, PlacementState
 from millpond.model.quantity import format_bytes
 from millpond.model.volume import Volume
-from millpond.services.caches import caches, differences
+from millpond.services.caches import job_caches
+from millpond.services.caches.access import announce
+from millpond.services.caches.admission import differences
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, snapshot
 from millpond.services.jobs.snapshot import commits_of
@@ -43,7 +45,7 @@ def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime)
     refusal: MillError | None = None
     for volume in _most_there_first(tx, candidates, commits):
         try:
-            return caches.ensure_cached_for_job(
+            return job_caches.ensure_cached_for_job(
                 tx, now=now, job_id=job.id, requested_by=job.created_by, commits=commits, volume_id=volume.id
             )
         except WAITS as error:
@@ -79,12 +81,12 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
             if waiting is None or waiting.status.state is not JobState.QUEUED:
                 return  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
             found = bring(tx, waiting, world.volumes.get(node.compute_id, ()), now)
-            caches.release_for_job(tx, job.id, now=now)
+            job_caches.release_for_job(tx, job.id, now=now)
     except (*WAITS, NotFound) as error:
         # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
         logger.info("prefetch_refused job=%s reason=%s", job.id, error.message)
         return
-    caches.announce(deps, found)
+    announce(deps, found)
 
 
 def look_after(deps: Deps, now: datetime) -> None:
@@ -101,7 +103,7 @@ def look_after(deps: Deps, now: datetime) -> None:
         with deps.db.write() as tx:
             holds = {commit.volume_id for commit in held.values()}
             after, found = _look_after(tx, job.id, holds, rule_of(deps.settings), now)
-        caches.announce(deps, found)
+        announce(deps, found)
         changed += [after] if after else []
     job_changes.announce(deps, changed)
 

@@ -24,7 +24,7 @@ from millpond.model.job import Ending, Job, JobState, Placement, PlacementState,
 from millpond.model.people import Token, TokenKind
 from millpond.model.quantity import format_seconds
 from millpond.model.volume import Volume
-from millpond.services.caches import cache_uses
+from millpond.services.caches import uses as cache_uses
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.people.tokens import PREFIX, hash_secret

@@ -16,7 +16,8 @@ from millpond.decide import job_life
 from millpond.decide.placement import Plan, Start, plan_starts
 from millpond.errors import MillError, NotFound
 from millpond.model.job import Job, JobState
-from millpond.services.caches import caches, differences
+from millpond.services.caches.access import announce
+from millpond.services.caches.admission import differences
 from millpond.services.deps import Deps
 from millpond.services.jobs import environments, job_changes, job_data, placements, snapshot, waiting
 from millpond.services.jobs.environments import NO_ENVIRONMENTS, Environments
@@ -77,7 +78,7 @@ def _apply(
                 refused[chosen.job_id, chosen.compute_id] = job_data.why_waiting(outcome)
             else:
                 job, found = outcome
-                caches.announce(deps, found)
+                announce(deps, found)
                 changed.append(job)
                 logger.info("job_placed job=%s node=%s started=%s", chosen.job_id, chosen.node, job is not None)
         changed += [_fail(deps, job_id, problem, now) for job_id, problem in gone.items()]

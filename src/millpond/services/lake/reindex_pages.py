@@ -26,10 +26,10 @@ from millpond.model.ids import is_digest
 from millpond.model.path import to_text
 from millpond.model.quantity import format_count
 from millpond.model.tree import Content
-from millpond.services.commits.blob_reading import read_blobs
-from millpond.services.commits.leaf_check import row_of
+from millpond.services.commits.checks.blobs import read_blobs
+from millpond.services.commits.checks.leaf import row_of
+from millpond.services.commits.checks.tree import index_row
 from millpond.services.commits.pages import ProjectPages
-from millpond.services.commits.tree_check import index_row
 from millpond.services.deps import Deps
 from millpond.services.lake.reindex_history import Say
 

@@ -95,7 +95,7 @@ def _review(tx: Connection, seen: DatasetSeen, policy: Policy, now: datetime, li
         rule=rule_of(seen.retention),
         now=now,
     )
-    # What is set aside leaves its volumes first (services/caches/evict.py): it may be read there while a lease lasts.
+    # What is set aside leaves its volumes first (services/caches/eviction.py): a lease may still be read there.
     cached = collecting.cached_ids(tx, seen.id)
     removable = {
         commit_id: why

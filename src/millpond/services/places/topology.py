@@ -10,7 +10,7 @@ from millpond.db import computes as compute_rows
 from millpond.db import sites, volumes
 from millpond.model.people import Actor
 from millpond.model.volume import Volume
-from millpond.services.caches.fill_speed import FillSpeed
+from millpond.services.caches.fills.speed import FillSpeed
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps

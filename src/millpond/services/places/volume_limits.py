@@ -5,7 +5,7 @@ from __future__ import annotations
 from millpond.db import shares
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes
-from millpond.services.caches.cache_requests import find_volume
+from millpond.services.caches.access import find_volume
 from millpond.services.deps import Deps
 from millpond.services.people import access, audit
 from millpond.services.places.volume_shapes import volume_shape

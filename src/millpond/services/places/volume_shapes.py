@@ -14,7 +14,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
-from millpond.services.caches.stock import space_of, stock_of
+from millpond.services.caches.admission.stock import space_of, stock_of
 from millpond.services.computes import trust
 from millpond.services.computes.presence import is_connected
 from millpond.services.people import access

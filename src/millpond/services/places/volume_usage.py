@@ -14,8 +14,8 @@ from millpond.db.caches import CachedView
 from millpond.errors import BadRequest
 from millpond.model.people import SYSTEM, Actor
 from millpond.model.topology import Bandwidth, CacheUses, VolumeSample
-from millpond.services.caches.cache_requests import find_volume
-from millpond.services.caches.fill_speed import FillSpeed, speeds
+from millpond.services.caches.access import find_volume
+from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.places import volumes

@@ -18,10 +18,9 @@ from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import SYSTEM, Actor
 from millpond.model.volume import Cause, Volume
-from millpond.services.caches.admission import mark_evictions
-from millpond.services.caches.cache_reports import RESERVE_PERCENT
-from millpond.services.caches.cache_requests import find_volume
-from millpond.services.caches.caches import announce
+from millpond.services.caches.access import announce, find_volume
+from millpond.services.caches.admission.admit import mark_evictions
+from millpond.services.caches.fills.reports import RESERVE_PERCENT
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import audit

@@ -25,7 +25,7 @@ from millpond.model.people import SYSTEM
 from millpond.model.run import Run
 from millpond.services.commits import refs
 from millpond.services.commits.accept import Proposal, accept
-from millpond.services.commits.branch_changes import write_tree
+from millpond.services.commits.changes.branch import write_tree
 from millpond.services.commits.commits import lineage_of_job
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.datasets.datasets import ensure_system_dataset

@@ -19,11 +19,10 @@ from millpond.model.path import check_path, to_text
 from millpond.model.people import Actor, Project
 from millpond.model.run import Run
 from millpond.model.tree import NO_DIGEST, Content, Entry, Kind
-from millpond.services.commits import uploads as upload_service
-from millpond.services.commits.job_scope import scope_of
-from millpond.services.commits.leaf_check import check_leaf
-from millpond.services.commits.pack_trust import NAMED, check_packs
+from millpond.services.commits.checks.leaf import check_leaf
+from millpond.services.commits.packs.trust import NAMED, check_packs, scope_of
 from millpond.services.commits.pages import ProjectPages
+from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.datasets.datasets import ensure_system_dataset
 from millpond.services.deps import Deps
 from millpond.services.people import access

@@ -15,7 +15,7 @@ from millpond.model.quantity import format_bytes
 from millpond.model.tree import Kind
 from millpond.services import listing
 from millpond.services.commits import refs
-from millpond.services.commits.uploads import owner_of
+from millpond.services.commits.packs.trust import owner_of
 from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing

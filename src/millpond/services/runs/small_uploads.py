@@ -14,7 +14,7 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Upload
 from millpond.model.ids import new_id
 from millpond.model.run import Run
-from millpond.services.commits.server_upload import ServerUploader
+from millpond.services.commits.uploads.server import ServerUploader
 from millpond.services.deps import Deps
 from millpond.services.runs.artifact_staging import stage_entries
 

@@ -15,7 +15,7 @@ from millpond.lake.streaming import entry_of_stream
 from millpond.model.connection import ExternalObject
 from millpond.model.source import SourceObject
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits.server_upload import ServerUploader
+from millpond.services.commits.uploads.server import ServerUploader
 from millpond.services.deps import Deps
 
 NOTED_EVERY = timedelta(minutes=1)

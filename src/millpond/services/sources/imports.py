@@ -21,9 +21,9 @@ from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
 from millpond.model.source import SourceObject
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits import uploads as upload_service
-from millpond.services.commits.branch_changes import Changes, change_branch
-from millpond.services.commits.server_upload import ServerUploader
+from millpond.services.commits.changes.branch import Changes, change_branch
+from millpond.services.commits.uploads import uploads as upload_service
+from millpond.services.commits.uploads.server import ServerUploader
 from millpond.services.datasets.reading import directory_path, reader_of
 from millpond.services.deps import Deps
 from millpond.services.sources import connections

@@ -16,16 +16,23 @@ from millpond.model.people import Actor, Role
 from millpond.model.quantity import DAY
 from millpond.model.volume import Cause, LeaseKind, Share
 from millpond.services.caches import (
-    cache_holds,
-    cache_offers,
-    cache_policies,
-    cache_reports,
-    cache_requests,
-    cache_why,
-    desired_fills,
-    evict,
+    eviction,
+    verification,
 )
-from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.caches import (
+    holds as cache_holds,
+)
+from millpond.services.caches import (
+    policies as cache_policies,
+)
+from millpond.services.caches import (
+    requests as cache_requests,
+)
+from millpond.services.caches.explain import offers as cache_offers
+from millpond.services.caches.explain import why as cache_why
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
+from millpond.services.caches.requests import CacheFilter
 from millpond.services.commits import refs
 from millpond.services.datasets import dataset_bin, dataset_caches
 from millpond.services.datasets import datasets as dataset_service
@@ -94,7 +101,7 @@ def there(deps: Deps) -> dict[str, CachedState]:
 
 
 def housekeeping(deps: Deps) -> None:
-    evict.evict_all(deps)
+    eviction.evict_all(deps)
     settle(deps)
 
 
@@ -380,7 +387,7 @@ def test_nothing_goes_because_a_fill_of_small_files_is_half_way(deps: Deps) -> N
     (fill,) = desired_fills.desired_for(deps, agent)[1]
     cache_reports.observe_fills(deps, agent, [told(fill, "filling", done_bytes=10**6, done_files=10**6)])
     observe_room(deps, 10 * GB - 4 * GB - 45 * GB // 10)
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 0
     assert there(deps)[other.commit_id] is CachedState.READY
 
 
@@ -468,10 +475,10 @@ def test_others_commits_have_no_names_in_plans_and_refusals(deps: Deps) -> None:
 
 def test_verifying_is_asked_for_once(deps: Deps) -> None:
     found = ready(deps)
-    asked = cache_requests.verify(deps, the_admin(deps), found.id)
+    asked = verification.verify(deps, the_admin(deps), found.id)
     assert asked.verification is not None
     assert asked.verification.state == "asked"
-    again = cache_requests.verify(deps, the_admin(deps), found.id)
+    again = verification.verify(deps, the_admin(deps), found.id)
     assert again.verification == asked.verification
 
 
@@ -489,13 +496,13 @@ def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: D
     cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="hold", seconds=60))
     collect.collect(deps, the_admin(deps))
     assert cache_requests.get(deps, the_admin(deps), found.id).leaving, "at once"
-    assert evict.evict_all(deps) == 0, "somebody holds it"
+    assert eviction.evict_all(deps) == 0, "somebody holds it"
     with pytest.raises(NotReady, match="nothing names the commit any more"):
         cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
     with pytest.raises(InUse):
         cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
     cache_holds.release(deps, the_admin(deps), found.id)
-    assert evict.evict_all(deps) == 1
+    assert eviction.evict_all(deps) == 1
     clock.advance(30 * DAY)
     collect.collect(deps, the_admin(deps))
     assert there(deps) == {old.id: CachedState.EVICTING}, "its row stays until its files are gone"
@@ -513,7 +520,7 @@ def test_what_is_asked_for_anew_is_named_anew(deps: Deps) -> None:
     let_go(deps, old)
     collect.collect(deps, the_admin(deps))
     cached(deps, old)
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 0
 
 
 def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None:

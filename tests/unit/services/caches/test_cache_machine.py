@@ -21,7 +21,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from millpond.db import caches as rows
 from millpond.errors import DoesNotFit, InUse, NotReady
 from millpond.model.cached_state import CachedState
-from millpond.services.caches import cache_reports, cache_requests, caches, desired_fills, evict
+from millpond.services.caches import eviction, job_caches
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
 from millpond.settings import Settings
@@ -115,7 +118,7 @@ class CacheMachine(RuleBasedStateMachine):
         commits = [self.commits[number].id for number in sorted(wanted)]
         try:
             with self.deps.db.write() as tx:
-                found = caches.ensure_cached_for_job(
+                found = job_caches.ensure_cached_for_job(
                     tx,
                     now=self.clock.now(),
                     job_id=self.jobs[job].id,
@@ -132,13 +135,13 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(job=JOBS)
     def let_go(self, job: int) -> None:
         with self.deps.db.write() as tx:
-            caches.release_for_job(tx, self.jobs[job].id, now=self.clock.now())
+            job_caches.release_for_job(tx, self.jobs[job].id, now=self.clock.now())
         self.held[self.jobs[job].id].clear()
 
     @rule(hours=st.integers(0, 30))
     def housekeeping(self, hours: int) -> None:
         self.clock.advance(hours * 3600)
-        evict.evict_all(self.deps)
+        eviction.evict_all(self.deps)
 
     # The agent -----------------------------------------------------------------------------------
 

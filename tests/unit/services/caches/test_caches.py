@@ -13,8 +13,11 @@ from millpond.model.cached_state import CachedState
 from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.quantity import DAY
-from millpond.services.caches import cache_reports, cache_requests, caches, desired_fills, evict
-from millpond.services.caches.cache_requests import CacheFilter
+from millpond.services.caches import eviction, job_caches, verification
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
+from millpond.services.caches.requests import CacheFilter
 from millpond.services.datasets import urls
 from millpond.services.deps import Deps
 from millpond.services.people import projects
@@ -62,13 +65,13 @@ def reasons(deps: Deps) -> list[str]:
 def lease(deps: Deps, cached_id: str) -> str:
     job = add_job(deps.db)
     with deps.db.write() as tx:
-        caches.lease_for_job(tx, job.id, [cached_id], now=deps.clock.now())
+        job_caches.lease_for_job(tx, job.id, [cached_id], now=deps.clock.now())
     return job.id
 
 
 def release(deps: Deps, job_id: str) -> None:
     with deps.db.write() as tx:
-        caches.release_for_job(tx, job_id, now=deps.clock.now())
+        job_caches.release_for_job(tx, job_id, now=deps.clock.now())
 
 
 def test_code_is_listed_apart_from_data(deps: Deps) -> None:
@@ -277,7 +280,7 @@ def test_who_waits_for_an_agent_that_is_away_is_told_so(deps: Deps, clock: FakeC
     carry_out(deps, agent)
     (shown,) = listed(deps)
     assert (shown.state, shown.problem) == (CachedState.READY, None)
-    cache_requests.verify(deps, the_admin(deps), shown.id)
+    verification.verify(deps, the_admin(deps), shown.id)
     clock.advance(120)
     assert "has been silent" in (listed(deps)[0].problem or "")
 
@@ -315,13 +318,13 @@ def test_idle_commits_go_after_their_time_and_leases_count_as_use(deps: Deps, cl
     carry_out(deps, agent)
     job = lease(deps, cached.id)
     clock.advance(3 * DAY)
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 0
     release(deps, job)
     clock.advance(DAY - 1)
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 0
     clock.advance(1)
-    assert evict.evict_all(deps) == 1
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 1
+    assert eviction.evict_all(deps) == 0
     carry_out(deps, agent)
     assert reasons(deps) == ["unused for 1 d; the idle time is 1 d"]
 
@@ -334,7 +337,7 @@ def test_a_volume_that_vanished_keeps_what_is_known_and_is_used_again(deps: Deps
     carry_out(deps, agent)
     clock.advance(2 * DAY)
     cache_reports.observe_volumes(deps, agent, [sees(volume, problem="The directory is gone.")])
-    assert evict.evict_all(deps) == 0
+    assert eviction.evict_all(deps) == 0
     with pytest.raises(VolumeProblem, match="directory is gone"):
         ask(deps, sized(deps, GB))
     shown = volume_service.get(deps, "nfs")
@@ -390,7 +393,7 @@ def test_without_any_volume_the_answer_says_what_to_do(deps: Deps) -> None:
 
 def ensure(deps: Deps, job_id: str, *wanted: Commit) -> list[CachedState]:
     with deps.db.write() as tx:
-        found = caches.ensure_cached_for_job(
+        found = job_caches.ensure_cached_for_job(
             tx,
             now=deps.clock.now(),
             job_id=job_id,
@@ -468,7 +471,7 @@ def test_an_agent_reads_only_what_it_is_told_to_bring_or_check_and_only_of_that_
     ask(deps, other)
     assert set(urls.sign(deps, actor, dataset, commit, own).pages) == {commit.tree}, "the other links from it"
     carry_out(deps, agent)
-    cache_requests.verify(deps, the_admin(deps), listed(deps)[0].id)
+    verification.verify(deps, the_admin(deps), listed(deps)[0].id)
     verified = [item.commit_id for item in listed(deps) if item.verification]
     for one in (commit, other):
         asked = UrlsRequest(pages=[one.tree])

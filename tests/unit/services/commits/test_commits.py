@@ -24,7 +24,9 @@ from millpond.model.job_spec import JobInput
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits import commits, uploads, verify
+from millpond.services.commits import commits
+from millpond.services.commits.packs import verify
+from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import diffs, files, reading
 from millpond.services.deps import Deps
 from millpond.services.people import projects

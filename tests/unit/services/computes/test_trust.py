@@ -10,7 +10,7 @@ from millpond.errors import BadRequest, NotFound, NotTrusted
 from millpond.model.compute import Trust
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM
-from millpond.services.caches.admission import begin_fill
+from millpond.services.caches.admission.admit import begin_fill
 from millpond.services.computes import computes, trust
 from millpond.testing.builders_work import add_agent, add_commit
 from millpond.wire.observed import Capabilities

@@ -10,7 +10,8 @@ from millpond.errors import BadName, BadRequest, InUse, NameTaken, NotFound
 from millpond.model.job_spec import JobInput
 from millpond.model.names import CODE_DATASET
 from millpond.model.people import Role
-from millpond.services.caches import cache_requests, caches
+from millpond.services.caches import job_caches
+from millpond.services.caches import requests as cache_requests
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.people import projects
@@ -151,12 +152,12 @@ def test_deleting_names_who_uses_it_and_clears_its_caches_afterwards(deps: Deps)
     carry_out(deps, agent)
     job = add_job(deps.db)
     with deps.db.write() as tx:
-        caches.lease_for_job(tx, job.id, [cached.id], now=deps.clock.now())
+        job_caches.lease_for_job(tx, job.id, [cached.id], now=deps.clock.now())
     with pytest.raises(InUse) as caught:
         datasets.delete(deps, the_admin(deps), a_dataset(deps))
     assert caught.value.details["depends"] == [f"job default/{job.name}"]
     with deps.db.write() as tx:
-        caches.release_for_job(tx, job.id, now=deps.clock.now())
+        job_caches.release_for_job(tx, job.id, now=deps.clock.now())
     datasets.delete(deps, the_admin(deps), a_dataset(deps, "xray"))
     (gone,) = carry_out(deps, agent)
     assert (gone.want, gone.commit_id) == ("absent", commit.id)

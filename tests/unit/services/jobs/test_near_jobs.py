@@ -6,7 +6,7 @@ from millpond.db import volume_usage
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM
 from millpond.model.topology import CacheUses
-from millpond.services.caches import caches
+from millpond.services.caches import job_caches
 from millpond.services.computes import agents as agent_service
 from millpond.services.jobs import job_data
 from millpond.services.places import links
@@ -98,7 +98,7 @@ def test_a_placed_job_that_holds_nothing_is_brought_its_data_again(world: World)
     add_commit(world.deps.db, "xray")
     job, _ = world.placed("train", inputs=["xray"])
     with world.deps.db.write() as tx:
-        caches.release_for_job(tx, job.id, now=world.clock.now())
+        job_caches.release_for_job(tx, job.id, now=world.clock.now())
     assert not world.leased()
     world.schedule()
     assert world.leased()

@@ -11,7 +11,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
 from millpond.model.people import SYSTEM, Role
-from millpond.services.caches import cache_reports
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule
 from millpond.services.jobs.placements import runs_out_after, secret_of

@@ -13,8 +13,9 @@ from millpond.lake.keys import ProjectKeys
 from millpond.lake.pages import pack_page
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor
-from millpond.services.commits import accept, uploads
+from millpond.services.commits import accept
 from millpond.services.commits.accept import Proposal
+from millpond.services.commits.uploads import uploads
 from millpond.services.deps import Deps
 from millpond.services.lake import collect, pending_deletion
 from millpond.testing.builders_data import a_dataset, a_pack, a_tree, the_project

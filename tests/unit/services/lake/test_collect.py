@@ -18,8 +18,9 @@ from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Ref, RefType
 from millpond.model.job_spec import JobInput
 from millpond.model.people import Role
-from millpond.services.commits import refs, uploads
+from millpond.services.commits import refs
 from millpond.services.commits.pages import PageCache
+from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import dataset_bin, datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.lake import collect, pending_deletion, purge

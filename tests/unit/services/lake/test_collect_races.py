@@ -13,7 +13,7 @@ import pytest
 
 from millpond.errors import Incomplete
 from millpond.lake.keys import ProjectKeys
-from millpond.services.commits import tree_check
+from millpond.services.commits.checks import tree as tree_check
 from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.lake import collect, purge

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from millpond.db.uploads import to_verify
-from millpond.services.commits import uploads, verify
+from millpond.services.commits.packs import verify
+from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import urls
 from millpond.services.deps import Deps
 from millpond.services.lake.verification import verification

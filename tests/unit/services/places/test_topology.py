@@ -7,7 +7,10 @@ import pytest
 from millpond.db import caches, shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
 from millpond.model.agent import Agent
-from millpond.services.caches import cache_reports, cache_requests, cache_why, desired_fills
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.explain import why as cache_why
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.deps import Deps
 from millpond.services.places import links, sites, topology
 from millpond.testing.builders_data import (

@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from millpond.errors import BadRequest
-from millpond.services.caches import cache_reports, cache_requests, desired_fills
+from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.fills import desired as desired_fills
+from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.deps import Deps
 from millpond.services.home import home
 from millpond.services.places import volume_usage

@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from millpond.errors import BadName, BadPath, InUse, Invalid, NameTaken, NotFound
-from millpond.services.caches import cache_requests, caches
+from millpond.services.caches import job_caches
+from millpond.services.caches import requests as cache_requests
 from millpond.services.deps import Deps
 from millpond.services.places import sites, volumes
 from millpond.testing.builders_data import (
@@ -87,7 +88,7 @@ def test_removing_says_what_is_there_and_force_clears_what_nobody_uses(deps: Dep
     carry_out(deps, agent)
     job = add_job(deps.db)
     with deps.db.write() as tx:
-        caches.lease_for_job(tx, job.id, [used.id], now=deps.clock.now())
+        job_caches.lease_for_job(tx, job.id, [used.id], now=deps.clock.now())
     with pytest.raises(InUse) as caught:
         volumes.delete(deps, the_admin(deps), "nfs", force=False)
     assert len(caught.value.details["depends"]) == 2
@@ -100,7 +101,7 @@ def test_removing_says_what_is_there_and_force_clears_what_nobody_uses(deps: Dep
     assert caught.value.details["depends"] == [f"default/xray@{held.id[:8]} (ready, used by job default/{job.name})"]
     assert "--force" not in (caught.value.hint or "")
     with deps.db.write() as tx:
-        caches.release_for_job(tx, job.id, now=deps.clock.now())
+        job_caches.release_for_job(tx, job.id, now=deps.clock.now())
     with pytest.raises(InUse):
         volumes.delete(deps, the_admin(deps), "nfs", force=True)
     carry_out(deps, agent)

@@ -22,9 +22,9 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.lineage import LineageDirection, Maker
 from millpond.model.people import Actor, Role
-from millpond.services.caches import cache_requests
-from millpond.services.commits import uploads
-from millpond.services.commits.server_upload import ServerUploader
+from millpond.services.caches import requests as cache_requests
+from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.server import ServerUploader
 from millpond.services.datasets import reading
 from millpond.services.jobs import bin
 from millpond.services.lake import collect

@@ -1,0 +1,1 @@
+"""Fills: what agents are asked to do on volumes, and what they report."""

@@ -1,0 +1,1 @@
+"""Commits that the server makes itself: edits, merges, reverts."""

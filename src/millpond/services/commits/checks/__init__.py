@@ -1,0 +1,1 @@
+"""Checks before a tree becomes a commit."""

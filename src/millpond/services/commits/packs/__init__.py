@@ -1,0 +1,1 @@
+"""Packs: who may build on which, verifying them, and where blobs lie."""

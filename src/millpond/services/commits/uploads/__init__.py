@@ -1,0 +1,1 @@
+"""Uploads: which content is missing, where it is written, and what has arrived."""
