@@ -210,7 +210,7 @@ class SlurmContract(GangContract):
             driver.start(placement := place("sleep", "600"))
             status = finished(driver, placement, within=240)
         assert isinstance(status, Exited)
-        assert status.reason == Reason.TERMINATED and "longer than Slurm allowed" in (status.problem or "")
+        assert status.reason == Reason.TERMINATED and "exceeded its time limit" in (status.problem or "")
 
     def test_a_node_that_is_drained_stays_listed_and_says_why(self, slurm: Slurm, opened: Opened) -> None:
         driver = opened()

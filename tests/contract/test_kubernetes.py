@@ -103,7 +103,7 @@ class TestKubernetesDriver(GangContract):
     def test_more_memory_than_its_limit(self, driver: KubernetesDriver, place: Place) -> None:
         status = self.run(driver, place("sh", "-c", "exec python3 -c 'x = b\"1\" * 10**9'", memory_bytes=64 * 10**6))
         assert (status.signal, status.reason) == (signal.SIGKILL, Reason.OUT_OF_MEMORY)
-        assert status.problem == "The job used more memory than its limit of 64.0 MB."
+        assert status.problem == "Killed for exceeding its memory limit of 64.0 MB."
 
     def test_an_image_that_is_not_there(self, driver: KubernetesDriver, place: Place) -> None:
         placement = place("true", image="localhost/nothing:1")
@@ -113,7 +113,7 @@ class TestKubernetesDriver(GangContract):
     def test_an_image_that_cannot_be(self, driver: KubernetesDriver, place: Place) -> None:
         status = self.run(driver, place("true", image="Not An Image"))
         assert status.reason is Reason.NOT_STARTED
-        assert (status.problem or "").startswith("The name of its image is not valid")
+        assert (status.problem or "").startswith("Invalid image name")
 
     def test_a_pod_that_somebody_deletes_ends_in_its_own_way(
         self, kube: Kube, driver: KubernetesDriver, place: Place
@@ -143,7 +143,7 @@ class TestKubernetesDriver(GangContract):
 
     def test_what_pods_cannot_see_is_refused(self, driver: KubernetesDriver, place: Place) -> None:
         placement = place("true", inputs=(Mount("/elsewhere/commit", "/data/digits"),))
-        with pytest.raises(OSError, match="pods cannot see /elsewhere/commit: tell its agent how"):
+        with pytest.raises(OSError, match="pods cannot see /elsewhere/commit: start the agent with"):
             driver.start(placement)
 
 

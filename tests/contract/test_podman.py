@@ -71,7 +71,7 @@ class TestPodmanDriver(DriverContract):
     def test_a_command_that_does_not_exist(self, driver: Driver, place: Place) -> None:
         status = self.run(driver, place("no-such-command-anywhere"))
         assert (status.exit_code, status.reason) == (127, Reason.NOT_STARTED)
-        assert status.problem == "The command 'no-such-command-anywhere' was not found in the image."
+        assert status.problem == "Command not found in the image: 'no-such-command-anywhere'."
 
     # What is a container's own.
 

@@ -38,6 +38,6 @@ def test_a_directory_that_nodes_do_not_see_is_told_at_the_start(
     machine = Machine(NodeFacts(name="login", cpus=1, memory_bytes=1), tmp_path / "state")
     # What the node would see: nothing of that name.
     hidden = {"sbatch": ["--wrap=true"]}
-    with pytest.raises(SetupError, match="is not seen on the Slurm node"):
+    with pytest.raises(SetupError, match="is not visible on the Slurm node"):
         open_driver("slurm", machine, {**hidden, "settle_seconds": ["0"]})
     assert open_driver("slurm", machine, {}).name == "slurm"

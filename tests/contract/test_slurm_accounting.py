@@ -95,7 +95,7 @@ class TestWithAccounting(SlurmContract):
 
             def told() -> bool:
                 status = driver.status(second)
-                return isinstance(status, Pending) and "the account has used what it may use at once" in status.why
+                return isinstance(status, Pending) and "its account has reached its limit" in status.why
 
             wait_until(told, what="why it waits")
             driver.stop(first)
@@ -153,7 +153,7 @@ class TestWithAccounting(SlurmContract):
         with looking(driver := opened()):
             status = finished(driver, placement)
         assert isinstance(status, Exited) and status.reason is Reason.TERMINATED
-        assert "longer than Slurm allowed" in (status.problem or "")
+        assert "exceeded its time limit" in (status.problem or "")
 
     @pytest.mark.long
     def test_a_node_that_fails_while_no_agent_looks(self, slurm: Slurm, opened: Opened, place: Place) -> None:

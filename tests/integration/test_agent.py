@@ -190,7 +190,7 @@ def test_a_command_that_does_not_exist(run: Run) -> None:
         site.server.want(a_placement(command=("no-such-command",)))
         async with site.agent():
             seen = await site.server.until_placement("p1", "finished")
-            assert seen.exit_code == 127 and seen.problem == "The command 'no-such-command' was not found."
+            assert seen.exit_code == 127 and seen.problem == "Command not found: 'no-such-command'."
             assert seen.started_at is None
 
     run(scenario)
@@ -370,7 +370,7 @@ def test_outputs_that_cannot_be_saved(run: Run, error: MillError) -> None:
             if error.transient:
                 assert (seen.output_commit, seen.problem) == ("saved", None)
             else:
-                assert seen.problem == "The outputs could not be saved: The lake is damaged."
+                assert seen.problem == "Cannot save the outputs: The lake is damaged."
 
     run(scenario)
 

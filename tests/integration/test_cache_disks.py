@@ -176,7 +176,7 @@ def test_a_disk_that_runs_full_in_the_middle(small: Disk) -> None:
     fits, too_much = small.push("fits", files(20, 50_000)), small.push("much", files(150, 80_000, seed=2))
     small.fill(FIRST, fits)
     free = small.volume.space().free_bytes
-    with pytest.raises(DiskFull, match="ran full"):
+    with pytest.raises(DiskFull, match="is full"):
         small.fill(SECOND, too_much)
     assert small.volume.published() == [FIRST]
     check(small.volume)

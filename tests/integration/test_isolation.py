@@ -262,7 +262,7 @@ def test_memory_beyond_what_was_asked_for_is_told_apart(site: Site) -> None:
     eats = "x = []\nwhile True: x.append(bytearray(1_000_000))"
     ended = site.run("p1", f'exec {system_python()} -c "{eats}"', memory_bytes=64_000_000)
     assert (ended.reason, ended.signal) == (Reason.OUT_OF_MEMORY, 9)
-    assert ended.problem == "The job used more than the 64.0 MB of memory it asked for, and was ended."
+    assert ended.problem == "Killed for exceeding its memory limit of 64.0 MB."
     ended = site.run("p2", "kill -9 $$", memory_bytes=64_000_000)
     assert (ended.reason, ended.signal) == (None, 9)
     for name in ("p1", "p2"):

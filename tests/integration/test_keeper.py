@@ -193,7 +193,7 @@ def test_a_working_directory_that_is_not_there(kept: Kept) -> None:
     kept.start("true", directory="/no/such/directory")
     found = kept.exit()
     assert found["exit_code"] == 126
-    assert found["problem"] == "The working directory cannot be entered: No such file or directory."
+    assert found["problem"] == "Cannot enter the working directory: No such file or directory."
 
 
 def test_input_is_empty_and_nothing_is_inherited(kept: Kept) -> None:

@@ -102,11 +102,11 @@ def test_mistakes_are_told_with_their_place(mill: Mill, tmp_path: Path, text: st
         (["submit", "sh", "t.sh", "--lr", "3"], "Put -- before the command: mill submit -- sh t.sh --lr 3"),
         (["submit", "x", "--timout", "3"], "No such option: --timout"),
         (["submit", "x", "-f"], "-f needs a task file.\n  hint: To print the log while the job runs: --follow."),
-        (["submit", "x"], "No command."),
+        (["submit", "x"], "No command given."),
         (["submit", "--timeout", "10", "--", "true"], "'10' has no unit.\n  hint: Write 10s, 10m or 10h."),
         (["submit", "--timeout", "0", "--", "true"], "--timeout must be at least 1s."),
         (["submit", "-e", "MILL_TOKEN=x", "--no-code", "--", "true"], "'MILL_TOKEN' is reserved"),
-        (["cancel", "x"], "There is no command 'cancel'.\n  hint: End a job and keep what it made: mill stop JOB"),
+        (["cancel", "x"], "There is no command 'cancel'.\n  hint: Stop a job and keep what it made: mill stop JOB"),
     ],
 )
 def test_mistakes_on_the_command_line_get_a_hint(mill: Mill, arguments: list[str], words: str) -> None:
@@ -118,7 +118,7 @@ def test_a_list_says_that_it_is_not_all(mill: Mill) -> None:
     for number in range(3):
         mill.ok("submit", f"many-{number}", "--no-code", "--", "true")
     done = mill.ok("list", "many", "--limit", "2")
-    assert done.out.count("many-") == 2 and "There are more: these are the newest 2." in done.err
+    assert done.out.count("many-") == 2 and "Showing the newest 2." in done.err
     assert "more" not in mill.ok("list", "many", "--limit", "3").err
     assert len(mill.ok("list", "many", "--json").json["items"]) == 3
     mill.ok("stop", "many-0", "many-1", "many-2")

@@ -41,7 +41,7 @@ SCENARIOS = [
         a_queued_job("a", image="python:3.12"),
         (MACHINE, SLICED),
         "No compute can run container images.",
-        "Leave out the image, or attach a compute with a container driver.",
+        "Remove --image, or attach a compute with a container driver.",
     ),
     Scenario(
         "an image on a compute without containers: those that have them are named",
@@ -119,7 +119,7 @@ SCENARIOS = [
         a_queued_job("a", gpus=50, enforced=True),
         (MACHINE,),
         "machine does not enforce fractions of a GPU.",
-        "Leave out --enforced; the job is then told its share.",
+        "Remove --enforced; the job then sees its share in a variable.",
     ),
     Scenario("enforced where it is", a_queued_job("a", gpus=50, enforced=True), (MACHINE, SLICED)),
     Scenario("enforced means nothing for whole GPUs", a_queued_job("a", gpus=100, enforced=True), (MACHINE,)),

@@ -50,13 +50,13 @@ SCENARIOS = [
         "nodes that their cluster has closed take nothing, and each says why",
         (
             a_node("n1", compute="slurm", closed="it is drained in Slurm by root (new disks)"),
-            a_node("n2", compute="slurm", closed="it does not answer Slurm"),
+            a_node("n2", compute="slurm", closed="it does not respond to Slurm"),
         ),
         (a_queued_job("a"),),
         waits={
             "a": (
                 "slurm/n1 takes no new jobs: it is drained in Slurm by root (new disks).",
-                "slurm/n2 takes no new jobs: it does not answer Slurm.",
+                "slurm/n2 takes no new jobs: it does not respond to Slurm.",
             )
         },
     ),

@@ -90,7 +90,7 @@ def test_kinds_as_people_write_them(written: list[str], kinds: tuple[str, ...]) 
 
 @pytest.mark.parametrize("word", ["lost", "0", "256", "-1", "Exit", ""])
 def test_what_is_no_kind_is_refused(word: str) -> None:
-    with pytest.raises(Invalid, match="not an ending"):
+    with pytest.raises(Invalid, match="not a kind of failure"):
         checked_kinds([word])
 
 

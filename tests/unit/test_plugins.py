@@ -75,7 +75,7 @@ def test_a_store_of_another_package_opens_by_its_scheme(tmp_path: Path, monkeypa
 
 
 def test_unknown_ones_name_those_there_are(machine: Machine) -> None:
-    with pytest.raises(BadRequest, match="no driver 'lsf'") as raised:
+    with pytest.raises(BadRequest, match="Unknown driver 'lsf'") as raised:
         open_driver("lsf", machine, {})
     assert "process, kubernetes, slurm, podman" in (raised.value.hint or "")
     with pytest.raises(BadRequest, match="tape://robot"):

@@ -1,4 +1,4 @@
-"""The agent: tells the server all it sees, hears all it wants, and brings the two together."""
+"""The agent: reports what it observes, receives what the server wants, and reconciles the two."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FINAL = (NotSignedIn, Forbidden, BadRequest, Invalid, Conflict, SetupError)
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the agent works with."""
+    """Parts of the agent."""
 
     server: Server
     driver: Driver
@@ -96,7 +96,7 @@ class Agent:
         self._tunnels = Tunnels(tools.driver, lambda placement: placements_of(state_dir) / placement, tools.open_tunnel)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; jobs go on under their keepers. Raises the MillError of a server that refuses for good."""
+        """Work until `stop`; jobs continue under their keepers. Raises the MillError of a permanent refusal."""
         await self._look()  # what there is to run on is told with the first report
         self._placements.adopt()
         stopping = asyncio.create_task(stop.wait())
@@ -130,7 +130,7 @@ class Agent:
                 if isinstance(error, _FINAL):
                     raise
                 if not away:
-                    log.warning("server away: %s", error.message)
+                    log.warning("server unreachable: %s", error.message)
                 away = True
                 await self._pause(backoff.next(), wake=False)
                 continue
@@ -155,15 +155,15 @@ class Agent:
                 self._changed()
 
     async def _look(self) -> None:
-        """Let the driver see how its engine stands. An engine that is away keeps nothing else from going on."""
+        """Refresh the driver's view of its engine. An unreachable engine does not block anything else."""
         try:
             await in_thread(self._driver.look)
         except EngineAway as error:
             if not self._engine_away:
-                log.warning("engine away: driver=%s %s", self._driver.name, error)
+                log.warning("engine unreachable: driver=%s %s", self._driver.name, error)
             self._engine_away = True
         except Exception:
-            log.exception("the engine could not be looked at: driver=%s", self._driver.name)
+            log.exception("cannot query the engine: driver=%s", self._driver.name)
         else:
             self._engine_away = False
 
@@ -189,7 +189,7 @@ class Agent:
         return BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS
 
     def _capabilities(self) -> Capabilities:
-        """Where files cannot be kept apart, the jobs are not."""
+        """Report no isolation if files cannot be isolated."""
         found = Capabilities.model_validate(asdict(self._driver.capabilities()))
         return found.model_copy(update={"shared_trust": found.shared_trust or self._volumes.are_open})
 
@@ -197,14 +197,14 @@ class Agent:
         return [seen.model_copy(update=self._known_of(seen.id)) for seen in self._volumes.seen()]
 
     def _known_of(self, volume_id: str) -> dict[str, object]:
-        """What is not found by looking at a volume."""
+        """State of a volume that is not read from the volume itself."""
         shares, leftover = self._measuring.shares_on(volume_id), self._fills.leftover_bytes(volume_id)
         return {"shares": shares, "leftover_bytes": leftover}
 
     async def _ask(self, observed: Observed) -> Desired | None:
-        """The server's answer; None when there is news for it before it has any for us.
+        """Exchange state with the server; None if there is local news to send first.
 
-        There is one exchange at a time: of two answers under way the older could be taken for the newer.
+        One exchange at a time: with two, the older answer could be taken for the newer.
         """
         asking = asyncio.create_task(self._server.sync(observed))
         hearing = asyncio.create_task(self._news.wait())
@@ -232,12 +232,12 @@ class Agent:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 
     def _changed(self) -> None:
-        """Something the server should know at once, and placements may be waiting for."""
+        """Wake the exchange, and placements that may be waiting for this change."""
         self._news.set()
         self._placements.nudge()
 
     async def _pause(self, seconds: float, *, wake: bool) -> None:
-        """Wait, or with `wake` only until there is news."""
+        """Wait; with `wake` at most until there is news."""
         if not wake:
             await asyncio.sleep(seconds)
             return

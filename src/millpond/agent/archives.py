@@ -1,4 +1,4 @@
-"""What the agent brings to other machines: keeper and far end, each one file that any Python from 3.9 on runs."""
+"""Programs that the agent copies to other machines: keeper and far end, each one file for Python 3.9 or newer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FAR_PACKAGES = ("millpond", "millpond/agent", "millpond/agent/drivers", "millpo
 
 @cache
 def archives() -> Mapping[str, bytes]:
-    """By the names of the files; the same bytes for the same Millpond."""
+    """Content by file name; reproducible for each version of Millpond."""
     keeper = {f"keeper/{path.name}": path.read_bytes() for path in sorted((_AGENT / "keeper").glob("*.py"))}
     far = {**keeper, **{name: (_AGENT / name).read_bytes() for name in _FAR}}
     far = {f"millpond/agent/{name}": content for name, content in far.items()}
@@ -39,7 +39,7 @@ def archives() -> Mapping[str, bytes]:
 
 
 def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Each whole or not at all. A file that is there stays as it is: a keeper that just begins may be reading it."""
+    """Write atomically. Existing files stay: a starting keeper may be reading them."""
     for name, content in contents.items():
         if not (folder / name).exists():
             temporary = folder / f"{name}.{os.getpid()}.new"
@@ -48,7 +48,7 @@ def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _archive(files: Mapping[str, bytes], main: str) -> bytes:
-    """Not compressed: a bare Python may lack what that needs. One that is too old says so before it claims."""
+    """Uncompressed: a minimal Python may lack zlib. A Python that is too old says so before it claims."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in {**files, "__main__.py": _MAIN.format(main=main).encode()}.items():

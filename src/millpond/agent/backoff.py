@@ -1,4 +1,4 @@
-"""Growing pauses between tries, spread so that a crowd of agents does not come back at the same moment."""
+"""Exponential backoff with jitter, so that many agents do not retry at the same moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_SECONDS = 5.0
 
 
 def may_pass(error: MillError) -> bool:
-    """Whether the same call may succeed later: the other side is away, full, or made a mistake of its own."""
+    """True if the same call may succeed later: the other side is unreachable, overloaded or failed itself."""
     return error.transient or isinstance(error, DiskFull) or type(error) is MillError
 
 

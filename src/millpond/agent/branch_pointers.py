@@ -1,4 +1,4 @@
-"""Keeps the names of branches on the volumes that this agent tends leading to their commits."""
+"""Keeps branch names up to date on the volumes that this agent serves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pointing:
         self._task: asyncio.Task[None] | None = None
 
     def reconcile(self, desired: Sequence[DesiredVolume]) -> None:
-        """Volumes that this agent no longer tends are forgotten: whoever does so now knows where names lead."""
+        """Update branch names. Volumes served by another agent now are forgotten."""
         self._wanted = {one.id: self._state(one) for one in desired if one.tended}
         self._done = {key: state for key, state in self._done.items() if key in self._wanted}
         if (self._task is None or self._task.done()) and self._next() is not None:
@@ -47,7 +47,7 @@ class Pointing:
                 await in_thread(partial(point, volume, wanted[0]))
             except MillError as error:
                 # Names for people: nothing else depends on them. Tried again when they change.
-                log.warning("names of branches not set: volume=%s %s", volume_id, error.message)
+                log.warning("cannot update branch names: volume=%s %s", volume_id, error.message)
             self._done[volume_id] = wanted
 
     def _next(self) -> str | None:

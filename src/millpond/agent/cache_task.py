@@ -1,4 +1,4 @@
-"""One wish of the server about a cached commit, being carried out, and what there is to tell of it."""
+"""One task of the server for a cached commit: its execution and what to report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Work:
         self._woken.set()
 
     async def rest(self, seconds: float) -> None:
-        """Wait, but no longer than it is wanted."""
+        """Wait, at most until the task is cancelled."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), seconds)
 
@@ -60,7 +60,7 @@ class Work:
         self._changed()
 
     def progress(self, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
-        """To be called by the thread that does the work: it notes how far it is, and ends it when it is not wanted."""
+        """Called by the working thread: records progress, and stops the work if the task is cancelled."""
         began = told = time.monotonic()
 
         def progress(moved: Moved) -> None:
@@ -74,14 +74,14 @@ class Work:
         return progress
 
     def _advance(self, moved: Moved, seconds: float) -> None:
-        """Progress is told with the next exchange, which comes soon while something goes on; it needs no waking."""
+        """Progress goes with the next exchange, which comes soon while work is going on."""
         state = _UNDER_WAY[self.desired.want]
         if self.is_going_on and self.seen.state in (state, "failed"):
             done = {"done_bytes": moved.bytes, "done_files": moved.files, "sent_bytes": moved.sent, "seconds": seconds}
             self.seen = self._told(state, **done, **self._copied(moved))
 
     def _copied(self, moved: Moved) -> dict[str, Any]:
-        """What did not come from the lake, nearly all of it, came from the volume that the server named."""
+        """Bytes not fetched from the lake were copied from the volume that the server named."""
         source = self.desired.source
         return {"source": source, "copied_bytes": max(0, moved.bytes - moved.sent)} if source else {}
 

@@ -1,4 +1,4 @@
-"""Testing this compute when the server asks: the way to it, the speed of lake and volumes, the GPUs."""
+"""Tests this compute on request: connection, speed of lake and volumes, GPUs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A volume to try out: where to write, or why that cannot be."""
+    """A volume to test: where to write, or why that is impossible."""
 
     name: str
     directory: Path
@@ -42,7 +42,7 @@ class Place:
 
 
 class Trials:
-    """Makes each test that is wanted once; `run` tries everything out and tells the server."""
+    """Runs each requested test once; `run` tests everything and reports to the server."""
 
     def __init__(self, volumes: Volumes, run: Callable[[str, Sequence[Place]], None]) -> None:
         self._volumes = volumes
@@ -64,7 +64,7 @@ class Trials:
         try:
             await in_thread(partial(self._run, test, self._places()))
         except MillError as error:
-            log.warning("test not told: test=%s %s", test, error.message)
+            log.warning("cannot report test: test=%s %s", test, error.message)
         except Exception:
             log.exception("test failed: test=%s", test)
 
@@ -76,7 +76,7 @@ class Trials:
 
 
 def run_trial(api: Api, test: str, places: Sequence[Place]) -> None:
-    """Try everything out, one after the other so that nothing disturbs the next, and tell the server."""
+    """Run all checks one by one, so that they do not disturb each other, and report to the server."""
     checks: list[Check] = []
     for name, step in _steps(api, test, places):
         try:
@@ -84,7 +84,7 @@ def run_trial(api: Api, test: str, places: Sequence[Place]) -> None:
         except (MillError, OSError) as error:
             checks.append(Check(name=name, state="failed", message=sentence(error)))
     api.request("POST", f"/agents/tests/{segment(test)}", body=Checks(checks=checks), idempotent=True)
-    log.info("test made: test=%s failed=%d", test, sum(check.state == "failed" for check in checks))
+    log.info("test done: test=%s failed=%d", test, sum(check.state == "failed" for check in checks))
 
 
 def _steps(api: Api, test: str, places: Sequence[Place]) -> Iterator[tuple[str, Callable[[], list[Check]]]]:
@@ -96,7 +96,7 @@ def _steps(api: Api, test: str, places: Sequence[Place]) -> Iterator[tuple[str, 
 
 
 def _server(api: Api, test: str) -> list[Check]:
-    """The quickest of a few rounds says most about the way, and its middle is when the server looked at its clock."""
+    """Latency and clock offset from the fastest of several round trips; its middle is the server's time."""
     found: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         before, began = datetime.now(UTC), time.monotonic()
@@ -108,7 +108,7 @@ def _server(api: Api, test: str) -> list[Check]:
     words = f"The clock here is {off:.1f} s {'behind' if ahead > 0 else 'ahead of'} the server's."
     clock = words if off >= 0.1 else "The clock here agrees with the server's."
     return [
-        Check(name="server", state="ok", message=f"Answers in {took * 1000:.0f} ms.", value=took * 1000, unit="ms"),
+        Check(name="server", state="ok", message=f"Responds in {took * 1000:.0f} ms.", value=took * 1000, unit="ms"),
         Check(name="clock", state="ok" if off <= CLOCK_SECONDS else "failed", message=clock, value=-ahead, unit="s"),
     ]
 
@@ -125,7 +125,7 @@ def _lake(api: Api, test: str) -> list[Check]:
     finally:
         plane.close()
     if not same:
-        return [Check(name="lake read", state="failed", message="The lake gave back other bytes than were written.")]
+        return [Check(name="lake read", state="failed", message="The lake returned different bytes than were written.")]
     return [_rate("lake write", len(data), wrote), _rate("lake read", len(data), read)]
 
 
@@ -135,7 +135,7 @@ def _volume(place: Place) -> list[Check]:
         return [Check(name=name, state="failed", message=place.problem)]
     found = os.statvfs(place.directory.parent)
     if found.f_bavail * found.f_frsize < LEAST_FREE:
-        return [Check(name=name, state="skipped", message="There is too little room to try it out.")]
+        return [Check(name=name, state="skipped", message="Not enough free space for the test.")]
     block = os.urandom(_BLOCK)
     path = place.directory / f"speed-{os.getpid()}"
     place.directory.mkdir(exist_ok=True)
@@ -165,7 +165,7 @@ def _read(descriptor: int) -> None:
 def _gpus() -> list[Check]:
     count, model, _ = measure_gpus()
     if not count:
-        return [Check(name="gpus", state="skipped", message="The machine shows no GPU.", value=0, unit="GPUs")]
+        return [Check(name="gpus", state="skipped", message="No GPU found.", value=0, unit="GPUs")]
     return [Check(name="gpus", state="ok", message=f"{count} × {model}", value=count, unit="GPUs")]
 
 

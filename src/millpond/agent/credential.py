@@ -1,4 +1,4 @@
-"""The agent's own credential: made here, kept in its state directory, let in once by a join token."""
+"""The agent's credential: created here, kept in the state directory, registered once with a join token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSED = "credential.refused.json"
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """`name` and `site` are empty until the server has let the agent in."""
+    """`name` and `site` are empty until the agent has joined."""
 
     secret: str
     agent_id: str = ""
@@ -42,7 +42,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the agent wants to be: its name (one that was chosen is not changed), its site, how it runs jobs."""
+    """What the agent asks for when it joins: name (kept if chosen explicitly), site and driver."""
 
     name: str
     exact: bool
@@ -58,17 +58,17 @@ def load(state_dir: Path) -> Credential | None:
         return None
     except (ValueError, TypeError) as error:
         raise SetupError(
-            f"The credential in {state_dir / FILE} cannot be read: {error}.",
-            hint="Remove the file and start the agent with a new join token: it becomes a new compute.",
+            f"Cannot read the credential in {state_dir / FILE}: {error}.",
+            hint="Remove the file and start the agent with a new join token. It becomes a new compute.",
         ) from error
 
 
 def obtain(
     state_dir: Path, token: str | None, wish: Wish, api: Api, sleep: Callable[[float], None] = time.sleep
 ) -> Credential:
-    """The credential of this state directory; the one a join token brings where there is none.
+    """Load the credential of this state directory, or join with a token.
 
-    Waits for a server that is away. Raises the MillError of one that refuses.
+    Waits while the server is unreachable. Raises the MillError of a refusal.
     """
     known = load(state_dir)
     if known is not None and known.agent_id:
@@ -76,8 +76,8 @@ def obtain(
         return known
     if token is None:
         raise BadRequest(
-            f"This agent has no credential in {state_dir} yet.",
-            hint="Give it a join token with --token-file; make one with: mill compute token --site SITE",
+            f"No credential in {state_dir}.",
+            hint="Create a join token (mill compute token --site SITE) and start the agent with --token-file.",
         )
     if not token.startswith(JOIN_PREFIX):
         return Credential(token)
@@ -92,7 +92,7 @@ def obtain(
 
 
 def set_aside(state_dir: Path) -> None:
-    """The server does not know it any more: asking with it again would be of no use."""
+    """Set aside a revoked credential, so that it is not used again."""
     if (state_dir / FILE).exists():
         (state_dir / FILE).replace(state_dir / REFUSED)
 
@@ -109,7 +109,7 @@ def _join(api: Api, token: str, credential: Credential, wish: Wish, sleep: Calla
         except MillError as error:
             if not error.transient:
                 raise
-            log.warning("server away: %s", error.message)
+            log.warning("server unreachable: %s", error.message)
         sleep(backoff.next())
 
 
@@ -125,6 +125,6 @@ def _keep(state_dir: Path, credential: Credential) -> None:
 def _check_site(known: Credential, wish: Wish, state_dir: Path) -> None:
     if wish.site is not None and known.site != wish.site:
         raise BadRequest(
-            f"The agent in {state_dir} is compute {known.name!r} of site {known.site!r}, not of {wish.site!r}.",
-            hint="Leave --site out, or give an agent of another site a directory of its own with --state-dir.",
+            f"The agent in {state_dir} is compute {known.name!r} of site {known.site!r}, not of site {wish.site!r}.",
+            hint="Remove --site, or use another --state-dir for an agent of another site.",
         )

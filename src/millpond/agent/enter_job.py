@@ -1,4 +1,4 @@
-"""Becomes a command beside a running job: its environment, its directory, its account, its limits, its files.
+"""Runs a command in the context of a running job: its environment, directory, account, limits and files.
 
 One file of standard-library Python, run in a session of its own as
 `python -I -S enter_job.py DIRECTORY tty|pipes COMMAND…` with the directory of the job's keeper: the placement's, or
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def enter(directory: Path, *, tty: bool, command: list[str]) -> None:
-    """Does not come back: this process becomes the command."""
+    """Replace this process by the command. Never returns."""
     spec = json.loads((directory / "spec.json").read_bytes())
     if tty:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,4 +1,4 @@
-"""A command beside a job, with its input and output over a stream: on a terminal, or with its outputs apart.
+"""Runs a command next to a job with input and output over a stream: on a terminal, or with separate outputs.
 
 Standard library alone, from Python 3.9 on: it runs in the agent, or in the agent's far end where the job is.
 """
@@ -34,7 +34,7 @@ _END_OF_INPUT = b"\x04"
 
 
 async def run_beside(command: Sequence[str], stream: Stream, *, terminal: tuple[int, int] | None) -> None:
-    """Run it until it ends, which is told, or until the other end is gone, which ends it."""
+    """Run the command until it ends (the exit status is sent) or the other end is gone (it is killed)."""
     running = await (_on_terminal(command, terminal) if terminal else _with_pipes(command))
     try:
         await stream.send(json.dumps({"opened": True}))
@@ -53,15 +53,15 @@ async def run_beside(command: Sequence[str], stream: Stream, *, terminal: tuple[
 
 
 class Channel:
-    """The near end of a terminal or a pipe. Nothing is read before somebody asks for it: a slow reader slows the
-    command down. Ours to close: what asyncio opens stays open as long as anybody holds the far end."""
+    """Our end of a terminal or pipe. Reads only on demand, so a slow reader slows the command down. Closed by
+    us: what asyncio opens stays open as long as anybody holds the other end."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
 
     async def read(self, size: int) -> bytes:
-        """What there is, at least a byte; nothing at the end."""
+        """Available bytes, at least one; empty at the end."""
         loop = asyncio.get_running_loop()
         await _when(loop.add_reader, loop.remove_reader, self._descriptor)
         try:
@@ -80,7 +80,7 @@ class Channel:
         fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def close(self) -> None:
-        """A second time does nothing."""
+        """Close; idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -88,7 +88,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Running:
-    """A process in a session of its own, what it reads from and what it writes to: pipes, or one terminal."""
+    """A process in its own session, with its pipes or terminal."""
 
     process: asyncio.subprocess.Process
     input: Channel
@@ -106,7 +106,7 @@ class Running:
             self.input.close()
 
     async def end(self) -> None:
-        """As a terminal that is closed ends what runs on it, also what it left behind; then for sure."""
+        """End the whole session: SIGHUP, as when a terminal closes, then SIGKILL."""
         for number in (signal.SIGHUP, signal.SIGKILL):
             deadline = time.monotonic() + LINGER_SECONDS
             processes.send_signal(await asyncio.to_thread(_session_of, self.process), number)
@@ -171,7 +171,7 @@ async def _start(command: Sequence[str], stdin: int, stdout: int, stderr: int) -
 
 
 async def _hear(stream: Stream, running: Running) -> bool:
-    """Whether the other end is still there, and only has no more input."""
+    """True if the other end is still there and only has no more input."""
     while (message := await stream.receive()) is not None:
         if isinstance(message, str):
             size = json.loads(message).get("resize")
@@ -205,7 +205,7 @@ async def _pass_on(stream: Stream, channel: int, output: Channel, ended: asyncio
 
 
 async def _next(output: Channel, ended: asyncio.Event) -> bytes:
-    """Nothing once it has ended and whoever still holds the output is silent. A slow reader loses nothing by that."""
+    """Next output; empty when the command has ended and no other process writes."""
     reading = asyncio.ensure_future(output.read(PIECE))
     lingering = asyncio.ensure_future(_linger(ended))
     try:

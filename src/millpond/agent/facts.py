@@ -1,4 +1,4 @@
-"""What this machine can run: measured, or declared by whoever starts the agent."""
+"""Capacity of this machine: measured, or declared on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CGROUP_MEMORY = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is told on the command line; None is measured."""
+    """Values given on the command line; None means measured."""
 
     cpus: int | None = None
     memory_bytes: int | None = None
@@ -70,7 +70,7 @@ def measure_gpus() -> tuple[int, str, int]:
         memory = int(pynvml.nvmlDeviceGetMemoryInfo(first).total) if count else 0
         pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
-        log.warning("GPUs cannot be counted: %s", error)
+        log.warning("cannot count GPUs: %s", error)
         return 0, "", 0
     return count, model if isinstance(model, str) else model.decode(), memory
 

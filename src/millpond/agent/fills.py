@@ -1,4 +1,4 @@
-"""Fills, evictions and verifications the server asks for: each carried out once, and told until it stops asking."""
+"""Fills, evictions and verifications requested by the server: each runs once and is reported until acknowledged."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Fills:
         self._until = float("-inf")
 
     def reconcile(self, desired: Sequence[DesiredFill], volumes: Sequence[DesiredVolume], until: float) -> None:
-        """`until` is the boot time up to which something may be begun without hearing of the server again."""
+        """`until` is the boot time until which work may be started without contact to the server."""
         self._until = until
         wanted = {one.cached_id: one for one in desired}
         for cached_id in list(self._works):
@@ -77,12 +77,12 @@ class Fills:
         return [work.seen for work in self._works.values()]
 
     def leftover_bytes(self, volume_id: str) -> int:
-        """What evicted commits have left there."""
+        """Bytes left there by evicted commits."""
         return self._tidying.leftover_bytes(volume_id)
 
     @property
     def are_going_on(self) -> bool:
-        """Whether progress is being made that is worth telling often."""
+        """True if there is progress worth reporting often."""
         return any(work.is_going_on for work in self._works.values())
 
     def end(self) -> None:
@@ -115,7 +115,7 @@ class Fills:
         carry_out: Callable[[Work, CacheVolume], Awaitable[None]],
         before: Sequence[asyncio.Task[None]],
     ) -> None:
-        """Try until it is done, refused for good or no longer wanted. One commit of one volume at a time."""
+        """Retry until done, refused for good or cancelled. One commit of one volume at a time."""
         if before:
             await asyncio.wait(before)
         backoff, costly = Backoff(first=1.0, longest=15.0), Backoff(first=5.0, longest=300.0)
@@ -139,7 +139,7 @@ class Fills:
             return not transient
         except Exception:
             log.exception("fill failed: attempt=%d", work.desired.attempt)
-            work.tell("failed", problem="The agent met an error it does not know; its log tells more.")
+            work.tell("failed", problem="Unexpected error of the agent. See the agent's log.")
         return True
 
     async def _fill(self, work: Work, volume: CacheVolume) -> None:
@@ -185,12 +185,12 @@ class Fills:
         work.tell("verified", verified=_verified(found))
 
     async def _take_up(self, work: Work, volume: CacheVolume) -> None:
-        """What was published before the server knew of it; it may have gone since it was seen."""
+        """Adopt a published commit that the server did not know; it may be gone again."""
         if not await in_thread(volume.commit(work.place).is_dir):
             work.tell("evicted")
             return
         found = await self._checked(work, volume, contents=False)
-        log.info("taken up: volume=%s commit=%s healed=%d", volume.id, work.place.commit_id, found.healed)
+        log.info("adopted: volume=%s commit=%s healed=%d", volume.id, work.place.commit_id, found.healed)
         work.tell("ready", done_bytes=work.desired.bytes, done_files=work.desired.files)
 
     async def _checked(self, work: Work, volume: CacheVolume, *, contents: bool) -> Checked:
@@ -204,7 +204,7 @@ class Fills:
                 return await in_thread(check)
 
     def _bases(self, wanted: DesiredFill, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
-        """Published commits of the volume that files may be taken from."""
+        """Published commits of the volume from which files can be linked."""
         for base in wanted.bases:
             named = {"dataset": base.dataset, "dataset_id": base.dataset_id, "commit_id": base.commit_id}
             pages = stack.enter_context(self._source_of(wanted.model_copy(update={**named, "tree": base.tree})))
@@ -219,7 +219,7 @@ class Fills:
             yield BaseTree(elsewhere.commit(place), wanted.tree, pages, is_elsewhere=True)
 
     async def _begin_attempt(self, work: Work, volume: CacheVolume) -> Attempt:
-        """FillCancelled when the server has not been heard of for so long that another agent may be at work.
+        """Raises FillCancelled without contact to the server for so long that another agent may be at work.
 
         Asked after the attempt's directory is there: a process that was stopped before that notices it here, and one
         that is stopped later finds its directory moved away.
@@ -229,7 +229,7 @@ class Fills:
         if work.cancelled.is_set() or boot_time() > self._until:
             await in_thread(attempt.remove)
             if not work.cancelled.is_set():
-                raise MillError("The server has not been heard of for a while.")
+                raise MillError("No contact to the server.")
             raise FillCancelled
         return attempt
 

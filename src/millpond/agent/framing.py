@@ -1,4 +1,4 @@
-"""Messages over a pair of byte streams: how the agent speaks with its far end beside a job on another machine.
+"""Messages over a pair of byte streams, between the agent and its far end next to a job on another machine.
 
 Standard library alone: this file goes where jobs run, to whatever Python is there.
 """
@@ -17,7 +17,7 @@ MOST_BYTES = 1 << 24
 
 class ByteStream(Protocol):
     async def read(self) -> bytes:
-        """What comes next; nothing once the other end is gone."""
+        """The next bytes; empty if the other end is gone."""
         ...
 
     async def write(self, data: bytes) -> None:
@@ -42,7 +42,7 @@ class FramedStream:
             return None
         kind, size = _HEAD.unpack(head)
         if size > MOST_BYTES:
-            raise ConnectionError("What comes from beside the job is no message.")
+            raise ConnectionError("Invalid message from the job's machine.")
         body = await self._exactly(size)
         return None if body is None else body.decode() if kind == _TEXT else body
 

@@ -1,4 +1,4 @@
-"""What GPUs do at this moment, asked of NVIDIA's library where there is one."""
+"""Current GPU use, from NVIDIA's library if installed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ log = logging.getLogger(__name__)
 
 
 def gpu_use(indices: Sequence[int], library: ModuleType | None = None) -> dict[str, float]:
-    """Mean load in per cent and memory in use, in all, of these GPUs; nothing where they cannot be asked.
+    """Mean utilisation in per cent and total memory in use of these GPUs; nothing if unavailable.
 
-    A job that shares a GPU with others sees the GPU's numbers: the library tells no less.
+    Jobs that share a GPU get the numbers of the whole GPU.
     """
     nvml = library or (_library() if indices else None)
     if nvml is None or not indices:
@@ -24,14 +24,14 @@ def gpu_use(indices: Sequence[int], library: ModuleType | None = None) -> dict[s
         loads = [nvml.nvmlDeviceGetUtilizationRates(handle).gpu for handle in handles]
         memory = sum(int(nvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles)
     except nvml.NVMLError as error:
-        log.warning("GPUs cannot be asked: %s", error)
+        log.warning("cannot read GPU use: %s", error)
         return {}
     return {"gpu_percent": sum(loads) / len(loads), "gpu_memory_bytes": memory}
 
 
 @lru_cache(maxsize=1)
 def _library() -> ModuleType | None:
-    """Loaded and opened once, and only where there is a GPU: the bindings take megabytes that other agents save."""
+    """Loaded once, and only if there is a GPU: the bindings take megabytes."""
     if not Path("/proc/driver/nvidia").exists():
         return None
     import pynvml  # noqa: PLC0415
@@ -39,6 +39,6 @@ def _library() -> ModuleType | None:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        log.warning("GPUs cannot be asked: %s", error)
+        log.warning("cannot read GPU use: %s", error)
         return None
     return pynvml  # type: ignore[no-any-return]

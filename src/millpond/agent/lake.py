@@ -1,4 +1,4 @@
-"""The agent's way to the lake: reading what it fills with its own token, writing outputs with the job's."""
+"""Access to the lake: reads for fills with the agent's token, writes outputs with the job's."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PATIENCE_SECONDS = 5.0
 
 
 def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
-    """Reads the commit of a fill. The server signs URLs only while the agent is told to."""
+    """Reader of the commit of a fill. The server signs URLs only while the fill is requested."""
     return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id)
 
 
 def save_outputs(spec: Spec, output: Path) -> str | None:
-    """Commit everything below `output` to the branch of the job; the commit's id.
+    """Commit everything below `output` to the job's branch; return the commit's id.
 
-    May be called again after any interruption: what is committed already is found again, and not sent twice.
+    Can be repeated after any interruption: nothing is uploaded or committed twice.
     """
     with Api(spec.env["MILL_SERVER"], spec.env["MILL_TOKEN"], patience=PATIENCE_SECONDS) as api:
         return until_complete(lambda: _save(api, spec, output))

@@ -1,4 +1,4 @@
-"""What earlier attempts left on the volumes that this agent tends, removed as soon as nobody wants it."""
+"""Removes what earlier attempts left on the volumes that this agent serves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tidying:
         self._tidiers: dict[str, asyncio.Task[None]] = {}
 
     def tend(self, tended: Collection[str]) -> None:
-        """These volumes, and no others; to be called whenever what is wanted has changed."""
+        """Clean up exactly these volumes; call whenever the desired state has changed."""
         for gone in self._tidiers.keys() - set(tended):
             self._tidiers.pop(gone).cancel()
         for volume_id in tended:
@@ -47,7 +47,7 @@ class Tidying:
                 self._tidiers[volume_id] = asyncio.create_task(self._tidy(volume_id), name=f"tidy {volume_id}")
 
     def leftover_bytes(self, volume_id: str) -> int:
-        """What could not be removed there when it was tried last."""
+        """Bytes that the last attempt could not remove."""
         return self._leftovers.get(volume_id, 0)
 
     async def count_leftovers(self, volume: CacheVolume) -> None:
@@ -62,14 +62,14 @@ class Tidying:
             task.cancel()
 
     async def _tidy(self, volume_id: str) -> None:
-        """Until nothing is left of attempts nobody wants; ends then, and begins again when something changes."""
+        """Remove unwanted attempts until none is left; restarted on changes."""
         while True:
             volume = self._volumes.healthy(volume_id)
             try:
                 if volume is not None and await self._tidy_once(volume):
                     return
             except MillError as error:
-                log.warning("tidying failed: volume=%s %s", volume_id, error.message)
+                log.warning("cleanup failed: volume=%s %s", volume_id, error.message)
             await asyncio.sleep(TRASH_SECONDS if volume else 0.1)
 
     async def _tidy_once(self, volume: CacheVolume) -> bool:

@@ -1,7 +1,7 @@
-"""A placement's log on this machine, as it may leave it: secrets hidden, and what its keeper let go passed over.
+"""A placement's log on this machine, as it is sent: secrets masked, and dropped parts skipped.
 
-Nothing is remembered between two looks but where a line began behind a gap: after a restart, the next agent goes on
-from any offset with the same bytes.
+Almost stateless (only the first line after a gap is remembered): after a restart, the next agent continues from any
+offset with the same bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LogFile:
             return 0
 
     def take(self, offset: int, limit: int, *, ended: bool) -> Taken | None:
-        """What may go out from `offset` on, about `limit` bytes of it; None while there is nothing.
+        """About `limit` bytes from `offset` on that may be sent; None if there are none.
 
         The end of what is there may be the beginning of a secret: it stays until more has come, or nothing will
         (`ended`).

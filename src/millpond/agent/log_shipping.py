@@ -1,6 +1,6 @@
-"""Bringing the logs of a placement to the server: by offset, so nothing is lost or doubled.
+"""Sends the logs of a placement to the server, by offset, so that nothing is lost or duplicated.
 
-They wait on the disk while the server is away; the keeper bounds what they take there.
+Logs wait on disk while the server is unreachable; the keeper limits their size.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ USAGE_SECONDS = 1.0
 
 
 class Shipper:
-    """Ships what a placement writes until `finish`: a log, of a distributed job one for each rank, and what it uses.
+    """Sends the log (one per rank of a distributed job) and usage of a placement until `finish`.
 
-    A server that does not want them any more ends it quietly.
+    Stops quietly if the server refuses them.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Shipper:
         return sum(one.log_bytes for one in self._logs)
 
     async def run(self) -> None:
-        """Ship whatever appears, for ever; cancel it and call `finish` when nothing more will be written."""
+        """Send whatever appears, forever; cancel it and call `finish` when the log is complete."""
         async with asyncio.TaskGroup() as together:
             for one in self._logs:
                 together.create_task(one.run())
@@ -73,7 +73,7 @@ class Shipper:
 
 
 class LogShipper:
-    """Ships one log."""
+    """Sends one log."""
 
     def __init__(self, server: Server, placement: str, directory: Path, *, rank: int, adopted: bool) -> None:
         self._server = server
@@ -109,7 +109,7 @@ class LogShipper:
             await self._ship_log(ended=True)
 
     async def _ship_log(self, *, ended: bool) -> int:
-        """Ship all there is; how many bytes that was."""
+        """Send what there is; return the number of bytes."""
         if self._offset is None:
             await self._put(Taken(0, b""), durable=False)
         shipped = 0
@@ -123,7 +123,7 @@ class LogShipper:
         return shipped
 
     async def _put(self, taken: Taken, *, durable: bool) -> None:
-        """Tell the server these bytes, however long that takes, and hear how far it is."""
+        """Send these bytes, retrying; return the server's offset."""
         while not self._refused:
             try:
                 answer = await self._server.put_log(self._placement, taken, rank=self._rank, durable=durable)
@@ -131,9 +131,9 @@ class LogShipper:
                 self._backoff.reset()
                 return
             except (NotFound, StalePlacement) as error:
-                log.info("shipping ended: placement=%s rank=%d %s", self._placement, self._rank, error.message)
+                log.info("log refused: placement=%s rank=%d %s", self._placement, self._rank, error.message)
                 self._refused = True
             except MillError as error:
                 # Whatever else is wrong may be mended: what a job wrote is never given up.
-                log.warning("shipping waits: placement=%s %s", self._placement, error.message)
+                log.warning("log waits: placement=%s %s", self._placement, error.message)
                 await self._backoff.wait()

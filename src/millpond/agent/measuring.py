@@ -1,4 +1,4 @@
-"""What trees share on the volumes that this agent tends, measured where the server does not know it yet."""
+"""Measures shared bytes of trees on the volumes that this agent serves, where the server lacks them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Healthy(Protocol):
 
 
 class Measuring:
-    """Measures each thing asked for once, one after the other; `changed` is called when there is something to tell."""
+    """Measures each requested tree once, one by one; `changed` is called when there is something to report."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Measuring:
             self._task.cancel()
 
     async def _measure(self) -> None:
-        """What cannot be measured holds nothing else up, and is tried again after the next exchange."""
+        """A failure does not block the others, and is retried after the next exchange."""
         failed: set[_Key] = set()
         while (key := self._next(failed)) is not None:
             volume_id, project_id, commits = key
@@ -96,7 +96,7 @@ class Measuring:
             self._changed()
 
     def _next(self, failed: Collection[_Key] = ()) -> _Key | None:
-        """What has rested longest, of all that is to be measured."""
+        """The tree to measure that has waited longest."""
         left = (key for key in self._wanted if key not in self._found and key not in failed)
         return min(left, key=self._rested_at, default=None)
 

@@ -36,7 +36,7 @@ def serve(keeper: ModuleType) -> None:
 
 
 def start(keeper: ModuleType, directory: str) -> None:
-    """Have a keeper for this placement. What keeps it from beginning is said in its `keeper.log`."""
+    """Fork a keeper for this placement. Failures are written to its `keeper.log`."""
     try:
         output = os.open(os.path.join(directory, "keeper.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def start(keeper: ModuleType, directory: str) -> None:
         if os.fork() == 0:
             become_keeper(keeper, directory, output)
     except OSError as error:
-        os.write(output, f"no process for the keeper: {error.strerror}\n".encode())
+        os.write(output, f"cannot start the keeper: {error.strerror}\n".encode())
     finally:
         os.close(output)
 

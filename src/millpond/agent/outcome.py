@@ -1,4 +1,4 @@
-"""What became of a job's outputs: committed once, waiting for a server or store that is away."""
+"""Saves a job's outputs: committed once, waiting while the server or store is unreachable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SaveOutputs = Callable[[Spec, Path], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Kept in a file of the placement, so that whoever comes later knows it."""
+    """Result of saving the outputs, kept in a file of the placement."""
 
     output_commit: str | None = None
     problem: str | None = None
@@ -45,7 +45,7 @@ def spec_with_outputs(directory: Path) -> Spec | None:
 
 
 async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool]) -> Outcome:
-    """Commit the outputs and remember it; nothing once they are not `wanted` any more."""
+    """Commit the outputs and record the result; do nothing if they are no longer `wanted`."""
     backoff = Backoff()
     while wanted():
         try:
@@ -55,7 +55,7 @@ async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: C
                 log.info("outputs wait: placement=%s %s", spec.placement, error)
                 await backoff.wait()
                 continue
-            outcome = Outcome(problem=f"The outputs could not be saved: {sentence(error)}")
+            outcome = Outcome(problem=f"Cannot save the outputs: {sentence(error)}")
         write_private(directory / OUTCOME, json.dumps(asdict(outcome)))
         return outcome
     return Outcome()

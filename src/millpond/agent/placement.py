@@ -1,7 +1,7 @@
 """The life of one placement on this agent, from waiting for its data to the last byte of its log.
 
-Every step looks at the placement's directory first, so the same code starts a placement and adopts one that an
-earlier agent left in whatever state.
+Every step reads the placement's directory first, so the same code starts a placement and adopts one that an earlier
+agent left in any state.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ AGAIN_SECONDS = 5.0
 ENGINE_SECONDS = 2.0
 
 _ENDED_BY = {
-    Reason.EXPIRED: "The server was not heard of for longer than the placement was valid, so the job was ended.",
-    Reason.TERMINATED: "The job's keeper was told to end; the machine may have been shutting down.",
+    Reason.EXPIRED: "The agent had no contact to the server until the placement expired, so the job was ended.",
+    Reason.TERMINATED: "The job's keeper was terminated, possibly by a shutdown of the machine.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a placement needs of the agent around it."""
+    """What a placement needs from its agent."""
 
     driver: Driver
     server: Server
@@ -103,7 +103,7 @@ class Placement:
         self._news.set()
 
     def nudge(self) -> None:
-        """Something it may be waiting for has changed."""
+        """Wake it: something it may be waiting for has changed."""
         self._news.set()
 
     def seen(self) -> PlacementSeen:
@@ -115,22 +115,22 @@ class Placement:
         return self._task.done()
 
     def end(self) -> None:
-        """Let go of it: the agent ends, the keeper stays."""
+        """Stop handling it: the agent ends, the keeper stays."""
         self._task.cancel()
 
     # Its life
 
     async def _live(self) -> None:
-        """Go through its life; from the beginning again after an error, as a new agent would."""
+        """Run all steps; start over after an error, as a new agent would."""
         while True:
             try:
                 await self._go_through()
                 return
             except (MillError, OSError) as error:
-                problem = f"The job could not be run: {sentence(error)}"
+                problem = f"Cannot run the job: {sentence(error)}"
                 log.warning("placement failed: placement=%s %s", self.id, error)
             except Exception:
-                problem = "The agent met an error it does not know; its log tells more."
+                problem = "Unexpected error of the agent. See the agent's log."
                 log.exception("placement failed: placement=%s", self.id)
             if not (self.directory / SPEC).exists():
                 self._report("finished", problem=problem)
@@ -205,7 +205,7 @@ class Placement:
         )
 
     async def _run(self, shipper: Shipper) -> Exited | Lost:
-        """Start it unless somebody has, and watch until nothing of it is left, shipping what it says."""
+        """Start it unless it runs, and watch it until nothing of it is left, sending its log."""
         shipping = asyncio.create_task(shipper.run(), name=f"ship {self.id}")
         try:
             return await self._watch()
@@ -233,11 +233,11 @@ class Placement:
                 elif isinstance(status, NotStarted) and self._desired and clock() >= due:
                     tries, due = tries + 1, clock() + CLAIM_SECONDS
                     if tries > CLAIM_TRIES:
-                        raise OSError(f"its keeper does not start ({_last_line(self.directory / 'keeper.log')})")
+                        raise OSError(f"the keeper does not start ({_last_line(self.directory / 'keeper.log')})")
                     await in_thread(lambda: driver.start(self.directory))
             except EngineAway as error:
                 tries, due = 0, clock() + ENGINE_SECONDS
-                self._wait_for(f"{driver.name} does not answer: {error}")
+                self._wait_for(f"{driver.name} does not respond: {error}")
                 await asyncio.sleep(ENGINE_SECONDS)
             # Most waits are short at first, for a start or a command that ends at once; a longer one can wait longer.
             await asyncio.sleep(min(max(LOOK_SECONDS, (clock() - begin) / 4), LOOK_SECONDS_MOST))
@@ -257,7 +257,7 @@ class Placement:
         return next((facts.gpu_memory_bytes for facts in self._world.driver.nodes() if facts.name == node), 0)
 
     def _tell(self, status: Status) -> None:
-        """Report what is new about a placement that goes on."""
+        """Report changes of a running placement."""
         self._see_ranks()
         if isinstance(status, Pending):
             self._wait_for(status.why)
@@ -278,11 +278,11 @@ class Placement:
             self._report(self._seen.state, waiting=what)
 
     async def _give_up(self, problem: str) -> bool:
-        """Make sure that it never starts; False when a keeper has it, or nobody can tell."""
+        """Make sure that it never starts; False if a keeper has claimed it, or that is unknown."""
         try:
             return await in_thread(lambda: records.give_up(self.directory, problem))
         except OSError as error:
-            log.warning("cannot be given up: placement=%s %s", self.id, error)
+            log.warning("cannot withdraw: placement=%s %s", self.id, error)
             return False
 
     def _take(self, status: Exited | Lost) -> None:
@@ -302,14 +302,14 @@ class Placement:
         self._world.changed()
 
     def _renew(self, moment: float) -> None:
-        """Validity counts from when the request was sent that the server answered: never later than it believes."""
+        """Validity counts from when the request was sent: never later than the server assumes."""
         if moment < self._renewed + RENEW_SECONDS:
             return
         try:
             if (self.directory / SPEC).exists():
                 renew(self.directory, moment)
         except OSError as error:
-            log.warning("renewal failed, to be tried again: placement=%s %s", self.id, error)
+            log.warning("renewal failed, retrying: placement=%s %s", self.id, error)
         else:
             self._renewed = moment
 

@@ -26,7 +26,7 @@ class Placements:
         self._unlisted: set[str] = set()
 
     def adopt(self) -> None:
-        """Take up what an earlier agent left: whatever was prepared goes on, half-made directories go."""
+        """Adopt what an earlier agent left: prepared placements continue, incomplete directories are removed."""
         for path in sorted(self._directory.iterdir()):
             if (path / SPEC).exists():
                 log.info("adopting: placement=%s", path.name)
@@ -47,7 +47,7 @@ class Placements:
             self._known[placement_id].want(None, moment)
 
     async def forget(self) -> None:
-        """Remove what is neither wanted nor at work. A directory without its spec is never taken up again."""
+        """Remove what is neither wanted nor running. A directory without its spec is never adopted."""
         over = {
             key: self._known[key] for key in sorted(self._unlisted & self._known.keys()) if self._known[key].is_over
         }
@@ -56,13 +56,13 @@ class Placements:
                 del self._known[placement_id]
 
     def _remove_all(self, over: Sequence[Placement]) -> list[str]:
-        """Those that are gone. All in one thread: one for each would cost as much as the removing."""
+        """Remove directories; return those that are gone. One thread for all, which is cheaper than one each."""
         gone: list[str] = []
         for placement in over:
             try:
                 self._remove(placement.directory)
             except EngineAway as error:
-                log.info("to be removed later: placement=%s %s", placement.id, error)
+                log.info("cannot remove yet: placement=%s %s", placement.id, error)
             else:
                 gone.append(placement.id)
         return gone
@@ -81,6 +81,6 @@ class Placements:
         return [placement.seen() for key, placement in sorted(self._known.items()) if key not in self._unlisted]
 
     def end(self) -> None:
-        """Let go of everything; the keepers stay."""
+        """Stop handling all placements; the keepers stay."""
         for placement in self._known.values():
             placement.end()

@@ -1,4 +1,4 @@
-"""Making a placement ready to start: a fresh working directory with the code, and the environment of the command."""
+"""Prepares a placement: a fresh working directory with the code, and the environment of the command."""
 
 from __future__ import annotations
 
@@ -48,11 +48,13 @@ def prepare(
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
     `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
     the boot time here was zero.
-    What an interrupted preparation left is thrown away. Raises OSError (disk full …).
+    Leftovers of an interrupted preparation are removed. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
     if gone:
-        raise OSError(f"the secret for its variable {gone[0]} is gone, or the server's key cannot open it")
+        raise OSError(
+            f"the secret for variable {gone[0]} no longer exists, or cannot be decrypted with the server's key"
+        )
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
@@ -119,7 +121,7 @@ def environment(
     container: bool = False,
     gpu_memory_bytes: int = 0,
 ) -> dict[str, str]:
-    """All a job sees: a base that every program expects, what Millpond says, and what the user set, which wins.
+    """The environment of a job: a base that programs expect, Millpond's variables, and the user's, which win.
 
     Only names that begin with MILL_ are Millpond's; the server has refused jobs that set one.
     An image brings a base of its own; of the agent's only the way to the network counts there.
@@ -166,12 +168,12 @@ def environment(
 
 
 def copy_writable(source: Path, target: Path) -> None:
-    """A copy of a published commit that its job may change: new times, write permission for the owner."""
+    """Copy a published commit so that the job can change it: new times, write permission for the owner."""
     try:
         shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
     except shutil.Error as error:
         # One triple of source, target and words per file; the first says what is wrong, and the rest say it again.
-        raise OSError(f"its code cannot be copied: {error.args[0][0][2]}") from error
+        raise OSError(f"cannot copy the code: {error.args[0][0][2]}") from error
     target.chmod(0o755)
 
 

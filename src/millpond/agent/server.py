@@ -1,4 +1,4 @@
-"""The agent's side of the conversation with the server: three calls, outwards only."""
+"""Calls of the agent to the server: three, all outgoing."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class Server:
         self._turns = asyncio.Semaphore(SHIPPING_AT_ONCE)
 
     async def sync(self, observed: Observed) -> Desired:
-        """Tell everything, hear everything; answered when there is news or after `observed.wait_seconds`."""
+        """Report the observed state, receive the desired one; returns on news or after `observed.wait_seconds`."""
         timeout = httpx.Timeout(observed.wait_seconds + ANSWER_SECONDS, connect=5.0)
         response = await self._send(self._exchange, "POST", "/agents/sync", body=observed, timeout=timeout)
         try:
             return Desired.model_validate_json(response.content)
         except ValidationError as error:
             raise SetupError(
-                f"{self.url} answered something this agent ({__version__}) does not understand.",
+                f"{self.url} sent a response that this agent ({__version__}) does not understand.",
                 hint="Use the same version of Millpond for server and agent.",
             ) from error
 
     async def put_log(self, placement: str, taken: Taken, *, rank: int = 0, durable: bool) -> LogAnswer:
-        """Send bytes of a log; how far the server has it now. `durable`: whatever happens to that server."""
+        """Send bytes of a log; return the server's offset. `durable`: wait until they survive a crash of the server."""
         params: dict[str, int] = {"offset": taken.offset}
         if taken.left_out_from is not None:
             params["left_out_from"] = taken.left_out_from
@@ -113,9 +113,7 @@ class Server:
                 timeout=timeout or httpx.USE_CLIENT_DEFAULT,
             )
         except httpx.HTTPError as error:
-            raise ServerUnreachable(
-                f"The server {self.url} cannot be reached: {error or type(error).__name__}"
-            ) from error
+            raise ServerUnreachable(f"Cannot reach the server {self.url}: {error or type(error).__name__}") from error
         if response.is_success:
             return response
         headers = HTTPHeaderDict(response.headers.multi_items())
@@ -125,7 +123,7 @@ class Server:
 
 
 def _json(body: BaseModel) -> bytes:
-    """What is told may quote the name of a file that is no text; that must keep nothing else back."""
+    """Encode as JSON, replacing undecodable bytes of file names."""
     try:
         return body.model_dump_json().encode()
     except PydanticSerializationError:

@@ -1,4 +1,4 @@
-"""The job's side of a stream, once it is known how to get there: a command beside the job, or a connection to its port.
+"""The job's side of a stream: a command next to the job, or a connection to its port.
 
 Standard library alone: it runs in the agent, or in the agent's far end where the job is.
 """
@@ -18,7 +18,7 @@ PIECE = 1 << 16
 
 
 async def told(work: Awaitable[None], stream: Stream) -> None:
-    """Whatever stands in the way is told as the problem it is."""
+    """Send errors to the other end as problems."""
     try:
         await work
     except OSError as error:
@@ -27,7 +27,7 @@ async def told(work: Awaitable[None], stream: Stream) -> None:
 
 
 async def serve_port(address: tuple[str, int], stream: Stream) -> None:
-    """Until the client is gone, or both sides have said that they send no more."""
+    """Forward until the client is gone or both sides have closed."""
     reader, writer = await asyncio.open_connection(*address)
     await stream.send(json.dumps({"opened": True}))
     try:
@@ -54,7 +54,7 @@ async def _both_ways(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
 
 
 async def _inwards(stream: Stream, writer: asyncio.StreamWriter) -> bool:
-    """Whether the client ended its side by saying so; False when it is gone."""
+    """True if the client closed its side; False if it is gone."""
     while (message := await stream.receive()) is not None:
         if isinstance(message, str):
             continue

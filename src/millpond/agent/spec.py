@@ -1,4 +1,4 @@
-"""What the agent writes into a placement's directory for the keeper: `spec.json`, `renewal`."""
+"""Files that the agent writes into a placement's directory for the keeper: `spec.json`, `renewal`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What somebody asked to run, and how it is run here.
+    """What the user asked to run, and how it is run here.
 
     `directory` is where the command starts; the environment is all it sees, in a container added to that of the image.
     """
@@ -65,7 +65,7 @@ class Spec:
     accounts: tuple[int, ...] = ()
 
     def write(self, placement: Path) -> None:
-        """Appears whole or not at all, and only for this account: a token is inside.
+        """Write atomically, readable by this account only: it holds a token.
 
         The keeper knows nothing of specs: what it needs of one stands beside it.
         """

@@ -30,7 +30,7 @@ def locked_state(directory: Path, patience: float = LOCK_SECONDS) -> Iterator[Pa
         if not _lock(descriptor, patience):
             raise SetupError(
                 f"Another agent (process {_owner(directory)}) uses the state directory {directory}.",
-                hint="Stop that agent, or give this one a directory of its own with --state-dir.",
+                hint="Stop that agent, or use another directory with --state-dir.",
             )
         placements_of(directory).mkdir(mode=0o700, exist_ok=True)
         write_private(directory / "agent.json", json.dumps(identity(os.getpid())))

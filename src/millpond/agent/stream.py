@@ -18,11 +18,11 @@ OPEN_SECONDS = 10.0
 
 class Stream(Protocol):
     async def receive(self) -> str | bytes | None:
-        """The next message; None once it is over."""
+        """The next message; None if the stream is closed."""
         ...
 
     async def send(self, message: str | bytes) -> None:
-        """Raises ConnectionError once it is over."""
+        """Raises ConnectionError if the stream is closed."""
         ...
 
     async def close(self) -> None: ...
@@ -42,7 +42,7 @@ class WebSocketStream:
         try:
             await self._socket.send(message)
         except ConnectionClosed as error:
-            raise ConnectionError("The stream is over.") from error
+            raise ConnectionError("The stream is closed.") from error
 
     async def close(self) -> None:
         await self._socket.close()
@@ -64,5 +64,5 @@ async def open_tunnel(server: str, token: str, wanted: DesiredTunnel) -> Stream:
             max_size=None,
         )
     except WebSocketException as error:
-        raise ConnectionError(f"{parts.netloc} does not take the stream: {error}") from error
+        raise ConnectionError(f"{parts.netloc} refuses the stream: {error}") from error
     return WebSocketStream(socket)

@@ -1,4 +1,4 @@
-"""Blocking work beside the event loop, in threads that never keep the agent from ending."""
+"""Blocking work in daemon threads, which never keep the agent from ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's far end: runs beside a job on another machine, or in its pod, for as long as one stream lasts.
+"""The agent's far end: runs next to a job on another machine or in its pod, as long as one stream lasts.
 
 An archive of standard-library Python (`archives`), started by the driver with the engine's own means as
 `python -I -S far.pyz DIRECTORY` with the directory of the job's keeper. Its input and output carry messages
@@ -78,7 +78,7 @@ async def _port(directory: Path, wanted: dict[str, Any], stream: FramedStream) -
     port = int(wanted["port"])
     host = listening_at(port, _processes(directory))
     if host is None:
-        raise OSError(f"No process of the job listens at port {port}.")
+        raise OSError(f"No process of the job listens on port {port}.")
     await serve_port((host, port), stream)
 
 

@@ -1,4 +1,4 @@
-"""Streams to jobs that somebody at the server waits for: a command beside a job, or a port of it.
+"""Streams to jobs requested through the server: a command next to a job, or a port of it.
 
 docs/design/011-tunnels.md has the messages.
 """
@@ -73,7 +73,7 @@ class Tunnels:
         if isinstance(driver, Remote):
             await _through_far_end(await driver.far_end(directory, wanted.rank), wanted, stream)
         elif not isinstance(driver, Reachable):
-            raise OSError(f"Jobs of the driver {driver.name} cannot be reached.")
+            raise OSError(f"The driver {driver.name} does not support streams to jobs.")
         elif wanted.kind == "exec":
             asked, tty, rank = wanted.command, wanted.tty, wanted.rank
             command = await in_thread(lambda: driver.enter(directory, asked, tty=tty, rank=rank))
@@ -84,7 +84,7 @@ class Tunnels:
 
 
 async def _through_far_end(bytes_: ByteStream, wanted: DesiredTunnel, stream: Stream) -> None:
-    """What is wanted is said there; then messages pass as they are, until either end is gone."""
+    """Send the request to the far end, then forward messages until either end is gone."""
     far = FramedStream(bytes_)
     try:
         await far.send(wanted.model_dump_json())

@@ -1,4 +1,4 @@
-"""Bringing samples of what a placement uses to the server; of a distributed job, what all its ranks use together."""
+"""Sends samples of a placement's resource usage to the server; for a distributed job, the sum of all ranks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRESH = timedelta(seconds=10)
 
 
 class UsageShipper:
-    """Samples wait on the disk while the server is away. Those that it refuses are no reason to wait."""
+    """Samples wait on disk while the server is unreachable. Refused ones are dropped."""
 
     def __init__(
         self, server: Server, placement: str, keepers: Sequence[Path], measured: Callable[[], dict[str, float]]
@@ -48,7 +48,7 @@ class UsageShipper:
         except MillError as error:
             if error.transient:
                 return 0
-            log.warning("usage not wanted: placement=%s %s", self._placement, error.message)
+            log.warning("usage refused: placement=%s %s", self._placement, error.message)
         for file in self._files:
             file.go_on()
         return lines
@@ -105,7 +105,7 @@ def _sample(line: bytes) -> UsageSample | None:
         fields = json.loads(line)
         return UsageSample(**{**fields, "at": datetime.fromtimestamp(fields["at"], UTC)})
     except (ValueError, ValidationError, TypeError, KeyError):
-        log.warning("a usage sample cannot be read: %r", line[:100])
+        log.warning("invalid usage sample: %r", line[:100])
         return None
 
 

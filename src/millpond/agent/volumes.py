@@ -1,4 +1,4 @@
-"""The volumes of the site as this agent sees them: looked at regularly, and whenever something changed there."""
+"""Volumes of the site as this agent sees them: checked regularly and after every change."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class VolumeWatch:
             with contextlib.suppress(TimeoutError):
                 self._take(await asyncio.wait_for(asyncio.shield(looking), SLOW_SECONDS))
                 return
-            self._take(VolumeSeen(id=self.volume.id, problem=f"{self.volume.root} does not answer."))
+            self._take(VolumeSeen(id=self.volume.id, problem=f"{self.volume.root} does not respond."))
             self._take(await looking)
 
     async def _watch(self) -> None:
@@ -142,7 +142,7 @@ class VolumeWatch:
                 elif self.seen and self.seen.disk_free_bytes is not None:
                     await self.look(self._look_at_room)
             except Exception:
-                log.exception("looking failed: volume=%s", self.volume.id)
+                log.exception("check failed: volume=%s", self.volume.id)
             await asyncio.sleep(LOOK_SECONDS / looks)
 
     def _look(self) -> VolumeSeen:
@@ -219,7 +219,7 @@ class VolumeWatch:
             if seen.problem:
                 log.warning("volume problem: volume=%s %s", seen.id, seen.problem)
             elif before is None or before.problem:
-                log.info("volume well: volume=%s path=%s", seen.id, self.volume.root)
+                log.info("volume ok: volume=%s path=%s", seen.id, self.volume.root)
             self._changed()
 
 
@@ -230,7 +230,7 @@ def _has_more_room(before: VolumeSeen, seen: VolumeSeen) -> bool:
 
 
 def sentence(error: MillError | OSError) -> str:
-    """What to tell people: the message and what to do."""
+    """The message and hint of an error, for people."""
     if isinstance(error, MillError):
         return f"{error.message} {error.hint}" if error.hint else error.message
     return str(error)

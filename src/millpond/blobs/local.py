@@ -33,7 +33,7 @@ class LocalStore:
             _make_durable_directory(self._aside)
         except OSError as error:
             raise SetupError(
-                f"The lake cannot be in {root}: {error.strerror}.", hint="Choose another directory with --lake."
+                f"Cannot use {root} for the lake: {error.strerror}.", hint="Choose another directory with --lake."
             ) from error
 
     def path(self, key: str) -> Path:
@@ -131,7 +131,7 @@ def _publish(aside: Path, target: Path, *, if_absent: bool) -> None:
     try:
         os.link(aside, target)
     except FileExistsError:
-        raise Conflict(f"Object {target.name!r} exists already.") from None
+        raise Conflict(f"Object {target.name!r} already exists.") from None
 
 
 def _make_durable_directory(path: Path) -> None:
@@ -180,5 +180,5 @@ def _translated(key: str) -> Iterator[None]:
         raise Forbidden(f"The lake's directory does not allow access to {key!r}: {error.strerror}.") from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"No room left for {key!r}.", hint="Free space on the lake's disk.") from error
+            raise DiskFull(f"No space left for {key!r}.", hint="Free space on the lake's disk.") from error
         raise StoreUnavailable(f"The lake's directory failed at {key!r}: {error.strerror}.") from error

@@ -39,7 +39,7 @@ class MemoryStore:
         copy = bytes(data)
         with self._lock:
             if if_absent and key in self._objects:
-                raise Conflict(f"Object {key!r} exists already.")
+                raise Conflict(f"Object {key!r} already exists.")
             self._objects[check_key(key)] = copy
 
     def head(self, key: str) -> BlobInfo | None:

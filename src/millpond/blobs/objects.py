@@ -129,7 +129,7 @@ def _translated(key: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise NotFound(f"The lake has no object {key!r}.") from error
     except (foreign.AlreadyExistsError, foreign.PreconditionError) as error:
-        raise Conflict(f"Object {key!r} exists already.") from error
+        raise Conflict(f"Object {key!r} already exists.") from error
     except (foreign.PermissionDeniedError, foreign.UnauthenticatedError, PermissionError) as error:
         raise Forbidden(
             f"The object store does not allow access to {key!r}.", hint="Check the lake's credentials."

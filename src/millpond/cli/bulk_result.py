@@ -1,4 +1,4 @@
-"""What became of several jobs that one command named: those that were changed, and an error for the rest."""
+"""Result of a command on several jobs: those changed, and an error for the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Changed:
         return len(self.jobs) + len(self.failed)
 
     def check(self) -> None:
-        """Raise what the server said of the one that failed, or of all of those."""
+        """Raise the server's error for the job that failed, or one error for all that failed."""
         if not self.failed:
             return
         first = self.failed[0]

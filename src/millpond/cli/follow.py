@@ -22,9 +22,9 @@ _LATE_SECONDS = 20.0
 
 
 def follow_job(mill: Session, job: Job) -> Job:
-    """Write the job's log as it grows and say its states, until it has ended and its log is whole.
+    """Print the job's log and its states until it has ended and the log is complete.
 
-    Of a distributed job that is the log of rank 0; at the end that of the rank which failed comes behind it.
+    For a distributed job, that is the log of rank 0, and at the end the log of the rank that failed.
     """
     rank = 0 if job.spec.processes else None
     offset, attempt, seen, late = 0, 0, "", 0.0
@@ -61,14 +61,14 @@ def _show_failed(mill: Session, job: Job) -> None:
 
 
 def _write(mill: Session, content: bytes) -> None:
-    """Where the job itself is the data, as JSON, its log is told beside it."""
+    """Write to stdout; with --json to stderr, because stdout holds the job."""
     raw = mill.out.stderr.buffer if mill.out.as_json else mill.out.raw
     raw.write(content)
     raw.flush()
 
 
 def say_state(mill: Session, job: Job) -> None:
-    """What a job waits for or does now. Its end is said by `end_with`."""
+    """Print what the job does or waits for. `end_with` prints its end."""
     if job.state.is_finished:
         return
     reason = f": {job.reasons[-1]}" if job.reasons else ""
@@ -76,13 +76,13 @@ def say_state(mill: Session, job: Job) -> None:
 
 
 def end_with(mill: Session, job: Job) -> None:
-    """Say how the job ended and leave with the code that stands for it."""
+    """Print how the job ended and exit with the matching code."""
     if code := say_end(mill, job):
         raise typer.Exit(code)
 
 
 def say_end(mill: Session, job: Job) -> int:
-    """Say how the job ended; the exit code that stands for it."""
+    """Print how the job ended; return the matching exit code."""
     took = format_seconds(job.ledger.total)
     if job.state is JobState.SUCCEEDED:
         mill.out.note(f"{job.written} ({job.id}) succeeded after {took}.")

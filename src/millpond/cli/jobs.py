@@ -32,7 +32,7 @@ from millpond.wire.jobs import Attempt, Job, Rank
 
 app = typer.Typer()
 
-# In a table, unless somebody asks for more.
+# Rows of a table without --limit.
 _SHOWN = 100
 
 Names = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs: NAME, NAME#N or id.")]
@@ -54,7 +54,9 @@ def list_all(
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", metavar="N", help="Longest list. Default: 100; with --json, all.", min=1),
+        typer.Option(
+            "--limit", "-n", metavar="N", help="Number of jobs to list. Default: 100; with --json, all.", min=1
+        ),
     ] = None,
 ) -> None:
     """List jobs, newest first.
@@ -94,7 +96,7 @@ def list_all(
         empty="No job matches." if narrowed else "No jobs yet. Submit one: mill submit -- python train.py",
     )
     if shown is not None and len(jobs) > shown:
-        mill.out.note(f"There are more: these are the newest {shown}. See more with --limit N, or all with --json.")
+        mill.out.note(f"Showing the newest {shown}. More: --limit N. All: --json.")
 
 
 @command(app, "get")
@@ -159,7 +161,7 @@ def events(mill: Session, job: Name) -> None:
             ("EVENT", lambda e: e.what),
             ("WHY", lambda e: e.why),
         ],
-        empty="Nothing happened yet.",
+        empty="No events yet.",
     )
 
 
@@ -180,7 +182,7 @@ def spec(mill: Session, job: Name) -> None:
 def wait(
     mill: Session,
     jobs: Names,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Longest wait in all, like 10m.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Maximum time to wait, like 10m.")] = None,
 ) -> None:
     """Wait until jobs have ended.
 
@@ -206,7 +208,7 @@ def wait(
 
 @command(app, "stop")
 def stop(mill: Session, jobs: Names) -> None:
-    """End jobs and keep everything they made.
+    """Stop jobs and keep everything they made.
 
     Example: mill stop train evaluate
     """
@@ -231,13 +233,13 @@ def delete(
         jobs = [job.id for job in found]
     deleted = changed_of(delete_jobs(mill.api, mill.project, jobs), "deleted")
     for job in deleted.jobs:
-        mill.out.note(f"{job.written} is in the bin. Bring it back: mill undelete {job.id}")
+        mill.out.note(f"{job.written} moved to the bin. Restore it: mill undelete {job.id}")
     _show_changed(mill, deleted)
 
 
 @command(app, "undelete")
 def undelete(mill: Session, jobs: Names) -> None:
-    """Bring jobs and their runs back from the bin.
+    """Restore jobs and their runs from the bin.
 
     Example: mill undelete train
     """
@@ -246,9 +248,9 @@ def undelete(mill: Session, jobs: Names) -> None:
     for job in list_jobs(mill.api, project=mill.project, deleted=True):
         for name in (job.id, job.name, job.written, f"{job.name}#{job.number}"):
             binned.setdefault(name, job.id)
-    back = changed_of(undelete_jobs(mill.api, mill.project, [binned.get(job, job) for job in jobs]), "brought back")
+    back = changed_of(undelete_jobs(mill.api, mill.project, [binned.get(job, job) for job in jobs]), "restored")
     for job in back.jobs:
-        mill.out.note(f"{job.written} ({job.id}) is back.")
+        mill.out.note(f"{job.written} ({job.id}) restored.")
     _show_changed(mill, back)
 
 
@@ -270,11 +272,11 @@ def show_job(mill: Session, job: Job) -> None:
             ("processes", _processes(mill, job)),
             ("progress", None if job.progress is None else f"{job.progress:.0%}"),
             ("attempts", job.attempt if job.attempt > 1 else None),
-            ("tried again", job.not_before),
+            ("retry at", job.not_before),
             ("after", [f"{a.name} ({a.job}){':any' if a.when == 'any' else ''}" for a in job.after]),
             ("command", shlex.join(job.spec.command)),
             ("data", [f"{i.dataset}@{i.commit_id[:12]} at ${i.env}" for i in job.spec.inputs]),
-            ("wants", _wants(job)),
+            ("resources", _resources(job)),
             ("limits", _limits(job)),
             ("ports", [str(port) for port in job.spec.ports]),
             (
@@ -303,7 +305,7 @@ def show_job(mill: Session, job: Job) -> None:
 
 
 def how_it_is(job: Job) -> str | None:
-    """What the state alone does not say: how it ended, how far it is, which try this is."""
+    """Detail of the state: how the job ended, its progress, or which attempt comes next."""
     if job.state is JobState.RUNNING and job.progress is not None:
         return f"{job.progress:.0%}"
     if job.state is JobState.QUEUED and job.attempt:
@@ -325,7 +327,7 @@ def _with_state(job: Job) -> str:
 
 
 def _show_changed(mill: Session, changed: Changed) -> None:
-    """As JSON: the one job that was named, or all of them as a list. Then what could not be done, as the error."""
+    """Print as JSON the one job named, or a list of them; then raise for those that failed."""
     if mill.out.as_json and changed.asked == 1 and changed.jobs:
         mill.out.shape(changed.jobs[0], [])
     elif mill.out.as_json and changed.asked > 1:
@@ -334,7 +336,7 @@ def _show_changed(mill: Session, changed: Changed) -> None:
 
 
 def _processes(mill: Session, job: Job) -> list[str]:
-    """How each process of a distributed job stands; as JSON, `mill attempts` tells that."""
+    """State of each process of a distributed job. JSON has it in `mill attempts`."""
     if not job.spec.processes or mill.out.as_json:
         return []
     attempts = list_attempts(mill.api, job.project, job.id)
@@ -356,15 +358,15 @@ def _limits(job: Job) -> list[str]:
     return limits + ([f"only on {job.wanted_compute}"] if job.wanted_compute else [])
 
 
-def _wants(job: Job) -> list[str]:
-    wants = [f"{job.spec.cpu} CPUs"] if job.spec.cpu else []
-    wants += [f"{format_bytes(job.spec.memory_bytes)} of memory"] if job.spec.memory_bytes else []
-    wants += [f"GPUs: {_gpus(job)}"] if job.spec.gpu_hundredths else []
-    wants += [f"GPU type {job.spec.gpu_type}"] if job.spec.gpu_type else []
+def _resources(job: Job) -> list[str]:
+    asked = [f"{job.spec.cpu} CPUs"] if job.spec.cpu else []
+    asked += [f"{format_bytes(job.spec.memory_bytes)} of memory"] if job.spec.memory_bytes else []
+    asked += [f"GPUs: {_gpus(job)}"] if job.spec.gpu_hundredths else []
+    asked += [f"GPU type {job.spec.gpu_type}"] if job.spec.gpu_type else []
     least = job.spec.min_gpu_memory_bytes
-    wants += [f"{format_bytes(least)} of GPU memory"] if least else []
-    wants += [f"label {key}={value}" for key, value in sorted(job.spec.node_selector.items())]
-    return [*wants, f"for each of {job.spec.processes} processes"] if wants and job.spec.processes else wants
+    asked += [f"{format_bytes(least)} of GPU memory"] if least else []
+    asked += [f"label {key}={value}" for key, value in sorted(job.spec.node_selector.items())]
+    return [*asked, f"for each of {job.spec.processes} processes"] if asked and job.spec.processes else asked
 
 
 def _all_gpus(job: Job) -> str | None:
@@ -374,7 +376,7 @@ def _all_gpus(job: Job) -> str | None:
 
 
 def _gpus(job: Job) -> str:
-    """A part of a GPU comes with how it is kept to where the job was placed."""
+    """GPUs per process; for a fraction, also whether it is enforced where the job runs."""
     how = {"accounted": " (accounted, not enforced)", "enforced": " (enforced)"}.get(job.gpu_share or "", "")
     return f"{format_gpus(job.spec.gpu_hundredths)}{how}"
 

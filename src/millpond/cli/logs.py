@@ -1,4 +1,4 @@
-"""`mill logs`: what a job wrote, from the beginning or the end, as it grows, searched, or into a file."""
+"""`mill logs`: print, follow, search or save the log of a job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ app = typer.Typer()
 _TAIL_BYTES = 64 << 10
 _NOTHING_FOUND = 1
 
-Name = Annotated[str, typer.Argument(metavar="JOB", help="Job: name (its newest), NAME#2, or id.")]
+Name = Annotated[str, typer.Argument(metavar="JOB", help="Job: NAME (the newest), NAME#N or id.")]
 
 
 @command(app, "logs")
@@ -33,7 +33,7 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the job has ended.")] = False,
     tail: Annotated[int | None, typer.Option(metavar="N", help="Print only the last N lines.", min=0)] = None,
     since_offset: Annotated[
-        int | None, typer.Option(metavar="BYTE", help="Start at this byte; negative: counted from the end.")
+        int | None, typer.Option(metavar="BYTE", help="Start at this byte; a negative number counts from the end.")
     ] = None,
     grep: Annotated[str | None, typer.Option(metavar="TEXT", help="Print only lines that contain TEXT.")] = None,
     regex: Annotated[
@@ -59,9 +59,7 @@ def logs(
     rank = _rank_of(mill, found, rank)
     if grep is not None:
         if follow or tail is not None or output is not None:
-            raise BadRequest(
-                "--grep searches what is there and cannot follow.", hint="Leave out --follow, --tail and --output."
-            )
+            raise BadRequest("Cannot combine --grep with --follow, --tail or --output.", hint="Remove one of them.")
         query = LogQuery(grep, regex, ignore_case, context, max(0, since_offset or 0))
         _show_hits(mill, search_log(mill.api, found.project, found.id, query, attempt=attempt, rank=rank), context)
         return
@@ -81,7 +79,7 @@ def logs(
 
 
 def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
-    """Chosen once, so that it stays the same while the job fails; and said, where there are several."""
+    """Choose the rank once, so that it does not change when the job fails, and say which it is."""
     if not job.spec.processes or rank is not None:
         return rank
     chosen = job.failed_rank if job.failed_rank is not None else 0
@@ -91,7 +89,7 @@ def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
 
 
 def _copy(mill: Session, pieces: Iterable[bytes]) -> None:
-    """The bytes as they are; they belong to the job and may be anything."""
+    """Copy the raw bytes: a job may write anything."""
     raw = mill.out.raw
     for content in pieces:
         raw.write(content)
@@ -109,7 +107,7 @@ def _write(mill: Session, job: Job, file: Path, begin: int, attempt: int | None,
 
 
 def _begin_of_last(mill: Session, job: Job, lines: int, attempt: int | None, rank: int | None) -> int:
-    """The offset from which there are only this many lines."""
+    """Offset at which the last `lines` lines begin."""
     size = _TAIL_BYTES
     while True:
         piece = read_log(mill.api, job.project, job.id, -size, size, attempt, rank)
@@ -135,7 +133,7 @@ def _show_piece(mill: Session, piece: LogPiece) -> None:
 
 
 def _show_hits(mill: Session, hits: Iterable[LogHit], context: int) -> None:
-    """As grep does: `LINE:text` for a match, `LINE-text` around it. As JSON, one list of them."""
+    """Print like grep: `LINE:text` for a match, `LINE-text` for context. As JSON, one list."""
     found = False
     if mill.out.as_json:
         items = [hit.model_dump(mode="json", exclude={"kind"}) for hit in hits]

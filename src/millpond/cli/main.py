@@ -51,7 +51,7 @@ ENTRIES = (
         _DATA,
     ),
     Entry("source", "millpond.cli.source", "Manage scheduled imports into datasets.", _DATA),
-    Entry("submit", "millpond.cli.submit", "Run a command as a job, beside its data.", _WORK, verb=True),
+    Entry("submit", "millpond.cli.submit", "Run a command as a job, next to its data.", _WORK, verb=True),
     Entry("submit-mpi", "millpond.cli.submit", "Run a command as a distributed job", _WORK, verb=True),
     Entry("list", "millpond.cli.jobs", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
@@ -64,9 +64,9 @@ ENTRIES = (
     Entry("bash", "millpond.cli.streams", "Open a shell in a running job.", _WORK, verb=True),
     Entry("exec", "millpond.cli.streams", "Run a command next to a running job.", _WORK, verb=True),
     Entry("port-forward", "millpond.cli.streams", "Forward a local port to a running job.", _WORK, verb=True),
-    Entry("stop", "millpond.cli.jobs", "End jobs and keep everything they made.", _WORK, verb=True),
+    Entry("stop", "millpond.cli.jobs", "Stop jobs and keep everything they made.", _WORK, verb=True),
     Entry("delete", "millpond.cli.jobs", "Move jobs and their runs to the bin, for 30 days.", _WORK, verb=True),
-    Entry("undelete", "millpond.cli.jobs", "Bring jobs and their runs back from the bin.", _WORK, verb=True),
+    Entry("undelete", "millpond.cli.jobs", "Restore jobs and their runs from the bin.", _WORK, verb=True),
     Entry("secret", "millpond.cli.secret", "Manage secrets that jobs receive as environment variables.", _WORK),
     Entry("run", "millpond.cli.run", "Show runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
@@ -109,7 +109,7 @@ ENTRIES = (
 class MillGroup(LazyGroup):
     # A build for clients alone may leave the server's own commands out.
     entries = tuple(entry for entry in ENTRIES if entry.is_present)
-    elsewhere = {"cancel": "End a job and keep what it made: mill stop JOB", "ps": "List jobs: mill list"}
+    elsewhere = {"cancel": "Stop a job and keep what it made: mill stop JOB", "ps": "List jobs: mill list"}
 
 
 app = typer.Typer(
@@ -150,7 +150,7 @@ app.callback(epilog="Help for a command: mill COMMAND --help")(_root)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Without arguments this is the program itself, which ends then."""
+    """Run one command and return its exit code. Without `arguments`, use sys.argv and expect the process to end."""
     if arguments is not None:
         return _run(list(arguments))
     # What is loaded stays, so cycles are looked for only from then on (Entry.load), and not at the end: that took a
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """The exit code of one command; whatever went wrong has been told."""
+    """Run one command, print any error, and return the exit code."""
     try:
         result = app(args=argv, prog_name="mill", standalone_mode=False)
         sys.stdout.flush()
@@ -204,7 +204,7 @@ def _unexpected(error: Exception, argv: Sequence[str]) -> int:
 
 
 def _mistake_in_request(error: Exception) -> Invalid | None:
-    """What is wrong with a request made of the arguments, as the server would have said it."""
+    """The error for invalid arguments, in the words of the server."""
     # Arguments are bytes; what of them is not UTF-8 stands for itself until it has to be sent.
     if "surrogates not allowed" in str(error):
         return Invalid("An argument is not valid UTF-8.")

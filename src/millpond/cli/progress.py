@@ -23,7 +23,7 @@ PLAIN_SECONDS = 10.0
 
 
 class Meter:
-    """Files, bytes, rate and time left of one piece of work. Told from any thread; `total` 0 means not known yet."""
+    """Files, bytes, rate and time left of a transfer. Updated from any thread; a `total` of 0 means unknown."""
 
     def __init__(self, out: Output, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._out = out
@@ -61,7 +61,7 @@ class Meter:
         title: str | None = None,
         waits: str | None = None,
     ) -> None:
-        """How far the work is now: not how much was added. While it `waits` that stands in place of speed and time."""
+        """Set the totals done so far (not the increment). `waits` is shown instead of rate and time left."""
         with self._lock:
             self._title = title or self._title
             elapsed = 0.0 if waits else max(self._clock() - self._began, 1e-6)
@@ -85,7 +85,7 @@ class Meter:
 
     @property
     def first_look(self) -> float:
-        """How many seconds pass before anybody sees anything."""
+        """Seconds before the first line is printed."""
         return 0.5 if self._live else 0.9 * PLAIN_SECONDS
 
 
@@ -105,7 +105,7 @@ def _live_line(out: Output) -> Progress:
 
 
 class Told:
-    """What a transfer calls to tell `meter` how far it is."""
+    """The progress callback of a transfer."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -123,7 +123,7 @@ def tell(meter: Meter) -> transfer.Progress:
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """For what goes on where it was cut off if it is called again: whoever waited in vain is told so."""
+    """Add to errors of a resumable transfer that running the command again continues it."""
     try:
         yield
     except Unavailable as error:

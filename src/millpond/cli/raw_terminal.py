@@ -1,4 +1,4 @@
-"""The terminal that `mill bash` runs in, given over to the job while it lasts."""
+"""Raw mode of the terminal while `mill bash` runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millpond.errors import Unavailable
 
 @contextmanager
 def raw_terminal(stream: Stream) -> Iterator[None]:
-    """Every key goes to the job, and the job hears when the window changes its size."""
+    """Send every key to the job, and tell it when the window is resized."""
 
     def resized(_number: int, _frame: object) -> None:
         size = shutil.get_terminal_size()

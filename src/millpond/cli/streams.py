@@ -1,4 +1,4 @@
-"""`mill bash`, `mill exec`, `mill port-forward`: into a running job, wherever it runs."""
+"""`mill bash`, `mill exec`, `mill port-forward`: reach a running job, wherever it runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _run(mill: Session, place: tuple[str, int], arguments: list[str], *, on_term
 
 
 def _talk(stream: Stream) -> int:
-    """From the first byte to the exit status."""
+    """Pass input and output on; return the exit status."""
     threading.Thread(target=_send_input, args=(stream,), daemon=True).start()
     outputs = {STDOUT: sys.stdout.buffer, STDERR: sys.stderr.buffer}
     for message in stream.messages():
@@ -103,7 +103,7 @@ def _talk(stream: Stream) -> int:
 
 
 def _send_input(stream: Stream) -> None:
-    """Whatever is typed or piped, and its end."""
+    """Send stdin, and its end."""
     with suppress(Unavailable, OSError, ValueError):
         descriptor = sys.stdin.fileno()
         while True:
@@ -138,7 +138,7 @@ def _parse_ports(text: str) -> tuple[int, int]:
 
 
 def _forward(mill: Session, place: tuple[str, int], port: int, connection: socket.socket) -> None:
-    """One connection, in a thread of its own."""
+    """Serve one connection; runs in its own thread."""
     job, rank = place
     with connection:
         try:

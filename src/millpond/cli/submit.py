@@ -40,7 +40,7 @@ _COMMAND = "millpond.command"
 
 
 class SubmitCommand(TyperCommand):
-    """Keeps what stands behind `--` apart: NAME may be left out, and the command may begin with anything."""
+    """Splits the command off at `--`, so that NAME is optional and the command may begin with anything."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own, rest = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, [])
@@ -58,7 +58,7 @@ class SubmitCommand(TyperCommand):
 
 
 def _without_dashes(verb: str, args: list[str], words: str) -> BadRequest | None:
-    """What to say to `mill submit train python train.py`; None where the command line has no command in it."""
+    """The error for `mill submit train python train.py`; None if the arguments hold no command."""
     if args and args[-1] in ("-f", "--file"):
         return BadRequest("-f needs a task file.", hint="To print the log while the job runs: --follow.")
     if len(args) < 2 or not words.startswith(("Got unexpected extra argument", "No such option")):
@@ -91,15 +91,19 @@ def submit(
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option("--data", "-d", metavar="DATASET[@REF]", help="Input, at $MILL_DATA_<DATASET>. Repeatable."),
+        typer.Option(
+            "--data", "-d", metavar="DATASET[@REF]", help="Dataset to read, at $MILL_DATA_<DATASET>. Repeatable."
+        ),
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option("--env", "-e", metavar="KEY=VALUE", help="Variable; KEY alone takes yours. Repeatable."),
+        typer.Option(
+            "--env", "-e", metavar="KEY=VALUE", help="Environment variable; KEY alone copies yours. Repeatable."
+        ),
     ] = None,
     secret: Annotated[
         list[str] | None,
-        typer.Option(metavar="[VARIABLE=]NAME", help="Secret of the project, as a variable. Repeatable."),
+        typer.Option(metavar="[VARIABLE=]NAME", help="Secret of the project to set as a variable. Repeatable."),
     ] = None,
     processes: Annotated[
         int | None,
@@ -107,14 +111,12 @@ def submit(
             "--processes",
             "-n",
             metavar="N",
-            help="Number of processes, which start together or not at all. --cpu and --memory are for each.",
+            help="Number of processes; all start or none. --cpu and --memory apply to each.",
             min=1,
             max=MAX_PROCESSES,
         ),
     ] = None,
-    gpu_per_process: Annotated[
-        str | None, typer.Option(metavar="G", help="GPUs of each process, like 1 or 0.5.")
-    ] = None,
+    gpu_per_process: Annotated[str | None, typer.Option(metavar="G", help="GPUs per process, like 1 or 0.5.")] = None,
     cpu: Annotated[int | None, typer.Option(metavar="N", help="CPUs to reserve. Default: best effort.", min=0)] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory to reserve, like 8GB. Default: best effort.")
@@ -146,23 +148,25 @@ def submit(
     priority: Annotated[
         int | None, typer.Option(metavar="N", help="Higher runs first. Default: 0.", min=-100, max=100)
     ] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Longest run of one attempt, like 90m.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Time limit of an attempt, like 90m.")] = None,
     retries: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Retries after a failure. Attempts lost with a machine do not count.", min=0),
+        typer.Option(metavar="N", help="Number of retries after a failure. Lost machines do not count.", min=0),
     ] = None,
     retry_on: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOW", help="exit, signal, oom, timeout, any, or an exit code. Default: exit, signal."),
+        typer.Option(
+            metavar="HOW", help="What to retry: exit, signal, oom, timeout, any, an exit code. Default: exit, signal."
+        ),
     ] = None,
     backoff: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Pause before the first retry, then doubled. Default: 5s.")
+        str | None, typer.Option(metavar="TIME", help="Wait before the first retry, doubled each time. Default: 5s.")
     ] = None,
     after: Annotated[
         list[str] | None,
-        typer.Option(metavar="JOB[:any]", help="Start once this job succeeded (:any: ended). Repeatable."),
+        typer.Option(metavar="JOB[:any]", help="Start after this job succeeded (with :any, ended). Repeatable."),
     ] = None,
-    experiment: Annotated[str | None, typer.Option(metavar="NAME", help="Experiment of its run.")] = None,
+    experiment: Annotated[str | None, typer.Option(metavar="NAME", help="Experiment that the run belongs to.")] = None,
     requirements: Annotated[
         Path | None,
         typer.Option(
@@ -174,26 +178,26 @@ def submit(
     ] = None,
     git: Annotated[
         str | None,
-        typer.Option(metavar="URL@REV", help="Run the code of a Git repository; @REV alone: this folder's repository."),
+        typer.Option(metavar="URL@REV", help="Run code from a Git repository. @REV alone: this folder's repository."),
     ] = None,
     interactive: Annotated[
-        bool, typer.Option("--interactive", help="Allow mill bash, and ports in a browser.")
+        bool, typer.Option("--interactive", help="Run an interactive job, like a notebook.")
     ] = False,
     port: Annotated[
         list[int] | None, typer.Option("--port", metavar="N", help="Port to open in a browser. Repeatable.")
     ] = None,
     idle: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop it after this long without use, like 2h.")
+        str | None, typer.Option(metavar="TIME", help="Stop the job after this long without use, like 2h.")
     ] = None,
-    no_code: Annotated[bool, typer.Option("--no-code", help="Do not send the working directory.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Print its log and wait for its end.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send the working directory however large it is.")] = False,
+    no_code: Annotated[bool, typer.Option("--no-code", help="Do not upload the working directory.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the job ends.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large.")] = False,
 ) -> None:
-    """Run a command as a job, beside its data.
+    """Run a command as a job, next to its data.
 
-    The working directory is sent as its code, without what .gitignore and .millignore list. Sockets, devices, FIFOs and
-    paths that are too long are skipped with a warning. A task file holds the same options as YAML: see docs/jobs.md.
+    The working directory is uploaded as its code, without what .gitignore and .millignore list. Sockets, devices, FIFOs
+    and paths that are too long are skipped with a warning. A task file holds the same options as YAML: see docs/jobs.md.
 
     With --wait or --follow, the exit code is 0 for succeeded, 100 for failed, 103 for cancelled. With --follow and
     --json, the log goes to stderr.
@@ -231,7 +235,7 @@ def submit(
     }
     given = {key: value for key, value in asked.items() if value not in (None, [], {})}
     if not given.get("command") and "command" not in task.document:
-        raise BadRequest("No command.", hint="Put it behind --, like: mill submit train -- python train.py")
+        raise BadRequest("No command given.", hint="Add it after --, like: mill submit train -- python train.py")
     task = replace(task, name=check_name(name, "job") if name else task.name)
     task.request(**given)  # before anything is sent
     sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
@@ -246,7 +250,7 @@ def submit(
 
 
 class Sending(NamedTuple):
-    """What goes to the server before the job does."""
+    """What is uploaded before the job is submitted."""
 
     requirements: Path | None
     git: str | None
@@ -255,9 +259,9 @@ class Sending(NamedTuple):
 
 
 def _send(mill: Session, wanted: Sending, task: Task) -> dict[str, Any]:
-    """Fields of the spec that name what was sent."""
+    """Upload code and requirements; return the fields of the spec that name them."""
     if wanted.git is not None and not wanted.code:
-        raise BadRequest("--git and --no-code do not go together.", hint="Leave one of them out.")
+        raise BadRequest("Cannot combine --git and --no-code.", hint="Remove one of them.")
     sent: dict[str, Any] = {}
     if wanted.requirements is not None:
         sent["environment"] = commit_environment(mill.api, mill.project, wanted.requirements).id
@@ -271,14 +275,14 @@ def _send(mill: Session, wanted: Sending, task: Task) -> dict[str, Any]:
 
 
 def _merged(task: Task, key: str, given: dict[str, str]) -> dict[str, str]:
-    """What the file says, with what the command line says on top of it."""
+    """Values of the task file, overridden by those of the command line."""
     found = task.document.get(key)
     return {**found, **given} if given and isinstance(found, dict) else given
 
 
 def _processes(ctx: typer.Context, task: Task, processes: int | None) -> int | None:
     if processes is None and ctx.info_name == "submit-mpi" and "processes" not in task.document:
-        raise BadRequest("The number of processes is missing.", hint="Add --processes N.")
+        raise BadRequest("Number of processes missing.", hint="Add --processes N.")
     return processes
 
 
@@ -286,7 +290,7 @@ def _gpus(gpu: str | None, per_process: str | None, processes: int | None) -> in
     if per_process is None:
         if processes and gpu and parse_gpus(gpu):
             raise BadRequest(
-                "--gpu is for a job of one process.", hint=f"Give the GPUs of each: --gpu-per-process {gpu}"
+                "--gpu is for jobs of one process.", hint=f"Set the GPUs per process: --gpu-per-process {gpu}"
             )
         return None if gpu is None else parse_gpus(gpu)
     if processes is None:
@@ -322,7 +326,7 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
         else:
             ended = wait_for_job(mill.api, job.project, job.id, changed=lambda j: say_state(mill, j))
     except KeyboardInterrupt:
-        mill.out.note(f"\nThe job goes on. Follow it: mill logs -f {job.id}   End it: mill stop {job.id}")
+        mill.out.note(f"\nThe job keeps running. Follow it: mill logs -f {job.id}   Stop it: mill stop {job.id}")
         raise
     if mill.out.as_json:
         show_job(mill, ended)
@@ -330,8 +334,8 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
 
 
 def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
-    """A repository at a revision, without its history."""
-    with checked_out(written, Path.cwd()) as checkout, Meter(mill.out, "Sending the code") as meter:
+    """Upload a repository at a revision, without its history."""
+    with checked_out(written, Path.cwd()) as checkout, Meter(mill.out, "Uploading code") as meter:
         skipped = Skipped()
         commit = commit_code(mill.api, mill.project, checkout.folder, progress=tell(meter), whole=True, warn=skipped)
     warn_skipped(mill, skipped)
@@ -341,14 +345,14 @@ def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
 
 
 def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
-    """The working directory, and what Git knows about it."""
+    """Upload the working directory; return its commit and its Git revision as tags."""
     root = Path.cwd()
     size = measure_code(root)
     if size.bytes > MOST_BYTES and not yes:
         if not mill.may_ask:
             raise too_large(root, size)
-        mill.confirm(f"{too_large(root, size).message} Send it all the same?", yes=yes)
-    with Meter(mill.out, "Sending the code") as meter:
+        mill.confirm(f"{too_large(root, size).message} Upload it anyway?", yes=yes)
+    with Meter(mill.out, "Uploading code") as meter:
         skipped = Skipped()
         commit = commit_code(mill.api, mill.project, root, progress=tell(meter), warn=skipped)
     warn_skipped(mill, skipped)
@@ -360,7 +364,7 @@ def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
 def _option(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals and value):
-        raise BadRequest(f"{text!r} is no option.", hint="Write it as KEY=VALUE, like --option partition=long.")
+        raise BadRequest(f"{text!r} is not an option.", hint="Write it as KEY=VALUE, like --option partition=long.")
     return key.replace("-", "_"), value
 
 

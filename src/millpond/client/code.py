@@ -40,7 +40,7 @@ class CodeSize:
 
 
 def measure_code(root: Path) -> CodeSize:
-    """What would be sent at most, with the files that weigh most."""
+    """Size of the code folder before deduplication, with its largest files."""
     found = [item for item in scan(root, ignore_files=IGNORE_FILES, ignore=IGNORED) if item.status is not None]
     largest = sorted(found, key=lambda item: item.size, reverse=True)[:3]
     return CodeSize(len(found), sum(item.size for item in found), largest)
@@ -67,10 +67,10 @@ def commit_code(
     whole: bool = False,
     warn: Warn = lambda path, why: None,
 ) -> Commit:
-    """The commit that holds the code in `root`; the last one of this folder when nothing has changed since.
+    """Commit the code in `root`; return the folder's last commit if nothing has changed.
 
-    `whole`: everything there is code, whatever ignore files say; the folder is not met again. `warn` is told of each
-    path that no commit can hold.
+    `whole`: include ignored files, and remember nothing about the folder (for temporary checkouts). `warn` is called
+    with each path that no commit can hold.
     """
     memory = _Memory.of(api.base_url, project, root)
     last = _still_there(api, project, memory.commit)
@@ -95,7 +95,7 @@ def commit_code(
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Which commit a folder's code was last sent as."""
+    """Remembers the last commit of a code folder."""
 
     folder: Path
     key: str

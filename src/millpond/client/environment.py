@@ -1,7 +1,7 @@
-"""What a job's packages are built from: requirements, a pyproject or a lock file, brought into one form and committed.
+"""Requirements of a job's environment: normalises requirements.txt, pyproject.toml or a lock file and commits it.
 
 The commit holds `requirements.txt`, perhaps `constraints.txt`, and the program that builds them. Equal requirements
-make equal trees, wherever and whenever they were written: that tree is what builds are known and found again by.
+make equal trees, so builds are found again by their tree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PINNING = ("uv.lock", "poetry.lock")
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """`constraints`: versions to take if a package is needed. `complete`: every package is named, and no more come."""
+    """`constraints`: versions to use if a package is needed. `complete`: all packages are listed, with dependencies."""
 
     lines: tuple[str, ...]
     constraints: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Requirements:
 
 
 def read_requirements(path: Path) -> Requirements:
-    """What the file asks for. BadRequest for one that cannot be read or says what only its own machine understands."""
+    """Requirements in the file. Raises BadRequest if it cannot be read or refers to local paths."""
     try:
         if path.name == PYPROJECT:
             return Requirements(_project_lines(path))
@@ -86,7 +86,7 @@ def _pinned(path: Path) -> tuple[str, ...]:
 
 
 def _is_published(package: Mapping[str, Any]) -> bool:
-    """Not the project itself, which the lock file of uv lists too."""
+    """True if the package comes from an index. uv lock files also list the project itself."""
     source = package.get("source", {})
     return not any(kind in source for kind in ("editable", "virtual", "directory"))
 

@@ -1,4 +1,4 @@
-"""Builds an environment where a job of kind `environment` runs: packages in one tree that any path may hold.
+"""Builds an environment inside a job of kind `environment`: a relocatable tree of packages.
 
 It is sent as `build.py` beside `requirements.txt`, and needs nothing but Python 3.8 and its pip. What it makes depends
 on the requirements and the interpreter alone, neither on where it lies nor on the times of files: programs find Python
@@ -49,7 +49,7 @@ def install(target: Path) -> int:
 
 
 def make_movable(program: Path) -> None:
-    """A script that names the interpreter it was installed with asks for whichever comes first on the path instead."""
+    """Replace the absolute interpreter path in scripts by the first python3 on PATH."""
     content = program.read_bytes()
     first, newline, rest = content.partition(b"\n")
     if first.startswith(b"#!") and b"python" in first:

@@ -1,4 +1,4 @@
-"""Git as the source of a job's code: a repository at a revision, and what of a working directory is not committed."""
+"""Git as the source of a job's code: check out a revision; tell uncommitted changes of a working directory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Checkout:
 
 
 def read_state(folder: Path) -> GitState | None:
-    """What Git knows of the folder; None where it is no repository, has no commit, or Git is not there."""
+    """Git state of the folder; None if it is not a repository, has no commit, or Git is not installed."""
     try:
         commit = _git(folder, "rev-parse", "HEAD").strip()
         branch = _git(folder, "rev-parse", "--abbrev-ref", "HEAD").strip()
@@ -61,9 +61,9 @@ def read_state(folder: Path) -> GitState | None:
 
 @contextmanager
 def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
-    """The files of `URL@REV`, or of `@REV` of the repository around `folder`, in a folder that goes afterwards.
+    """Check `URL@REV`, or `@REV` of the repository around `folder`, out into a temporary folder.
 
-    Without a revision, what the repository shows first. BadRequest with Git's own words when it cannot be had.
+    Without a revision, the default branch. Raises BadRequest with Git's message on failure.
     """
     url, revision = split_written(written)
     if url.startswith("-") or revision.startswith("-"):
@@ -87,14 +87,14 @@ def checked_out(written: str, folder: Path) -> Iterator[Checkout]:
 
 
 def split_written(written: str) -> tuple[str, str]:
-    """`URL@REV` as its two parts. A user name before a host is no revision: git@host:path has none."""
+    """Split `URL@REV`. In git@host:path, the part before @ is a user name and there is no revision."""
     url, at, revision = written.rpartition("@")
     is_user = ":" in revision or ("://" in url and "/" not in url.partition("://")[2])
     return (written, "HEAD") if not at or is_user else (url, revision or "HEAD")
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown and kept."""
+    """The URL without its password."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https", "ssh") or not parts.hostname:
         return url
@@ -103,18 +103,18 @@ def without_password(url: str) -> str:
 
 
 class GitError(Exception):
-    """What Git said last."""
+    """A Git command failed; the message is Git's last line."""
 
 
 def _source(url: str, folder: Path) -> str:
-    """What Git is to fetch from, wherever it is called: a path is one from `folder`."""
+    """URL or absolute path to fetch from; relative paths start at `folder`."""
     if not url:
         return _git(folder, "rev-parse", "--show-toplevel").strip()
     return str((folder / url).absolute()) if (folder / url).is_dir() else url
 
 
 def _fetch(repository: Path, source: str, revision: str) -> str:
-    """Bring one revision, alone if the other side gives it alone; its commit."""
+    """Fetch one revision, without history if the server allows it; return its commit."""
     try:
         _git(repository, "fetch", "--quiet", "--depth", "1", source, revision)
         return _git(repository, "rev-parse", "FETCH_HEAD^{commit}").strip()
@@ -128,8 +128,7 @@ def _fetch(repository: Path, source: str, revision: str) -> str:
 
 
 def _bring_submodules(repository: Path, files: Path, remote: str) -> None:
-    """The files of submodules where the commit has some; without them their folders would be empty. `remote` is what
-    relative addresses of theirs begin at."""
+    """Fetch submodules, if the commit has any. Relative submodule URLs start at `remote`."""
     if not (files / ".gitmodules").exists():
         return
     _git(repository, "config", "remote.origin.url", remote)

@@ -67,7 +67,7 @@ def undelete_job(api: Api, project: str, job: str) -> Job:
 
 
 def stop_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
-    """What became of each, in the order asked; one that cannot be stopped keeps no other from its end."""
+    """Stop each job; the results come in the order asked, and one failure does not affect the others."""
     return _change_many(api, project, "stop", jobs)
 
 
@@ -87,12 +87,12 @@ def _change_many(api: Api, project: str, what: str, jobs: Sequence[str]) -> Iter
 
 
 def list_attempts(api: Api, project: str, job: str) -> list[Attempt]:
-    """Every attempt to run it, the first one first."""
+    """Attempts to run the job, oldest first."""
     return api.get(f"{job_path(project, job)}/attempts", AttemptList).items
 
 
 def list_events(api: Api, project: str, job: str) -> list[JobEvent]:
-    """What happened to it, oldest first."""
+    """Events of the job, oldest first."""
     return api.get(f"{job_path(project, job)}/events", JobEventList).items
 
 
@@ -113,7 +113,7 @@ def wait_for_job(
     changed: Callable[[Job], None] = lambda job: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Job:
-    """The job once it has ended, or as it is when `timeout` seconds are over. `changed` hears of every new state."""
+    """Return the job when it has ended, or after `timeout` seconds. `changed` is called with every new state."""
     deadline = None if timeout is None else time.monotonic() + timeout
     seen: tuple[str, str] | None = None
     while True:

@@ -23,7 +23,7 @@ _FOUND: TypeAdapter[wire.LogHit | wire.LogSearchEnd] = TypeAdapter(wire.LogHit |
 
 @dataclass(frozen=True, slots=True)
 class LogPiece:
-    """Bytes of a log, the offset of what comes next, and whether anything will."""
+    """Bytes of a log, the offset of the next ones, and whether more will come."""
 
     content: bytes
     offset: int
@@ -38,7 +38,7 @@ class LogPiece:
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """What to look for. A pattern is one of RE2. Matches before `offset` are passed over."""
+    """What to search for. Patterns are RE2. Matches before `offset` are skipped."""
 
     text: str
     regex: bool = False
@@ -62,7 +62,7 @@ def read_log(
 ) -> LogPiece:
     """Bytes of the newest attempt's log (or of the one asked for) from `offset`; a negative one counts from the end.
 
-    Of a distributed job that of `rank`; of the one that failed first, or of rank 0, where none is asked for.
+    For a distributed job, the log of `rank`; by default of the rank that failed first, else of rank 0.
     """
     params = {"offset": offset, "limit": limit, "attempt": attempt, "rank": rank}
     response = api.request("GET", log_path(project, job), params=params)
@@ -83,7 +83,7 @@ def read_log(
 def read_all(
     api: Api, project: str, job: str, offset: int = 0, attempt: int | None = None, rank: int | None = None
 ) -> Iterator[bytes]:
-    """All there is now from `offset` on, of one attempt."""
+    """The current log of one attempt from `offset` on."""
     piece = read_log(api, project, job, offset, _DOWNLOAD_BYTES, attempt, rank)
     end = piece.size
     while piece.content:
@@ -102,9 +102,9 @@ def follow_log(
     rank: int | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[bytes]:
-    """The log from `offset` on, as it grows, until nothing more will come.
+    """Yield the log from `offset` on, as it grows, until it is complete.
 
-    Where no attempt was asked for, the logs of those that come after the newest one follow.
+    Without `attempt`, later attempts follow.
     """
     chosen = attempt
     while True:
@@ -152,7 +152,7 @@ def search_log(
 
 
 def list_logs(api: Api, project: str, job: str) -> wire.LogAttempts:
-    """How long the log of each attempt is, and what of it was left out."""
+    """Length of each attempt's log, and how much was dropped."""
     return api.get(f"{log_path(project, job)}/attempts", wire.LogAttempts)
 
 
@@ -166,7 +166,7 @@ def download_log(
     attempt: int | None = None,
     rank: int | None = None,
 ) -> int:
-    """Write all there is now to `file`; how many bytes that was."""
+    """Write the current log to `file`; return the number of bytes."""
     written = 0
     with open(file, "wb") as target:
         for content in read_all(api, project, job, offset, attempt, rank):

@@ -1,4 +1,4 @@
-"""Notebooks: whether we are in one, and a link shown under the cell. IPython is never imported by us."""
+"""Notebooks: detect one, and show a link under the cell. Never imports IPython."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook (a plain IPython shell is not)."""
+    """True if this process is a notebook kernel (not a plain IPython shell)."""
     shell = _shell()
     return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 

@@ -1,4 +1,4 @@
-"""Streams to running jobs: a command beside one, a port of one (docs/design/011-tunnels.md)."""
+"""Streams to running jobs: run a command, or reach a port (docs/design/011-tunnels.md)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Stream:
         self._socket = socket
 
     def send(self, message: str | bytes) -> None:
-        """Raises Unavailable once it is over."""
+        """Raises Unavailable if the stream is closed."""
         try:
             self._socket.send(message)
         except ConnectionClosed as error:
             raise _over() from error
 
     def messages(self) -> Iterator[dict[str, Any] | bytes]:
-        """What comes, until the other end closes; text as what it says. Raises the error that the server tells."""
+        """Messages until the other end closes; text is parsed as JSON. Raises errors sent by the server."""
         while True:
             try:
                 message = self._socket.recv()
@@ -54,8 +54,8 @@ def open_exec(
     api: Api, project: str, job: str, command: Sequence[str], *,
     terminal: tuple[int, int] | None = None, rank: int = 0,
 ) -> Iterator[Stream]:  # fmt: skip
-    """A command beside the job (of a distributed one, beside that rank), on a terminal of so many columns and rows if
-    one is given."""
+    """Run a command next to the job (next to that rank, if distributed). `terminal`: its columns and rows, if it
+    needs one."""
     query: list[tuple[str, str | int]] = [("rank", rank), *(("command", part) for part in command)]
     if terminal is not None:
         query += [("tty", 1), ("columns", terminal[0]), ("rows", terminal[1])]

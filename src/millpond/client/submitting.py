@@ -1,4 +1,4 @@
-"""`millpond.submit(["python", "train.py"], processes=3)`: a job from a script, as `mill submit` makes it."""
+"""`millpond.submit(["python", "train.py"], processes=3)`: submit a job from Python, as `mill submit` does."""
 
 from __future__ import annotations
 
@@ -48,15 +48,14 @@ def submit(
     project: str | None = None,
     **spec: Any,
 ) -> Submitted:
-    """Run `command` as a job, with the folder `code` as its code (None: without any). Text is run by `sh -c`.
+    """Run `command` as a job, with the folder `code` as its code (None: no code). A string is run by `sh -c`.
 
     `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
-    With `processes` it is a distributed job: so many of the command start together, or none, and `cpu`, `memory` and
-    `gpu` are for each of them. `on` names a template, or a queue of them, that fills in what is left out. `secrets` of
-    the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like
+    With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
+    `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like
     `{"partition": "long"}` of Slurm. Other fields of a specification may be given by name, like `priority=5` or
     `gpu_type="A100"`.
-    Raises DoesNotFit where no compute can ever run it.
+    Raises DoesNotFit if no compute can ever run it.
     """
     task = read_task(Path(file)) if file is not None else EMPTY
     named = {
@@ -78,7 +77,7 @@ def submit(
     given = {key: value for key, value in named.items() if value is not None} | spec
     task = replace(task, name=name or task.name)
     if "command" not in given and "command" not in task.document:
-        raise BadRequest("No command.", hint='Give one: millpond.submit(["python", "train.py"])')
+        raise BadRequest("No command given.", hint='Give one: millpond.submit(["python", "train.py"])')
     target = resolve_target(server, project)
     api = Api(target.server, target.token)
     task.request(**given)  # before anything is sent
@@ -104,7 +103,7 @@ def _send_code(api: Api, project: str, task: Task, folder: Path) -> dict[str, An
 
 
 class Submitted:
-    """A job that was submitted. `job` is what was last heard of it."""
+    """A submitted job. `job` is its last known state."""
 
     def __init__(self, api: Api, job: Job) -> None:
         self._api = api
@@ -116,29 +115,29 @@ class Submitted:
 
     @property
     def state(self) -> JobState:
-        """As it is now."""
+        """Current state, asked from the server."""
         self.job = get_job(self._api, self.job.project, self.job.id)
         return self.job.state
 
     def wait(self, timeout: str | None = None) -> Job:
-        """The job once it has ended, or as it is when `timeout` (like `90m`) is over."""
+        """Return the job when it has ended, or after `timeout` (like `90m`)."""
         seconds = None if timeout is None else parse_seconds(timeout)
         self.job = wait_for_job(self._api, self.job.project, self.job.id, timeout=seconds)
         return self.job
 
     def logs(self, *, rank: int | None = None, follow: bool = False) -> Iterator[bytes]:
-        """What it wrote; of a distributed job that of `rank`, or of the one that failed first."""
+        """The log; for a distributed job that of `rank`, by default of the one that failed first."""
         place = (self._api, self.job.project, self.job.id)
         return follow_log(*place, rank=rank or 0) if follow else read_all(*place, rank=rank)
 
     def events(self) -> list[JobEvent]:
-        """What happened to it, oldest first."""
+        """Events of the job, oldest first."""
         return list_events(self._api, self.job.project, self.job.id)
 
     def to_yaml(self) -> str:
-        """A task file that submits the same again."""
+        """The job as a task file, to submit it again."""
         return write_task(self.job)
 
     def stop(self) -> None:
-        """End it and keep everything it made."""
+        """Stop the job and keep everything it made."""
         self.job = stop_job(self._api, self.job.project, self.job.id)

@@ -34,9 +34,9 @@ _TYPES = get_type_hints(JobSpec)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a task file asks for: fields of a spec, and what the client does first.
+    """Content of a task file: fields of a spec, and what the client uploads first.
 
-    `code`: send the folder that is submitted from. `requirements` is beside the file.
+    `code`: upload the working directory. `requirements` is relative to the file.
     """
 
     name: str | None
@@ -47,7 +47,7 @@ class Task:
     text: YamlText | None = None
 
     def request(self, **changes: Any) -> JobCreate:
-        """The request, with these fields of the spec changed. BadRequest where the file says something impossible."""
+        """The request, with these fields of the spec changed. Raises BadRequest for an invalid value."""
         return self._checked({**self.document, **changes}, told=changes.keys())
 
     def _checked(self, document: Mapping[str, Any], told: Any) -> JobCreate:
@@ -93,7 +93,7 @@ def read_task(file: Path) -> Task:
 
 
 def write_task(job: Job) -> str:
-    """The YAML that submits the same again: the same code, data and environment."""
+    """YAML that submits the job again with the same code, data and environment."""
     document = _without_template(job.spec.to_document(), job.filled)
     del document["version"]
     document["inputs"] = [f"{item.dataset}@{item.commit_id or item.ref}" for item in job.spec.inputs]
@@ -125,7 +125,7 @@ def _document(text: YamlText) -> dict[str, Any]:
         if key in _WRITTEN:
             name, parse = _WRITTEN[key]
             if name in text.value:
-                raise text.error((key,), f"{key!r} and {name!r} say the same: leave one of them out.")
+                raise text.error((key,), f"{key!r} and {name!r} mean the same: remove one of them.")
             found[name] = _parsed(text, key, value, parse)
         elif value is not None:
             found[key] = _typed(text, key, value)
@@ -166,12 +166,12 @@ def _first_field(error: MillError) -> str:
 
 
 def _written_as(name: str, text: YamlText) -> str:
-    """The key that the file has for a field."""
+    """The key used in the file for a field."""
     return next((short for short, (field, _) in _WRITTEN.items() if field == name and short in text.value), name)
 
 
 def _short(name: str, value: Any) -> str | None:
-    """An amount as people write it; None where there is none."""
+    """A number with its unit, as people write it; None for None."""
     if not value:
         return None
     if name == "gpu_hundredths":

@@ -291,4 +291,4 @@ def _view(row: Row[Any]) -> CachedView:
 def _why_leaving(row: Row[Any]) -> str | None:
     if row.dataset_deleted_at is not None:
         return "its dataset was deleted"
-    return "nothing names the commit any more" if row.set_aside_at is not None else None
+    return "no ref contains the commit any longer" if row.set_aside_at is not None else None

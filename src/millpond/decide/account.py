@@ -1,4 +1,4 @@
-"""Making room on a volume: cached commits go one after the other until something is satisfied."""
+"""Frees space on a volume: evicts cached commits one by one until a condition holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millpond.model.volume import Share
 
 
 class Account:
-    """A volume's room while a plan is made. What is leaving already counts as gone."""
+    """Space of a volume while a plan is made. Commits being evicted count as gone."""
 
     def __init__(self, stock: Stock) -> None:
         self._project = {one.id: one.project_id for one in stock.held}
@@ -33,7 +33,7 @@ class Account:
                 self.let_go(one.id)
 
     def let_go(self, held_id: str) -> Room:
-        """It goes; what that gives back, now that those before it are gone."""
+        """Evict a commit; return the space freed, given those evicted before it."""
         before = self.used
         for number in self._of[held_id]:
             if held_id not in self._left[number]:
@@ -45,9 +45,9 @@ class Account:
         return before - self.used
 
     def make_room(self, candidates: Iterable[Held], enough: Callable[[], bool]) -> list[Held]:
-        """The first of these that must go until there is enough; all that may if there never is.
+        """Evict in order until there is enough space; everything evictable if there never is.
 
-        What gives nothing back, because others that stay have all its files, stays too.
+        A commit that frees nothing, because others share all its files, stays.
         """
         gone: list[Held] = []
         for candidate in candidates:
@@ -62,7 +62,7 @@ class Account:
         return [one for one in gone if one.id in self._useful]
 
     def _share_with_unmeasured(self, stock: Stock) -> None:
-        """What links from another and was not measured since may have all its files: they stay until both are gone."""
+        """An unmeasured commit may share all files of its base: those are freed only when both are gone."""
         for one in linking(stock, leaving=True):
             for number in self._of[one.base_id or ""]:
                 self._left[number].add(one.id)

@@ -1,4 +1,4 @@
-"""Whether a commit may be filled on a volume, decided before its first byte, and which fills may start now."""
+"""Decides whether a commit may be filled on a volume, before its first byte, and which fills may start now."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A volume's numbers. What its agent measured is None before it looked; inodes are where there is no limit."""
+    """A volume's numbers. Measurements are None until the agent has reported; inodes are None without a limit."""
 
     name: str
     capacity_bytes: int
@@ -44,7 +44,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A commit to be filled: what the file system will allocate for it, beside `base_id` where it links from that."""
+    """A commit to fill: what the file system will allocate for it, given that it links from `base_id`."""
 
     name: str
     needed: Room
@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Yes, once `evict` is gone."""
+    """Accepted, once `evict` has been evicted."""
 
     evict: tuple[Evict, ...]
     reasons: tuple[str, ...]
@@ -69,7 +69,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """What cached commits may take. Inodes are None where there is no limit."""
+    """Space that cached commits may use. Inodes are None without a limit."""
 
     bytes: int
     inodes: int | None = None
@@ -79,7 +79,7 @@ class Usable:
 
 
 def usable_room(space: Space, stock: Stock) -> Usable:
-    """Capacity, or less where foreign files fill the disk, without the reserve; of inodes the same share is kept."""
+    """Capacity, or less if other files fill the disk, minus the reserve; inodes have the same share reserved."""
     limit, there = space.capacity_bytes - space.leftover_bytes, on_disk(stock)
     if space.disk_free_bytes is not None:
         limit = min(limit, there.bytes + space.disk_free_bytes)
@@ -90,12 +90,12 @@ def usable_room(space: Space, stock: Stock) -> Usable:
 
 
 def reserved_inodes(space: Space) -> int:
-    """As large a share of the inodes as the reserve is of the capacity."""
+    """Inodes reserved, in the same proportion as bytes."""
     return (space.inodes_total or 0) * space.reserve_bytes // max(1, space.capacity_bytes)
 
 
 def foreign_bytes(space: Space, stock: Stock) -> int | None:
-    """What other files take on the volume's disk: measured use without ours. None before anybody measured."""
+    """Bytes of other files on the volume's disk: measured use minus ours. None before the first measurement."""
     if space.disk_total_bytes is None or space.disk_free_bytes is None:
         return None
     ours = on_disk(stock).bytes + space.leftover_bytes
@@ -103,7 +103,7 @@ def foreign_bytes(space: Space, stock: Stock) -> int | None:
 
 
 def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
-    """`stock` is without the commit asked for. What is leaving already counts as gone; a base never goes."""
+    """Admit or refuse. `stock` excludes the commit itself. Commits being evicted count as gone; a base stays."""
     account, usable = Account(stock), usable_room(space, stock)
     candidates = evictable(stock, besides=[asked.base_id] if asked.base_id else [])
     limit = stock.limits.get(asked.project_id)
@@ -135,10 +135,10 @@ def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
 
 
 def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
-    """The waiting fills that may write now, in the order they were asked for.
+    """The waiting fills that may start now, in the order they were requested.
 
-    One that was admitted against an eviction waits until those bytes are gone, and none overtakes another: so what
-    has been begun never has to stop. One that waits for its project's limit keeps its room, and holds nobody up.
+    A fill admitted against an eviction waits until those bytes are freed, and none overtakes another, so a started
+    fill never has to stop. One that waits for its project's limit keeps its space and does not block others.
     """
     used, used_by = used_room(stock), project_rooms(stock)
     started: list[str] = []
@@ -154,7 +154,7 @@ def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
 
 
 def why_stays(held: Held, bases: Collection[str]) -> str | None:
-    """What keeps a cached commit where it is, in words; None if it may go. `bases` are those that fills link from."""
+    """Why a cached commit cannot be evicted; None if it can. `bases` are those that fills link from."""
     if held.leased_by:
         return f"in use by {', '.join(held.leased_by)}"
     if held.pinned:
@@ -197,7 +197,7 @@ def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
 
 
 def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tuple[str, ...]:
-    """What cannot go and takes room; of one project only, where its limit is what stands in the way."""
+    """Commits that use space and cannot be evicted; of one project only, if its limit is the obstacle."""
     taken, bases = rooms(shares_of(stock)), needed_bases(stock)
     found: list[tuple[int, str, str]] = []
     for one in stock.held:

@@ -1,4 +1,4 @@
-"""What a commit takes on the file system of a volume: counted in blocks of 4,096 bytes, and turned into its own."""
+"""Estimates the disk space of a commit on a volume: counted in 4,096-byte blocks, converted to its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A tree, or what is new of one beside another, in blocks of BLOCK bytes.
+    """Size of a tree, or of its difference to another, in blocks of BLOCK bytes.
 
-    `directory_bytes` is what of `allocated` is directories; None where that was never counted.
+    `directory_bytes` is the part of `allocated` used by directories; None if not counted.
     """
 
     bytes: int
@@ -26,7 +26,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Allocating:
-    """How a file system allocates: the least it takes for content, and what an inode takes of the free space.
+    """How a file system allocates: its smallest unit, and the free space used by an inode.
 
     Most have their inodes in tables that were made with the file system, and take nothing for one; XFS takes it from
     the space that files are stored in.
@@ -37,7 +37,7 @@ class Allocating:
 
 
 def room_of_tree(counted: Counted, allocating: Allocating) -> Room:
-    """Never less than it will take, and close to it for files that are much smaller or larger than a block."""
+    """Upper bound of the space a tree needs; close for files much smaller or larger than a block."""
     content = _content(counted, allocating.block_bytes)
     inodes = counted.inodes * allocating.inode_bytes
     return Room(content + inodes, counted.inodes)

@@ -34,7 +34,7 @@ class Reach:
         return cls(hosts, tuple(networks))
 
     def lists(self, host: str) -> bool:
-        """Whether an administrator named this very host, or the network its literal address lies in."""
+        """True if an administrator listed this host, or the network of its literal address."""
         host = host.lower().rstrip(".").strip("[]")
         try:
             address = ip_address(host)
@@ -43,7 +43,7 @@ class Reach:
         return any(_in(network, address) for network in self.networks)
 
     def allows(self, host: str, address: str) -> bool:
-        """Whether `host` may be talked to at `address`, the one that was really connected to."""
+        """True if connecting to `host` at `address`, the actual peer address, is allowed."""
         found = ip_address(address.partition("%")[0])
         if host.lower().rstrip(".") in self.hosts or any(_in(network, found) for network in self.networks):
             return True

@@ -1,4 +1,4 @@
-"""Where two histories part: the commit a three-way merge starts from."""
+"""Finds the merge base of two histories: the commit a three-way merge starts from."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def updated(before: float | None, fetched_bytes: int, seconds: float, *, fills: 
 
 
 def expected_seconds(missing_bytes: int, bytes_per_second: float | None) -> float | None:
-    """How long it takes to bring so much; None while the bandwidth is not known."""
+    """Time to fetch this many bytes; None if the bandwidth is unknown."""
     if missing_bytes <= 0:
         return 0.0
     return missing_bytes / bytes_per_second if bytes_per_second else None
@@ -42,9 +42,9 @@ def seconds_left(
     missing_files: int = 0,
     done_files: int = 0,
 ) -> float | None:
-    """Of a fill under way: by its own speed once that tells something, before that by what earlier fills brought.
+    """Time left of a running fill: by its own rate once that is meaningful, before that by earlier fills.
 
-    Small files take their time however few bytes they are: it takes as long as the slower of the two.
+    Small files are limited by their number, not their bytes: the slower of the two counts.
     """
     own = fetched_bytes / seconds if seconds > 0 and fetched_bytes >= LEAST_BYTES else None
     by_bytes = expected_seconds(missing_bytes, own or bytes_per_second)

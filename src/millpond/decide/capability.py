@@ -1,4 +1,4 @@
-"""What a compute cannot do for a job, whatever is free there: asked of its driver, never guessed from its name."""
+"""What a compute cannot do for a job, even when empty: as reported by its driver, never guessed from its name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a job can run nowhere, and what to do about that."""
+    """Why a job can run nowhere, and what to do."""
 
     reason: str
     hint: str
 
 
 def why_unable(job: QueuedJob, node: NodeView) -> str | None:
-    """What this node can never do for it, in words; None if it can when it is empty."""
+    """Why this node can never run the job; None if it can when empty."""
     if job.spec.image and not node.containers:
         return f"{node.written} cannot run container images."
     if job.spec.processes and not node.gangs:
@@ -38,7 +38,7 @@ def why_unable(job: QueuedJob, node: NodeView) -> str | None:
 
 
 def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
-    """Why no node it may run on could ever run it; None if one could, or none is known yet."""
+    """Why no allowed node could ever run the job; None if one could, or no node is known yet."""
     allowed = [node for node in nodes if job.spec.compute in (None, node.compute)]
     if not allowed:
         return None
@@ -60,7 +60,7 @@ Rule = tuple[Callable[[NodeView], bool], Callable[[Sequence[NodeView]], Refusal]
 
 
 def _rules(job: QueuedJob) -> list[Rule]:
-    """What nodes must be able to do, in the order it is looked at, and what is said when none can."""
+    """Requirements on nodes, in the order they are checked, each with its refusal."""
     rules: list[Rule] = []
     if job.spec.resources.gpu_hundredths:
         rules.append((lambda node: node.gpus > 0, lambda _: _no_gpu(job)))
@@ -134,27 +134,25 @@ def _not_shared(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal:
     reason = min(words for node in nodes if (words := _unable_to_share(job.spec.resources, node)))
     counted = job.spec.resources.gpu_enforced and any(node.gpu_fractions == "accounted" for node in nodes)
     return Refusal(
-        reason, "Leave out --enforced; the job is then told its share." if counted else "Request whole GPUs."
+        reason, "Remove --enforced; the job then sees its share in a variable." if counted else "Request whole GPUs."
     )
 
 
 def _no_image(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
-    return Refusal(
-        f"{where} run container images.", "Leave out the image, or attach a compute with a container driver."
-    )
+    return Refusal(f"{where} run container images.", "Remove --image, or attach a compute with a container driver.")
 
 
 def _no_gang(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
     return Refusal(
         f"{where} run distributed jobs.",
-        "Leave out --processes, or attach a compute whose driver supports distributed jobs.",
+        "Remove --processes, or attach a compute whose driver supports distributed jobs.",
     )
 
 
 def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
-    """A distributed job that would not fit even into an empty compute; None if it would, or is none."""
+    """Refusal of a distributed job that does not fit into any empty compute; None if it fits or is not distributed."""
     if not job.spec.processes:
         return None
     by_compute = {
@@ -198,13 +196,13 @@ def _no_such(untaken: str, node: NodeView) -> str:
 
 
 def _untaken(job: QueuedJob, node: NodeView) -> str | None:
-    """The first thing that it asks of its driver and does not get there."""
+    """The first driver option of the job that the node does not offer."""
     wanted = (f"{key}={value}" for key, value in sorted(job.spec.options.items()))
     return next((one for one in wanted if not {one, f"{one.partition('=')[0]}=*"} & node.options), None)
 
 
 def _values(option: str, node: NodeView) -> set[str]:
-    """What may be chosen there in place of this KEY=VALUE."""
+    """Values that the node offers for this KEY=VALUE."""
     key = option.partition("=")[0]
     return {value for name, _, value in (one.partition("=") for one in node.options) if name == key}
 
@@ -246,7 +244,7 @@ def _largest(resources: Resources, nodes: Sequence[NodeView]) -> str:
 
 
 def _coverage(resources: Resources, node: NodeView) -> float:
-    """How much of what is requested the node has, where it has least of it: 1 for all."""
+    """The smallest ratio of available to requested resources of the node; 1 if it has all."""
     amounts = (
         (node.gpus * WHOLE, resources.gpu_hundredths),
         (node.cpus, resources.cpu),

@@ -106,10 +106,10 @@ _MARKS = {
 
 
 def stale_pages_before(policy: Policy, now: datetime) -> datetime:
-    """Pages promised before this moment that no commit has are not waited for any more."""
+    """Pages promised before this time and not used by a commit are given up."""
     return now - max(policy.upload, URL_MARGIN)
 
 
 def may_remove(set_aside_at: datetime | None, policy: Policy, now: datetime) -> bool:
-    """Whether a commit that nothing names has been set aside long enough."""
+    """True if an unreferenced commit has been set aside long enough."""
     return policy.set_aside == timedelta(0) or (set_aside_at is not None and set_aside_at <= now - policy.set_aside)

@@ -14,7 +14,7 @@ WHOLE = 100  # hundredths of one GPU
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What one placement holds on a node."""
+    """Resources that one placement holds on a node."""
 
     resources: Resources
     gpu_indices: tuple[int, ...] = ()
@@ -60,7 +60,7 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class NearView:
-    """The volumes that serve a compute: how many work, and the commits that are on one of them or on their way.
+    """Volumes that serve a compute: how many work, and the commits cached or being cached on them.
 
     `bytes_per_second` is the best measured bandwidth from the lake to one of them.
     """
@@ -72,7 +72,7 @@ class NearView:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A commit that must lie on a volume near the compute before the job can begin."""
+    """A commit that must be cached near the compute before the job can start."""
 
     commit_id: str
     bytes: int
@@ -80,7 +80,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """What somebody asks to run, and the data that must be there first."""
+    """A queued job and the data it needs first."""
 
     id: str
     spec: JobSpec

@@ -1,4 +1,4 @@
-"""Which records of a dataset count, when several servers have owned the lake one after the other."""
+"""Which records of a dataset are valid when several servers have owned the lake in turn."""
 
 from __future__ import annotations
 

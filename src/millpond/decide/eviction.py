@@ -1,4 +1,4 @@
-"""What leaves a volume: idle commits, and the least recently used above a limit or watermark. Pure, with reasons."""
+"""Plans evictions, with reasons: idle commits, and the least recently used above a limit or watermark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millpond.model.volume import Cause
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A volume's numbers. What is usable is what cached commits may take: the reserve is already off.
+    """A volume's numbers. `usable` is what cached commits may use; the reserve is already subtracted.
 
     `usable_inodes` is None where the file system has no limit of them.
     """
@@ -87,7 +87,7 @@ def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates:
 
 
 def _last_asked_for(stock: Stock) -> Held | None:
-    """While something is filled, that is the last."""
+    """Last request for a commit; now, while it is being filled."""
     there = [one for one in stock.held if one.state in (CachedState.READY, CachedState.FILLING)]
     return max(there, key=lambda one: (one.state is CachedState.FILLING, one.used_at, one.cost, one.id), default=None)
 

@@ -1,4 +1,4 @@
-"""Which cached commits a fill may take unchanged files from: the nearest ancestors, then the newest."""
+"""Ranks cached commits from which a fill can link unchanged files: nearest ancestors first, then the newest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A whole cached commit of the same project on the same volume."""
+    """A complete cached commit of the same project on the same volume."""
 
     cached_id: str
     commit_id: str

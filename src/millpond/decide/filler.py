@@ -1,4 +1,4 @@
-"""Which agent fills a volume: one at a time, and another as soon as that one is away or finds the volume unwell."""
+"""Chooses the agent that fills a volume: one at a time; another takes over if it is away or reports a problem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one agent of the volume's site last found there."""
+    """Last report of an agent of the volume's site about the volume."""
 
     agent_id: str
     is_connected: bool
@@ -16,9 +16,9 @@ class Sight:
 
 
 def choose_filler(current: str | None, sights: Sequence[Sight]) -> str | None:
-    """`sights` in the order of preference. Whoever fills goes on while it is there and finds the volume well.
+    """`sights` in order of preference. The current agent continues while it is connected and sees no problem.
 
-    Where nobody finds it well, whoever is there tells what is wrong; where nobody is there, nothing changes.
+    If all connected agents see a problem, one of them reports it; if none is connected, nothing changes.
     """
     there = [sight for sight in sights if sight.is_connected]
     well = [sight.agent_id for sight in there if sight.problem is None]

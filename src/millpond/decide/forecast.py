@@ -1,4 +1,4 @@
-"""What goes from a volume next, when and why, if nobody uses anything until then: a dry run of the evictions."""
+"""Forecasts evictions of a volume, with time and reason, if nothing is used until then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millpond.model.volume import Cause
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One cached commit. `at` is when it goes, None if it stays; `bytes` what that gives back, or what it has."""
+    """One cached commit. `at`: when it is evicted, None if it stays. `bytes`: what that frees, or its size."""
 
     id: str
     at: datetime | None
@@ -32,7 +32,7 @@ class Forecast:
 
 
 def forecast(limits: Limits, stock: Stock, now: datetime) -> Forecast:
-    """What is leaving, what the next round evicts, then what will be idle, in this order; and what stays."""
+    """Commits being evicted, those of the next round, those that become idle, in this order; then those that stay."""
     account = Account(Stock(stock.held, stock.measured, stock.limits))
     goes = [
         Step(one.id, now, None, "being evicted", one.reserved_bytes)

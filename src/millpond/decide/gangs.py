@@ -1,6 +1,6 @@
-"""Distributed jobs: over which nodes of one compute their processes are spread, all of them or none.
+"""Distributed jobs: spreads processes over the nodes of one compute, all or none.
 
-As few nodes as can be, the roomiest first: processes that share a machine reach each other fastest.
+As few nodes as possible, largest free capacity first: processes on one machine communicate fastest.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from millpond.decide.node_room import NodeRoom
 
 
 def spread(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[tuple[NodeRoom, int]]:
-    """How many processes go to which of these nodes of one compute; empty where there is not room for all.
+    """Number of processes per node; empty if they do not all fit.
 
-    Of nodes that take equally many, the one that comes first.
+    Ties are broken by the order of nodes.
     """
     counts = sorted(((room, _fitting(job, room)) for room in rooms), key=lambda one: -one[1])
     chosen: list[tuple[NodeRoom, int]] = []
@@ -29,7 +29,7 @@ def spread(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[tuple[NodeRoom, in
 
 
 def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
-    """For each compute of these nodes, how far its room would go."""
+    """For each compute of these nodes, how many processes would fit."""
     by_compute: dict[str, list[NodeRoom]] = defaultdict(list)
     for room in rooms:
         by_compute[room.node.compute].append(room)
@@ -42,12 +42,12 @@ def too_little(job: QueuedJob, rooms: Sequence[NodeRoom]) -> list[str]:
 
 
 def most(job: QueuedJob, rooms: Sequence[NodeRoom]) -> int:
-    """How many of its processes fit into all of these nodes together."""
+    """Number of processes that fit into these nodes together."""
     return sum(_fitting(job, room) for room in rooms)
 
 
 def said(why: str, job: QueuedJob, found: Sequence[tuple[NodeRoom, int]]) -> str:
-    """Why it is placed where it is, with how it is spread."""
+    """The reason for a placement, extended by how processes are spread."""
     if len(found) == 1:
         return f"{why.removesuffix('.')} ({job.spec.processes} processes)."
     nodes = ", ".join(f"{count} on {room.node.name}" for room, count in found)

@@ -1,4 +1,4 @@
-"""When an interactive job is stopped because nobody uses it."""
+"""Decides when an unused interactive job is stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from millpond.model.job import Job, JobState
 
 
 def idle_too_long(job: Job, unused_seconds: float) -> bool:
-    """Whether it has run for its idle time without anybody: counted from its last use, or from when it began."""
+    """True if the job was unused for its idle time, counted from its last use or its start."""
     if (
         not job.spec.idle_seconds
         or job.status.state is not JobState.RUNNING

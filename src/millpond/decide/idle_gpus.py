@@ -1,4 +1,4 @@
-"""Which jobs hold GPUs and leave them idle."""
+"""Finds jobs that hold GPUs without using them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BUSY_PERCENT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """A running job's GPUs. `peak_percent` is the most of `IDLE_AFTER` until now; None where nobody measured."""
+    """GPUs of a running job. `peak_percent`: highest use within the last `IDLE_AFTER`; None if not measured."""
 
     job_id: str
     running_since: datetime
@@ -21,7 +21,7 @@ class GpuUse:
 
 
 def idle_jobs(uses: Iterable[GpuUse], now: datetime) -> Sequence[str]:
-    """Those that have run for `IDLE_AFTER` and computed nothing on their GPUs all that time, as far as was measured."""
+    """Jobs that ran for `IDLE_AFTER` with no measured use of their GPUs."""
     return [use.job_id for use in uses if _is_idle(use, now)]
 
 

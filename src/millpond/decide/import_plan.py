@@ -1,4 +1,4 @@
-"""What an import changes: the objects found at a place against the tree that is there and what was put there before."""
+"""Plans an import: compares objects found at a place with the current tree and with what was imported before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a job, in order: from its own times and those of its attempts."""
+"""Events of a job, in order, derived from its times and those of its attempts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millpond.model.job import Ending, Job, Placement
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """`why` is what is known beyond `what`. Attempts are numbered from 1; None for what happened to the job itself."""
+    """`why` adds detail to `what`. Attempts are numbered from 1; None for events of the job itself."""
 
     at: datetime
     what: str

@@ -1,6 +1,6 @@
-"""How a job changes state: every move is one named function, and one table says which moves there are.
+"""State machine of a job: one function per transition, and one table of allowed transitions.
 
-Each takes a job and returns the changed job; saving it (guarded by the state it had) is the caller's.
+Each function takes a job and returns the changed job; the caller saves it, guarded by the state it had.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an agent says of a placement; times are by the agent's clock."""
+    """An agent's report about a placement; times are by the agent's clock."""
 
     state: PlacementState
     started_at: datetime | None = None
@@ -69,7 +69,7 @@ _ENDINGS = {
 
 
 def wait(job: Job, reasons: Sequence[str]) -> Job:
-    """The newest reasons, of a plan or of an engine, take the place of those before."""
+    """Replace the reasons for waiting by the newest ones."""
     kept = list(job.status.reasons)
     while kept and kept[-1].startswith(WAITING):
         kept.pop()
@@ -89,19 +89,19 @@ def place(
 
 
 def take_environment(job: Job, build: Job) -> Job:
-    """Its packages come from this build; the time it has waited for that since it was queued counts as theirs."""
+    """Use this build of its environment; the time since it was queued counts as `environment`."""
     since = job.status.requeued_at or job.queued_at
     waited = build.status.ended_at if build.status.ended_at and build.status.ended_at > since else None
     return job.changed(environment_job=build.id, environment_commit=build.status.output_commit, environment_at=waited)
 
 
 def fill(job: Job, now: datetime) -> Job:
-    """All its data lies beside the compute."""
+    """All data of the job is cached near the compute."""
     return job.changed(filled_at=now) if job.status.filled_at is None else job
 
 
 def observe(job: Job, report: Report, now: datetime) -> Job:
-    """The job after an agent's report about its current placement. The same report twice changes nothing more."""
+    """Apply an agent's report about the current placement. Idempotent."""
     if report.state is PlacementState.PREPARING:
         job = _move(job, JobState.PREPARING) if job.status.state is JobState.PLACED else job
         return wait(job, [report.waiting] if report.waiting else ())
@@ -112,28 +112,28 @@ def observe(job: Job, report: Report, now: datetime) -> Job:
 
 
 def leave_alone(job: Job, reason: str) -> Job:
-    """Nothing more will be heard of it until its placement has run out."""
+    """The agent is silent; wait until the placement has expired."""
     return job.changed(reasons=_bounded([*job.status.reasons, reason]))
 
 
 def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = None) -> Job:
-    """It ends when its agent says that it has; until then it keeps its state. `ending`: how that then counts."""
+    """Request a stop. The job keeps its state until its agent reports the end, which then counts as `ending`."""
     return job.changed(stop_requested_at=now, ending=ending, reasons=_bounded([*job.status.reasons, reason]))
 
 
 def cancel(job: Job, reason: str, now: datetime) -> Job:
-    """A job that has no placement ends at once."""
+    """End a job without a placement at once."""
     return _move(wait(job, ()).changed(ended_at=now), JobState.CANCELLED, reason)
 
 
 def fail(job: Job, problem: str, now: datetime) -> Job:
-    """A job that has no placement and can never have one."""
+    """Fail a job without a placement that can never have one."""
     after = wait(job, ()).changed(ended_at=now, problem=problem, ending=Ending.PROBLEM)
     return _move(after, JobState.FAILED, problem)
 
 
 def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
-    """Back to its place in the queue, as if it had never been placed, but for what is remembered of the attempt."""
+    """Put the job back to its place in the queue; only the record of the attempt stays."""
     job = job.changed(
         placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
         retried=job.status.retried + again.counted, losses=job.status.losses + (not again.counted),
@@ -144,7 +144,7 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
 
 
 def run_out(job: Job, silent: str, now: datetime) -> Job:
-    """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
+    """The placement has certainly expired; `silent` says since when the agent has not reported."""
     if job.status.stop_requested_at is not None and job.status.ending is None:
         after = job.changed(ended_at=now, ending=Ending.STOPPED)
         return _move(after, JobState.CANCELLED, f"{silent}; the job was being stopped.")
@@ -152,7 +152,7 @@ def run_out(job: Job, silent: str, now: datetime) -> Job:
 
 
 def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
-    """How a finished attempt ended, and in which words; None for success."""
+    """How a finished attempt ended, with a sentence; None for success."""
     if job.status.stop_requested_at is not None:
         return (job.status.ending, _too_long(job)) if job.status.ending else (Ending.STOPPED, "Stopped.")
     ending, said = _ended_by_itself(job, report)
@@ -170,11 +170,11 @@ def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:
     if report.problem:
         return ending or Ending.PROBLEM, report.problem
     if ending is not None:
-        return ending, f"its attempt was {ending.value}"
+        return ending, f"the attempt was {ending.value}"
     if report.signal is not None:
         return Ending.SIGNAL, f"killed by signal {report.signal}{_signal_name(report.signal)}"
     if report.exit_code is None:
-        return Ending.PROBLEM, "It is not known how the command ended."
+        return Ending.PROBLEM, "The exit status of the command is unknown."
     if report.exit_code != 0:
         return Ending.EXIT, f"exit code {report.exit_code}"
     return None, "Succeeded."
@@ -235,7 +235,7 @@ def _signal_name(number: int) -> str:
 
 
 def _between(earliest: datetime | None, moment: datetime, latest: datetime) -> datetime:
-    """An agent's clock may be wrong by an hour: its times never leave what the server itself has seen."""
+    """Clamp an agent's time, whose clock may be wrong, to the interval seen by the server."""
     return min(max(moment, earliest or moment), latest)
 
 
@@ -249,7 +249,7 @@ def _move(job: Job, to: JobState, *reasons: str) -> Job:
 
 
 def _bounded(reasons: Sequence[str]) -> tuple[str, ...]:
-    """The first reason tells how it began, the newest ones how it is now; what lies between may go."""
+    """Keep the first reason and the newest ones."""
     if len(reasons) <= MAX_REASONS:
         return tuple(reasons)
     return (reasons[0], *reasons[-(MAX_REASONS - 1) :])

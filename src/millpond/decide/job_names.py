@@ -1,4 +1,4 @@
-"""Names for jobs nobody named, and the forms in which people write which job they mean."""
+"""Generated job names, and the forms in which people refer to a job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class JobWritten:
 
     @classmethod
     def parse(cls, text: str) -> JobWritten:
-        """Anything can be asked for; what no job can be called is simply not found."""
+        """Accepts any text; impossible names are simply not found."""
         name, hash_, number = text.partition("#")
         if hash_ and number.isascii() and number.isdigit() and len(number) < 10:
             return cls(name, int(number))

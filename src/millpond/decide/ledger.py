@@ -10,10 +10,10 @@ from millpond.model.job import Job
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Seconds. A part that is under way counts until now; None for one that has not begun.
+    """Seconds. A running part counts until now; None if it has not begun.
 
-    `earlier` is what attempts before the newest one took; the other parts are that one's. Waiting until an
-    environment is built is part of `environment`, not of `queue`.
+    `earlier` is the time of previous attempts; the other parts belong to the newest. Waiting for an environment
+    counts as `environment`, not `queue`.
     """
 
     earlier: float | None

@@ -1,4 +1,4 @@
-"""Which edges follow from a commit's lineage document, and from what a job asked for."""
+"""Lineage edges of a commit's lineage document and of a job's spec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_ID = 200
 
 
 def edges_of_commit(commit: Commit) -> list[LineageEdge]:
-    """One edge for each commit it was made from: its parents, and all that its lineage names; at least one in all."""
+    """One edge per commit it was made from: its parents and those its lineage names; at least one in total."""
     maker = _maker(commit)
     edges = {(parent, LineageRole.PARENT): None for parent in commit.parents}
     for key, value in commit.lineage.items():
@@ -28,7 +28,7 @@ def edges_of_commit(commit: Commit) -> list[LineageEdge]:
 
 
 def edges_of_job(job: Job) -> list[LineageEdge]:
-    """What it reads and runs, known before it has made anything."""
+    """Edges for what the job reads and runs, known before it has made anything."""
     sources = dict.fromkeys((entry.commit_id, LineageRole.INPUT) for entry in job.spec.inputs)
     if job.spec.code_commit is not None:
         sources[job.spec.code_commit, LineageRole.CODE] = None
@@ -36,7 +36,7 @@ def edges_of_job(job: Job) -> list[LineageEdge]:
 
 
 def without_unfinished(steps: Sequence[LineageStep]) -> list[LineageStep]:
-    """Leave out that a job read something where it is also said what the job made of it."""
+    """Drop the edge "a job read this" where another edge says what the job made of it."""
     told = {(step.maker, step.source) for step in steps if step.made is not None}
     return [step for step in steps if step.made is not None or (step.maker, step.source) not in told]
 
@@ -49,7 +49,7 @@ def _maker(commit: Commit) -> Maker:
 
 
 def _id_of(value: Any) -> str:
-    """A plain id; of an import, the place it came from."""
+    """A plain id; for an import, the place it came from."""
     named = (value.get("uri") or value.get("id") or "") if isinstance(value, dict) else value
     return str(named)[:_MOST_ID]
 

@@ -1,4 +1,4 @@
-"""Which volumes are near which computes: at the same site, or over a link that is fast and quick enough."""
+"""Which volumes are near which computes: at the same site, or over a link with enough bandwidth and low latency."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millpond.model.topology import GBIT, Link
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes a link near: at least this bandwidth; and, where a latency is known, no more than this one."""
+    """A link is near with at least this bandwidth and, if its latency is known, at most this latency."""
 
     bits_per_second: int = 10 * GBIT
     latency_ms: float = 5.0
@@ -24,7 +24,7 @@ class Nearness:
 
 @dataclass(frozen=True, slots=True)
 class Serves:
-    """Whether jobs of a compute may use a volume: it is near, and the compute's own agent sees it well."""
+    """Whether jobs of a compute may use a volume: it is near, and the compute's agent can use it."""
 
     near: bool
     seen: bool
@@ -37,13 +37,13 @@ class Serves:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the compute's agent found at the volume's path; `problem` is None when all is well."""
+    """What the compute's agent found at the volume's path; `problem` is None if there is none."""
 
     problem: str | None = None
 
 
 def nearness(a: str, b: str, link: Link | None, rule: Rule) -> Nearness:
-    """Of two places by name; `link` is what is known of the way between them."""
+    """Nearness of two sites by name; `link` is the link between them, if known."""
     if a == b:
         return Nearness(True, f"both are at site {a}")
     if link is None:
@@ -60,9 +60,9 @@ def nearness(a: str, b: str, link: Link | None, rule: Rule) -> Nearness:
 
 
 def serves(volume: str, compute: str, near: Nearness, look: Look | None, *, same_site: bool) -> Serves:
-    """`look` is None while the agent has not looked, or is away.
+    """`look` is None until the agent has reported, or while it is away.
 
-    A volume of the compute's own site counts as seen until its agent says otherwise: it is looked at within seconds.
+    A volume of the compute's own site counts as usable until its agent reports otherwise, within seconds.
     """
     if look is not None and look.problem is not None:
         return Serves(near.near, False, f"{compute} cannot use {volume}: {look.problem}")

@@ -1,4 +1,4 @@
-"""What is free on a node while a plan is made: what a job takes of it, and what it lacks there, in words."""
+"""Free resources of a node while a plan is made, and why a job does not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_JOBS_PER_NODE = 256
 
 @dataclass(slots=True)
 class NodeRoom:
-    """What is still free on a node while a plan is made."""
+    """Free resources of a node while a plan is made."""
 
     node: NodeView
     cpu: int = 0
@@ -35,7 +35,7 @@ class NodeRoom:
         return indices
 
     def pick_gpus(self, hundredths: int) -> tuple[int, ...] | None:
-        """Whole GPUs first, the lowest numbers; a fraction goes where it leaves the least behind."""
+        """Choose GPUs: whole ones by lowest number; a fraction where it leaves the least free."""
         whole, part = divmod(hundredths, WHOLE)
         free = [index for index, left in enumerate(self.gpus) if left == WHOLE]
         if len(free) < whole:
@@ -47,7 +47,7 @@ class NodeRoom:
         return (*chosen, min(partly)[1]) if partly else None
 
     def lacks(self, resources: Resources) -> str | None:
-        """What is missing now, in words; None if the job fits."""
+        """Why the job does not fit now; None if it fits."""
         where = self.node.written
         if self.jobs >= MAX_JOBS_PER_NODE:
             return f"{where} already runs {format_count(self.jobs, 'job')}, the maximum per node."
@@ -76,7 +76,7 @@ class NodeRoom:
                 self.gpus[index] = max(0, self.gpus[index] - share)
 
     def has_free(self, hundredths: int, indices: tuple[int, ...]) -> bool:
-        """Whether these GPUs are free for whoever was promised that much of them."""
+        """True if these GPUs have that much free."""
         whole = hundredths // WHOLE
         asked = [WHOLE if number < whole else hundredths % WHOLE for number in range(len(indices))]
         return all(

@@ -1,5 +1,5 @@
-"""Whether a queued job may be placed now: the jobs it comes after have ended as they should, and the pause before a
-retry is over."""
+"""Decides whether a queued job may be placed now: its dependencies have ended as required, and no retry is being
+waited for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY_END = "any"
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Nothing but a place to run is missing."""
+    """The job can be placed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """It can never begin."""
+    """The job can never start."""
 
     reason: str
 
 
 def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Waits | Never:
-    """`others` holds the jobs it depends on; one that is missing there was deleted for good."""
+    """`others` holds the jobs it depends on; a missing one was deleted for good."""
     found = [_dependency(one, others.get(one.job)) for one in job.spec.after]
     for answer in found:
         if isinstance(answer, Never):

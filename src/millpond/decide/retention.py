@@ -1,4 +1,4 @@
-"""Which commits of a dataset stay, and why: what refs reach, cut short by the dataset's rule, and what others name."""
+"""Which commits of a dataset stay, and why: those within the retention rule of a ref, and those used elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RefSeen:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """Why each commit stays, or goes."""
+    """Why each commit stays or is removed."""
 
     stays: Mapping[str, str] = field(default_factory=dict)
     goes: Mapping[str, str] = field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""Whether a job is tried again after an attempt that did not succeed, when, and in which words.
+"""Decides whether and when a job is retried after an attempt that did not succeed, with a sentence.
 
-An attempt that was lost through no fault of the job (its machine died, its placement ran out, its engine took the
-place away) is always made again and counts as no retry. Everything the job did itself is tried again only if whoever
-submitted it asked for that kind of ending, and as often as they said.
+An attempt lost through no fault of the job (its machine died, its placement expired, its engine evicted it) is always
+repeated and does not count as a retry. Failures of the job itself are retried only if the submitter asked for that kind
+of ending, up to the number of retries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOSS_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """`counted`: it is one of the job's retries. It is placed no sooner than `at`."""
+    """Retry, not before `at`. `counted`: it counts as one of the job's retries."""
 
     at: datetime | None
     counted: bool
@@ -41,7 +41,7 @@ class Final:
 
 
 def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
-    """What somebody wants to be retried, in one form and order. Invalid for what is no kind of ending."""
+    """Normalise the kinds of endings to retry. Raises Invalid for an unknown kind."""
     kinds = {kind.value for kind in KINDS}
     found: list[str] = []
     for word in written:
@@ -49,7 +49,7 @@ def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
             return tuple(kind.value for kind in KINDS)
         if word not in kinds and not (word.isascii() and word.isdigit() and 0 < int(word) <= MAX_EXIT_STATUS):
             raise Invalid(
-                f"{word!r} is not an ending that can be retried.",
+                f"{word!r} is not a kind of failure to retry.",
                 hint=f"Choose from {', '.join([*(kind.value for kind in KINDS), ANY])} and exit codes like 75.",
                 fields=["retry_on"],
             )
@@ -58,7 +58,7 @@ def checked_kinds(written: Sequence[str]) -> tuple[str, ...]:
 
 
 def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now: datetime) -> Again | Final:
-    """What becomes of a job whose attempt ended so; `said` tells people how."""
+    """Decide what follows an attempt with this ending; `said` describes it to people."""
     begin = said.removesuffix(".")
     if ending.is_loss:
         wait = _doubled(LOSS_SECONDS, job.status.losses) if job.status.losses else 0
@@ -84,7 +84,7 @@ def _is_wanted(job: Job, ending: Ending, exit_code: int | None) -> bool:
 
 
 def _doubled(seconds: int, times: int) -> int:
-    """The first time `seconds`, then twice as long each time, up to a most."""
+    """Exponential backoff: `seconds`, doubled each time, up to a maximum."""
     return min(seconds << min(times - 1, 20), max(MAX_WAIT_SECONDS, seconds))
 
 

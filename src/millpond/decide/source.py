@@ -1,7 +1,7 @@
-"""Where a fill takes its bytes from: the lake, or a volume of another site that has the commit and is seen as a mount.
+"""Chooses where a fill fetches from: the lake, or a mounted volume of another site that has the commit.
 
-Time and money are one number: a unit of money is worth so many seconds of waiting. What is cheapest is taken; the
-lake, which always has everything, is taken when nothing better is known.
+Time and money are combined: a unit of money is worth a number of seconds. The cheapest source wins; without better
+knowledge it is the lake, which has everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GB = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One place the bytes may come from. `bytes_per_second` is measured, else what its link is said to carry."""
+    """One possible source. `bytes_per_second` is measured, or else the configured bandwidth of the link."""
 
     id: str  # `lake`, or of a volume
     name: str
@@ -32,7 +32,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The way taken, and a sentence for each way that was looked at."""
+    """The chosen source, with a sentence for each one considered."""
 
     id: str
     reasons: tuple[str, ...]
@@ -45,7 +45,7 @@ class Source:
 def choose_source(
     lake: Way, volumes: Sequence[Way], missing_bytes: int, *, seconds_per_unit: float = SECONDS_PER_UNIT
 ) -> Source:
-    """The cheapest in time and money; equal ones in the order lake, then by name."""
+    """The cheapest source in time and money; ties: the lake first, then by name."""
     usable = [way for way in volumes if way.obstacle is None and way.bytes_per_second]
     ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, seconds_per_unit), way.name))
     best = ranked[0] if ranked else None

@@ -1,4 +1,4 @@
-"""When a source runs again: on its schedule, and after failures sooner at first, then ever later."""
+"""When a source runs next: on its schedule, or after failures with increasing backoff."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What lies on a volume as decisions see it, and how much room each part of it takes.
+"""Cached commits of a volume as decisions see them, and the space each part uses.
 
-Commits of one project share files by hard link: such a piece counts once, and is given back when the last commit that
-has it goes.
+Commits of one project share files by hard link: shared bytes count once, and are freed when the last commit that has
+them is evicted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from millpond.model.volume import Share
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One cached commit of a volume."""
+    """A cached commit of a volume."""
 
     id: str
     name: str  # project/dataset@commit, for reasons
@@ -52,13 +52,13 @@ class Held:
 
     @property
     def may_go(self) -> bool:
-        """Only what is whole and nobody needs; fills are stopped by people, not by this."""
+        """True if the commit is complete and not in use. Running fills are never evicted."""
         return self.state is CachedState.READY and not self.pinned and not self.leased_by and not self.kept_for
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Space on a file system: what it allocates, and how many files and directories that is."""
+    """Space on a file system: allocated bytes, and number of files and directories."""
 
     bytes: int = 0
     inodes: int = 0
@@ -72,7 +72,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """All of a volume's cached commits, what its agent measured of them, and what projects may take of it at most."""
+    """All cached commits of a volume, measured sizes, and limits of projects."""
 
     held: Sequence[Held] = ()
     measured: Sequence[Share] = ()
@@ -83,9 +83,9 @@ class Stock:
 
 
 def shares_of(stock: Stock) -> list[Share]:
-    """What lies there or is promised, every piece once.
+    """Space used or promised, each shared piece once.
 
-    What is whole counts as it was measured; everything else, until it is, with what was reserved for it.
+    Complete commits count as measured; all others with what was reserved for them.
     """
     whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
     found = [
@@ -103,7 +103,7 @@ def measured_ids(shares: Iterable[Share]) -> set[str]:
 
 
 def room_of(shares: Iterable[Share]) -> Room:
-    """What these pieces take together."""
+    """Total space of these pieces."""
     total = Room()
     for share in shares:
         total += Room(share.bytes, share.inodes)
@@ -111,12 +111,12 @@ def room_of(shares: Iterable[Share]) -> Room:
 
 
 def freed_by(shares: Iterable[Share], gone: Collection[str]) -> Room:
-    """What the volume gets back when exactly these go: the pieces that nobody else has."""
+    """Space freed by evicting exactly these: the pieces no other commit has."""
     return room_of(share for share in shares if share.members.issubset(gone))
 
 
 def rooms(shares: Iterable[Share]) -> Mapping[str, Room]:
-    """What each cached commit has, what it shares with others included."""
+    """Space of each cached commit, including what it shares."""
     found: dict[str, Room] = defaultdict(Room)
     for share in shares:
         for member in share.members:
@@ -125,7 +125,7 @@ def rooms(shares: Iterable[Share]) -> Mapping[str, Room]:
 
 
 def on_disk(stock: Stock) -> Room:
-    """What is on the disk now: what is whole, what is leaving, and what fills have written so far."""
+    """Space on disk now: complete commits, those being evicted, and what fills have written."""
     whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
     shares = [share for share in shares_of(stock) if not share.members.isdisjoint(whole)]
     filling = [one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting]
@@ -137,13 +137,13 @@ def on_disk(stock: Stock) -> Room:
 
 
 def used_room(stock: Stock) -> Room:
-    """What is on the volume or may be written there now; fills that wait are not."""
+    """Space used or being written now, without waiting fills."""
     waiting = {one.id for one in stock.held if one.is_waiting}
     return room_of(share for share in shares_of(stock) if waiting.isdisjoint(share.members))
 
 
 def project_rooms(stock: Stock) -> dict[str, Room]:
-    """The same by project."""
+    """Space used per project."""
     project = {one.id: one.project_id for one in stock.held}
     waiting = {one.id for one in stock.held if one.is_waiting}
     found: dict[str, Room] = defaultdict(Room)
@@ -154,22 +154,22 @@ def project_rooms(stock: Stock) -> dict[str, Room]:
 
 
 def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[Held]:
-    """What may go, in the order it goes: least recently used first, of equals what is easiest to bring back."""
+    """Evictable commits in order: least recently used first; ties: the cheapest to fetch again."""
     stays = needed_bases(stock) | set(besides)
     found = [one for one in stock.held if one.may_go and one.id not in stays]
     return sorted(found, key=lambda one: (one.used_at, one.cost, one.id))
 
 
 def needed_bases(stock: Stock) -> set[str]:
-    """What fills link from now, or linked from since anybody measured: its going would give back less than it seems."""
+    """Bases of fills, running or not measured since: evicting them would free less than it seems."""
     return {one.base_id for one in linking(stock) if one.base_id is not None}
 
 
 def linking(stock: Stock, *, leaving: bool = False) -> list[Held]:
-    """What links files of another, and was not measured since: nobody knows yet how much of it they share.
+    """Commits that link files of another and were not measured since, so that the shared size is unknown.
 
-    In the order it was asked for, so that bases come before what links from them; `leaving`: with what is on its way
-    out, and still has those files.
+    In the order of requests, so that bases come first; `leaving`: include those being evicted, which still have
+    the files.
     """
     measured = measured_ids(stock.measured)
     whole = {CachedState.READY, CachedState.EVICTING} if leaving else {CachedState.READY}

@@ -1,4 +1,4 @@
-"""Which volume a commit is cached on when nobody names one, and why: a pure function over all volumes.
+"""Chooses a volume for a commit when the user names none, with reasons.
 
 Volumes that cannot serve are left out, each with its reason. Of the others: one that has the commit, or is filling it;
 one that need evict nothing, the least weight, one with a commit to link from, the most room, the name. The weight is
@@ -26,7 +26,7 @@ _LEAST_WEIGHT = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One volume, as far as the choice needs it."""
+    """One volume to choose from."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Volumes that may take it, the best first, each with why; and why each of the others does not."""
+    """Volumes that can hold the commit, best first, and the reason against each of the others."""
 
     ranked: tuple[Candidate, ...]
     reasons: tuple[str, ...]
@@ -69,7 +69,7 @@ class Choice:
 
 
 def choose_volume(candidates: Sequence[Candidate]) -> Choice:
-    """Equal candidates give equal choices, in whatever order they are given."""
+    """Rank the volumes. The result does not depend on the order of candidates."""
     ordered = sorted(candidates, key=lambda one: one.name)
     refused = tuple(f"{one.name}: {reason}" for one in ordered if (reason := obstacle(one)))
     usable = [one for one in ordered if obstacle(one) is None]
@@ -79,7 +79,7 @@ def choose_volume(candidates: Sequence[Candidate]) -> Choice:
 
 
 def obstacle(one: Candidate) -> str | None:
-    """The first rule that keeps the commit from this volume, in words; None if it may go there."""
+    """Why the commit cannot go to this volume; None if it can."""
     if one.problem is not None:
         return one.problem
     if one.serves is not None and not one.serves.serves:
@@ -100,7 +100,7 @@ def _weight(one: Candidate, usual: float) -> float:
 
 
 def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
-    """What speaks for the first."""
+    """Reasons for the first choice."""
     best = ranked[0]
     others = ranked[1:]
     reasons = [
@@ -135,7 +135,7 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
 
 
 def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
-    """What speaks against the second, in one sentence."""
+    """The reason against the second choice, in one sentence."""
     if next_best.evicts and not best.evicts:
         return f"{next_best.name}, the next best, would have to evict {next_best.evicts} first"
     if _rank(best, usual)[:3] == _rank(next_best, usual)[:3]:

@@ -114,9 +114,9 @@ class DataPlane:
         if answer.status == expected or _means_the_same(method, answer, headers):
             return answer
         if method == "PUT" and answer.status == 400 and any(code in answer.data for code in _LOST_ON_THE_WAY):
-            raise Passing("the bytes were damaged on the way, or not all of them arrived")
+            raise Passing("the bytes were damaged or cut off in transfer")
         if method == "PUT" and answer.status == 409 and CREATE_HEADER in headers:
-            raise Passing("an earlier try is still being written")
+            raise Passing("an earlier attempt is still being written")
         raise failure(answer.status, answer.headers.get("Retry-After"), url)
 
     def _answer(self, method: str, url: str, body: Buffer | None, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
@@ -177,4 +177,4 @@ def _told(body: bytes) -> MillError:
         problem = json.loads(body)
         return by_code(str(problem["code"]))(str(problem["detail"]), hint=problem.get("hint"))
     except (ValueError, KeyError, TypeError):
-        return StoreUnavailable("The server answered with an error that cannot be read.")
+        return StoreUnavailable("The server returned an invalid error.")

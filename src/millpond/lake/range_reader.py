@@ -138,7 +138,7 @@ class _Reading:
     def _end(self, answer: HTTPResponse, url: str) -> None:
         """Nothing may follow. Then the connection is there for others, unless the other side asked for its end."""
         if answer.length is None and answer.read(1):
-            raise BadRequest(f"{shown(url)} answered with more bytes than were asked for.")
+            raise BadRequest(f"{shown(url)} returned more bytes than requested.")
         if self._open is not None and self._open[0].sock is not None:
             self._connections.keep(url, self._open[0])
         self._open = None

@@ -53,7 +53,7 @@ class Tries:
                     raise StoreUnavailable(f"{shown(url)}: {passing.reason}") from passing
                 wait = self._patience.wait(attempt - 1, random.random())
                 if now - began >= TOLD_AFTER_SECONDS:
-                    self._waiting(f"The lake at {urlsplit(url).netloc} does not answer as it should: {passing.reason}")
+                    self._waiting(f"The lake at {urlsplit(url).netloc} keeps failing: {passing.reason}")
                 self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
 
 
@@ -81,21 +81,21 @@ def wrong_length(url: str, came: int, wanted: int, end: int, content_range: str 
     """
     size = (content_range or "").rpartition("/")[2]
     if came > wanted or (size.isdecimal() and int(size) < end):
-        return BadRequest(f"{shown(url)} answered with {came} bytes where {wanted} were asked for.")
-    return Passing(f"answered with {came} bytes where {wanted} were asked for")
+        return BadRequest(f"{shown(url)} returned {came} bytes instead of {wanted}.")
+    return Passing(f"returned {came} bytes instead of {wanted}")
 
 
 def as_mill_error(status: int, url: str) -> MillError:
     if status == 403:
-        return Forbidden(f"{shown(url)} may not be used, or no longer.", hint="Ask the server for a new URL.")
+        return Forbidden(f"{shown(url)} has expired or is not allowed.", hint="Ask the server for a new URL.")
     if status == 404:
-        return NotFound(f"{shown(url)} is not there.")
+        return NotFound(f"{shown(url)} not found.")
     if status == 507:
         return DiskFull(
-            f"The lake at {urlsplit(url).netloc} has no room left.",
-            hint="Make room there and try again: what has arrived is not sent again.",
+            f"The lake at {urlsplit(url).netloc} has no space left.",
+            hint="Free space there and try again: the upload continues where it stopped.",
         )
-    return BadRequest(f"{shown(url)} answered {status}.")
+    return BadRequest(f"{shown(url)} returned {status}.")
 
 
 def shown(url: str) -> str:

@@ -49,7 +49,7 @@ def entry_of_stream(
 
 def _check(path: bytes, stream: _Stream, size: int, sha256: str | None) -> None:
     if stream.count != size:
-        raise Corrupt(f"{to_text(path)!r} came with {stream.count} bytes, not {size}.")
+        raise Corrupt(f"{to_text(path)!r} has {stream.count} bytes, not {size}.")
     if sha256 is not None and stream.sha256.hexdigest() != sha256:
         raise Corrupt(f"{to_text(path)!r} came with other bytes than its SHA-256 says.")
 

@@ -134,7 +134,7 @@ class Target:
 
     def write_link(self, path: bytes, target: bytes) -> None:
         if b"\0" in target:
-            raise Corrupt(f"{to_text(path)!r} is a link that no system can make: a zero byte is in its target.")
+            raise Corrupt(f"{to_text(path)!r} is an invalid link: its target contains a zero byte.")
         with _translated(path):
             os.symlink(target, self._place(path), dir_fd=self._descriptor)
             if self.read_only and os.utime in os.supports_follow_symlinks:
@@ -262,12 +262,12 @@ def _translated(path: bytes) -> Iterator[None]:
 def _as_mill_error(path: bytes, error: OSError) -> MillError:
     name = to_text(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"No room left for {name!r}.", hint="Free space, then try again.")
+        return DiskFull(f"No space left for {name!r}.", hint="Free space, then try again.")
     if error.errno in (errno.EACCES, errno.EPERM):
-        return Forbidden(f"{name!r} cannot be written here: {error.strerror}.")
+        return Forbidden(f"Cannot write {name!r} here: {error.strerror}.")
     if error.errno == errno.EEXIST:
         return Conflict(
-            f"{name!r} is there already.",
-            hint="Somebody else writes here, or this file system does not tell upper from lower case.",
+            f"{name!r} already exists.",
+            hint="Another process writes here, or this file system ignores case.",
         )
-    return VolumeProblem(f"{name!r} cannot be written: {error.strerror}.")
+    return VolumeProblem(f"Cannot write {name!r}: {error.strerror}.")

@@ -108,7 +108,7 @@ def _check_untouched(folder: _Folder, changes: Sequence[TreeChange], seen: Momen
         more = f" and {len(in_the_way) - _NAMED:,} more" if len(in_the_way) > _NAMED else ""
         raise Conflict(
             f"Would be overwritten, though no commit holds it: {named}{more}. Nothing was changed.",
-            hint="Move it away, or run the command again if it was changed just now.",
+            hint="Move it away, or run the command again if it has just changed.",
             paths=[to_text(path) for path in in_the_way],
         )
 
@@ -238,7 +238,7 @@ class _Folder:
             if status is None:
                 os.mkdir(self._place(path[:at]), 0o755, dir_fd=self._descriptor)
             elif not stat.S_ISDIR(status.st_mode):
-                raise FileExistsError(0, f"{to_text(path[:at])!r} is in the way")
+                raise FileExistsError(0, f"{to_text(path[:at])!r} exists and is not a directory")
 
     def take(self, other: _Folder, path: bytes) -> None:
         os.replace(other._place(path), self._place(path), src_dir_fd=other._descriptor, dst_dir_fd=self._descriptor)
@@ -269,6 +269,6 @@ def _said(path: bytes) -> Iterator[None]:
         yield
     except OSError as error:
         raise Conflict(
-            f"{to_text(path)!r} cannot be changed here: {error.strerror}.",
-            hint="Mend that and run the command again: it goes on where it stopped.",
+            f"{to_text(path)!r} cannot be changed: {error.strerror}.",
+            hint="Fix that and run the command again: it continues where it stopped.",
         ) from error

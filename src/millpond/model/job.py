@@ -1,4 +1,4 @@
-"""Jobs: who they are and what became of them; their placements and ranks. What was asked is in job_spec.py."""
+"""Jobs: identity and status; their placements and ranks. What was asked is in job_spec.py."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Ending(Enum):
 
     @property
     def is_loss(self) -> bool:
-        """Nothing the job did: it is placed again, however often, and that counts as no retry."""
+        """True if the attempt was lost through no fault of the job: it is placed again without counting as a retry."""
         return self in (Ending.LOST, Ending.EXPIRED, Ending.TERMINATED)
 
 
 @dataclass(frozen=True, slots=True)
 class RankPlace:
-    """Where one process of a distributed job is to run, and the GPUs that it was given there."""
+    """Node and GPUs of one process of a distributed job."""
 
     node: str
     gpu_indices: tuple[int, ...] = ()
@@ -64,7 +64,7 @@ class RankState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """What is known of one process of a distributed job."""
+    """State of one process of a distributed job."""
 
     rank: int
     state: RankState
@@ -75,7 +75,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What became of a job so far."""
+    """Status of a job: everything that changes after it was submitted."""
 
     state: JobState = JobState.QUEUED
     # Why it is in this state, newest last: one sentence each, shown by `mill why`.
@@ -122,7 +122,7 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Who and what it is, what was asked, and what became of it."""
+    """A job: its identity, its spec and its status."""
 
     id: str
     project_id: str
@@ -138,14 +138,14 @@ class Job:
     status: JobStatus = JobStatus()
 
     def changed(self, **status: Any) -> Job:
-        """The same job with these fields of its status changed."""
+        """A copy with these fields of the status changed."""
         return replace(self, status=replace(self.status, **status))
 
 
 class PlacementState(Enum):
-    """How far its agent says that a placement has come: in this order, never back.
+    """Progress of a placement as its agent reports it: in this order, never back.
 
-    The server's desire is `stop_at` on it and the job's state.
+    What the server wants is in `stop_at` and the job's state.
     """
 
     PLACED = "placed"
@@ -156,7 +156,7 @@ class PlacementState(Enum):
 
     @property
     def has_begun(self) -> bool:
-        """Its command runs or ran: an agent that says so has it on its disk."""
+        """True if the command has started: an agent that reports this has a record of it on disk."""
         return self in (PlacementState.RUNNING, PlacementState.SAVING, PlacementState.FINISHED)
 
 

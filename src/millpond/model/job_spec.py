@@ -1,4 +1,4 @@
-"""What somebody asks to be run: one immutable, versioned document, apart from what became of it.
+"""What a user asks to run: one immutable, versioned document, separate from the job's status.
 
 To add an option, add a field here with a default, use it where it matters, and offer it on the command line and the
 page: docs/design/015-job-spec.md shows how. The API, the database, the scheduler and the agents carry the spec whole.
@@ -60,9 +60,9 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class JobInput:
-    """One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+    """A dataset (`project/name`) at a commit, and the environment variable that holds its path in the job.
 
-    As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+    In a request, dataset and ref are enough; the server fills in the rest.
     """
 
     dataset: str
@@ -99,7 +99,7 @@ class Resources:
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for what is worked out once
 class JobSpec:
-    """What was asked. It never changes once it is submitted."""
+    """What the user asked for. It never changes after submission."""
 
     command: Annotated[tuple[str, ...], Len(1, 1000)] = field(metadata=_UNPLACED)
     kind: JobKind = JobKind.TRAINING
@@ -158,30 +158,30 @@ class JobSpec:
 
     @cached_property
     def reached(self) -> frozenset[str]:
-        """How people are to reach it while it runs: "exec" for a terminal, "ports" for what it serves."""
+        """How people reach the job while it runs: "exec" for a terminal, "ports" for its ports."""
         if self.kind is not JobKind.INTERACTIVE:
             return frozenset()
         return frozenset({"exec", "ports"} if self.ports else {"exec"})
 
     @cached_property
     def class_key(self) -> str:
-        """Equal for jobs that can run in the same places: a digest of everything that has a say in that."""
+        """Equal for jobs that can run in the same places: a digest of every field that matters for that."""
         unplaced = {one.name for one in fields(self) if one.metadata.get("unplaced")}
         placed = {key: value for key, value in to_document(self).items() if key not in unplaced}
         return hashlib.sha256(json.dumps(placed, sort_keys=True).encode()).hexdigest()[:32]
 
     def to_document(self) -> dict[str, Any]:
-        """What is stored and handed to agents."""
+        """The document that is stored and sent to agents."""
         return {"version": VERSION, **to_document(self)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> JobSpec:
-        """What a document of this version or an older one stands for."""
+        """Read a document of this or an older version."""
         return from_document(cls, _upgraded(document))
 
 
 def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What somebody wrote, with its short forms written out and every key known. Values are not checked.
+    """Expand short forms and reject unknown keys. Values are not checked.
 
     `inputs` may be written `dataset@ref`, `after` as `JOB:any`, and `interactive: true` stands for the kind.
     Raises Invalid.

@@ -51,7 +51,7 @@ def check_room(attempt: Attempt, needed: Needed) -> None:
     space = replace(space, free_bytes=space.free_bytes + left_bytes, free_inodes=inodes)
     shortage = _shortage(volume, space, needed)
     if shortage is not None:
-        raise NoRoomYet(shortage, hint="Free room there, or clear cached commits; it goes on by itself.")
+        raise NoRoomYet(shortage, hint="Free space there, or clear cached commits. The fill then continues by itself.")
 
 
 class RoomWatch:

@@ -129,14 +129,16 @@ def _make(
             options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
-        raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+        raise StoreUnavailable(f"The lake does not respond: {error}.") from error
     except StoreUnavailable as error:
-        raise StoreUnavailable(f"The lake does not answer: {error.message}", hint=error.hint) from error
+        raise StoreUnavailable(f"The lake does not respond: {error.message}", hint=error.hint) from error
     except NoRoomYet:
         raise  # told by whoever watches the room
     except DiskFull as error:
         said = f"{_what_ran_out(attempt.volume)} {error.message}"
-        raise DiskFull(said, hint="Free room there, or clear cached commits; it goes on by itself.") from error
+        raise DiskFull(
+            said, hint="Free space there, or clear cached commits. The fill then continues by itself."
+        ) from error
     except Forbidden as error:
         # What may not be written now may be later, when somebody has put it right.
         raise VolumeProblem(error.message, hint=error.hint) from error
@@ -153,8 +155,8 @@ def _make(
 def _what_ran_out(volume: CacheVolume) -> str:
     """One error stands for both: what the file system has left tells which it was."""
     if volume.space().free_inodes == 0:
-        return f"The volume at {volume.root} ran out of inodes: its file system takes no more files."
-    return f"The disk of the volume at {volume.root} ran full."
+        return f"The volume at {volume.root} ran out of inodes: its file system cannot hold more files."
+    return f"The disk of the volume at {volume.root} is full."
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -67,11 +67,11 @@ def verify(
         with explained(volume):
             published = volume.commit(attempt.place)
             if not published.is_dir():
-                raise VolumeProblem(f"{published} is not there.", hint="It is filled again when it is asked for.")
+                raise VolumeProblem(f"{published} does not exist.", hint="It is filled again when requested.")
             try:
                 return _Verification(attempt, tree, source, others, contents, progress).run()
             except (ConnectionError, TimeoutError) as error:
-                raise StoreUnavailable(f"The lake does not answer: {error}.") from error
+                raise StoreUnavailable(f"The lake does not respond: {error}.") from error
     finally:
         attempt.remove()
 

@@ -149,7 +149,7 @@ def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None =
         if found is None and (foreign := _foreign(volume.root)):
             raise VolumeProblem(
                 f"{volume.root} is not empty and not a volume of Millpond (it holds {foreign!r}).",
-                hint="Give the volume an empty directory of its own.",
+                hint="Use an empty directory for the volume.",
             )
         volume.identity.parent.mkdir(exist_ok=True)
         text = json.dumps({"format": FORMAT, "lake": lake_id, "volume": volume.id}, sort_keys=True)
@@ -173,13 +173,13 @@ def explain(error: OSError, volume: CacheVolume) -> MillError:
         return VolumeProblem(f"{root} is mounted read-only.", hint="Mount it with write permission.")
     if error.errno in (errno.EACCES, errno.EPERM):
         who = _account()
-        return VolumeProblem(f"The agent, which runs as {who}, may not write to {root}.", hint=_what_is_allowed(who))
+        return VolumeProblem(f"The agent, which runs as {who}, cannot write to {root}.", hint=_what_is_allowed(who))
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
         return VolumeProblem(
             f"The directory {root} is missing or changed under the agent.",
-            hint="Mount it again, or create it and add the volume anew.",
+            hint="Mount it again, or create it and add the volume again.",
         )
-    return VolumeProblem(f"{root} cannot be used: {error.strerror or error}.")
+    return VolumeProblem(f"Cannot use {root}: {error.strerror or error}.")
 
 
 def _account() -> str:
@@ -243,12 +243,12 @@ def sync_directory(path: Path) -> None:
 
 def _check_identity(volume: CacheVolume) -> None:
     if not volume.root.is_dir():
-        raise _no_directory(volume, hint="Mount it again, or create it and add the volume anew.")
+        raise _no_directory(volume, hint="Mount it again, or create it and add the volume again.")
     found = _read_identity(volume)
     if found is None:
         raise VolumeProblem(
             f"{volume.root} is not this volume: its identity file is missing.",
-            hint="Is the file system mounted? If its files are lost, remove the volume and add it anew.",
+            hint="Is the file system mounted? If its files are lost, remove the volume and add it again.",
         )
     if found.volume != volume.id:
         raise _other_volume(volume, found)
@@ -256,9 +256,7 @@ def _check_identity(volume: CacheVolume) -> None:
 
 def _no_directory(volume: CacheVolume, *, hint: str) -> VolumeProblem:
     if volume.root.exists():
-        return VolumeProblem(
-            f"{volume.root} is not a directory.", hint="Give the volume an empty directory of its own."
-        )
+        return VolumeProblem(f"{volume.root} is not a directory.", hint="Use an empty directory for the volume.")
     return VolumeProblem(f"The directory {volume.root} does not exist.", hint=hint)
 
 
@@ -271,7 +269,7 @@ def _read_identity(volume: CacheVolume) -> _Identity | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise VolumeProblem(f"The identity file {volume.identity} cannot be read: {error}.") from error
+        raise VolumeProblem(f"Cannot read the identity file {volume.identity}: {error}.") from error
 
 
 def _probe(volume: CacheVolume) -> None:

@@ -27,7 +27,7 @@ def test_the_far_end_needs_nothing_but_python(tmp_path: Path) -> None:
         [sys.executable, "-I", "-S", str(tmp_path / FAR), str(placement)],
         input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60, check=True,
     )  # fmt: skip
-    assert b"No process of the job listens at port 1." in done.stdout
+    assert b"No process of the job listens on port 1." in done.stdout
     assert done.stderr == b""
 
 
@@ -48,7 +48,7 @@ def test_the_far_end_leaves_when_all_is_said(tmp_path: Path) -> None:
         [sys.executable, "-I", "-S", "-c", NO_WAY_OUT, str(tmp_path / FAR), str(placement)],
         input=frame('{"kind": "port", "port": 1}'), capture_output=True, env={}, timeout=60,
     )  # fmt: skip
-    assert b"No process of the job listens at port 1." in done.stdout
+    assert b"No process of the job listens on port 1." in done.stdout
     assert (done.returncode, done.stderr) == (0, b"")
 
 

@@ -44,5 +44,5 @@ def test_half_a_message_is_the_end() -> None:
 
 def test_what_is_no_message_is_refused() -> None:
     """As when a shell's start-up file prints something before the far end begins."""
-    with pytest.raises(ConnectionError, match="no message"):
+    with pytest.raises(ConnectionError, match="Invalid message"):
         asyncio.run(FramedStream(Pieces(100, b"Welcome to node 7!\n")).receive())

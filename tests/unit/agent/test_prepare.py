@@ -124,7 +124,7 @@ def test_code_that_cannot_be_copied_is_told_in_one_sentence(tmp_path: Path, monk
     for number in range(3):
         (tmp_path / "commit" / f"{number}.py").touch()
     monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(OSError, match=r"its code cannot be copied.*No space left on device") as told:
+    with pytest.raises(OSError, match=r"cannot copy the code.*No space left on device") as told:
         prepare(tmp_path / "p1", a_placement(), server="", code=tmp_path / "commit", inputs={}, renewed=0.0)
     assert str(told.value).count("No space left") == 1
 

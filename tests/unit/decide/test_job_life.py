@@ -26,7 +26,7 @@ def ended(**report: object) -> Report:
         (ended(exit_code=3), JobState.FAILED, "exit code 3"),
         (ended(signal=9), JobState.FAILED, "killed by signal 9 (SIGKILL)"),
         (ended(signal=99), JobState.FAILED, "killed by signal 99"),
-        (ended(), JobState.FAILED, "It is not known how the command ended."),
+        (ended(), JobState.FAILED, "The exit status of the command is unknown."),
         # A command that succeeded and whose outputs could not be saved has not succeeded.
         (
             ended(exit_code=0, problem="The outputs could not be saved."),

@@ -193,7 +193,7 @@ def test_patience_may_be_a_time_and_whoever_waits_is_told_why(
     plane = DataPlane(store.url, patience=patience, sleep=waits.append, waiting=said.append)
     plane.put("/a", b"x")
     assert len(waits) == len(said) == 7
-    assert said[0].endswith("does not answer as it should: answered 503")
+    assert said[0].endswith("keeps failing: answered 503")
     plane.close()
 
 

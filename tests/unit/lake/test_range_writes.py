@@ -110,5 +110,5 @@ def test_a_link_that_no_file_system_can_hold(tmp_path: Path) -> None:
 
 def test_a_link_with_a_zero_byte_is_told_as_what_it_is(tmp_path: Path) -> None:
     """Anybody who commits may send such bytes; no call of the system takes them."""
-    with Target(tmp_path, read_only=False) as into, pytest.raises(Corrupt, match="'bad' is a link that no system can"):
+    with Target(tmp_path, read_only=False) as into, pytest.raises(Corrupt, match="'bad' is an invalid link"):
         into.write_link(b"bad", b"a\0b")

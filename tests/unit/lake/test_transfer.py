@@ -374,7 +374,7 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(Exception, match="No room left for 'a'"):
+    with pytest.raises(Exception, match="No space left for 'a'"):
         fetch_tree(lake, root, tmp_path / "target")
 
 

@@ -47,7 +47,7 @@ def test_there_is_room(volume: CacheVolume, needed: Needed) -> None:
 def test_there_is_none(volume: CacheVolume, needed: Needed, said: str) -> None:
     with pytest.raises(NoRoomYet, match=said) as raised:
         check_room(begin_attempt(volume, PLACE, 1), needed)
-    assert "goes on by itself" in (raised.value.hint or "")
+    assert "continues by itself" in (raised.value.hint or "")
 
 
 def test_a_file_system_without_a_limit_on_inodes(volume: CacheVolume, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_a_lake_that_is_away_is_not_a_problem_of_the_volume(volume: CacheVolume,
             raise StoreUnavailable("http://store/pack: answered 503")
 
     for away in (Away, Busy):
-        with pytest.raises(StoreUnavailable, match=r"^The lake does not answer: (reset by peer|http://store/pack)"):
+        with pytest.raises(StoreUnavailable, match=r"^The lake does not respond: (reset by peer|http://store/pack)"):
             fill(begin_attempt(volume, PLACE, 5), tree, away(lake.store))
 
 

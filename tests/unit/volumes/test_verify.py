@@ -183,7 +183,7 @@ def test_permissions_are_put_right_without_fetching_anything(volume: CacheVolume
 
 
 def test_what_is_not_published_is_told(volume: CacheVolume, tree: str, lake: DirectLake) -> None:
-    with pytest.raises(VolumeProblem, match="is not there"):
+    with pytest.raises(VolumeProblem, match="does not exist"):
         check(volume, tree, lake, CommitPlace("project", "dataset", "d" * 64))
 
 

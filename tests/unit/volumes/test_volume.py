@@ -141,7 +141,7 @@ def test_the_directory_of_a_removed_and_empty_volume_may_be_used_again(tmp_path:
 def test_a_damaged_identity_file(tmp_path: Path, text: str) -> None:
     volume = an_adopted_volume(tmp_path)
     volume.identity.write_text(text)
-    with pytest.raises(VolumeProblem, match="cannot be read"):
+    with pytest.raises(VolumeProblem, match="Cannot read"):
         check(volume)
 
 
@@ -167,7 +167,7 @@ def test_published_commits_are_listed_and_foreign_names_are_not(tmp_path: Path) 
         (errno.ENOSPC, DiskFull, "full"),
         (errno.EDQUOT, DiskFull, "full"),
         (errno.EROFS, VolumeProblem, "read-only"),
-        (errno.EACCES, VolumeProblem, "may not write"),
+        (errno.EACCES, VolumeProblem, "cannot write"),
         (errno.ESTALE, VolumeProblem, "missing or changed"),
         (errno.EIO, VolumeProblem, "Input/output error"),
     ],
@@ -222,10 +222,10 @@ def test_a_directory_of_somebody_else_is_used_once_it_is_given_to_the_agent() ->
         root = Path(name)
         root.chmod(0o755)
         volume = an_adopted_volume(root / "volume")
-        assert as_nobody(lambda: check(volume)) == f"The agent, which runs as nobody, may not write to {volume.root}."
+        assert as_nobody(lambda: check(volume)) == f"The agent, which runs as nobody, cannot write to {volume.root}."
         volume.root.chmod(0o700)
         assert (
-            as_nobody(lambda: recognise(volume)) == f"The agent, which runs as nobody, may not write to {volume.root}."
+            as_nobody(lambda: recognise(volume)) == f"The agent, which runs as nobody, cannot write to {volume.root}."
         )
         for path in (volume.root, *volume.root.rglob("*")):
             os.chown(path, NOBODY, NOBODY)

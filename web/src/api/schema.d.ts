@@ -1460,7 +1460,7 @@ export interface paths {
         };
         /**
          * List Job Events
-         * @description What happened to it, oldest first.
+         * @description Events of the job, oldest first.
          */
         get: operations["list_job_events"];
         put?: never;
@@ -4843,9 +4843,9 @@ export interface components {
         };
         /**
          * JobInput
-         * @description One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+         * @description A dataset (`project/name`) at a commit, and the environment variable that holds its path in the job.
          *
-         *     As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+         *     In a request, dataset and ref are enough; the server fills in the rest.
          */
         "JobInput-Input": {
             /**
@@ -4873,9 +4873,9 @@ export interface components {
         };
         /**
          * JobInput
-         * @description One dataset (`project/name`) at one commit, and the environment variable that tells the job where it lies.
+         * @description A dataset (`project/name`) at a commit, and the environment variable that holds its path in the job.
          *
-         *     As asked, dataset and ref are enough; the server resolves them and fills in the rest.
+         *     In a request, dataset and ref are enough; the server fills in the rest.
          */
         "JobInput-Output": {
             /**
@@ -4921,7 +4921,7 @@ export interface components {
         };
         /**
          * JobSpec
-         * @description What was asked. It never changes once it is submitted.
+         * @description What the user asked for. It never changes after submission.
          */
         "JobSpec-Input": {
             /**
@@ -5040,7 +5040,7 @@ export interface components {
         };
         /**
          * JobSpec
-         * @description What was asked. It never changes once it is submitted.
+         * @description What the user asked for. It never changes after submission.
          */
         "JobSpec-Output": {
             /**

@@ -42,7 +42,7 @@ class SqliteStore:
             with self._database() as database:
                 database.execute(f"{verb} INTO object VALUES (?, ?)", (check_key(key), data))
         except sqlite3.IntegrityError as error:
-            raise Conflict(f"Object {key!r} exists already.") from error
+            raise Conflict(f"Object {key!r} already exists.") from error
 
     def head(self, key: str) -> BlobInfo | None:
         with self._database() as database:

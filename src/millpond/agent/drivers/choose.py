@@ -28,7 +28,7 @@ def open_driver(name: str, machine: Machine, options: Given) -> Driver:
     known = plugins.names(plugins.DRIVERS)
     if name not in known:
         raise BadRequest(
-            f"There is no driver {name!r}.",
+            f"Unknown driver {name!r}.",
             hint=f"Choose one of: {', '.join(known)}. Plug-in packages offer others.",
         )
     opened: Driver = plugins.load(plugins.DRIVERS, name)(machine, options)

@@ -26,7 +26,7 @@ def parse_options(pairs: Sequence[str]) -> dict[str, list[str]]:
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key:
-            raise BadRequest(f"{pair!r} is no option.", hint="Write it as KEY=VALUE, like --option namespace=jobs.")
+            raise BadRequest(f"{pair!r} is not an option.", hint="Write it as KEY=VALUE, like --option namespace=jobs.")
         given.setdefault(key.replace("-", "_"), []).append(value)
     return given
 
@@ -42,7 +42,7 @@ def checked(shape: type[T], given: Given, driver: str) -> T:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else ""
         if key not in fields:
-            hint = f"It has: {', '.join(sorted(fields))}." if fields else "It has none."
+            hint = f"Options: {', '.join(sorted(fields))}." if fields else "It has no options."
             raise BadRequest(f"The driver {driver} has no option {key!r}.", hint=hint) from None
         message = first["msg"].removeprefix("Value error, ")
-        raise BadRequest(f"The option {key} of the driver {driver} is wrong: {message}.") from None
+        raise BadRequest(f"Invalid option {key} of driver {driver}: {message}.") from None

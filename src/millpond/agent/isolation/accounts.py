@@ -26,7 +26,8 @@ class Accounts:
         first, _, last = text.partition("-")
         if not (first.isdecimal() and last.isdecimal() and 1000 < int(first) < int(last) < 2**32 - 1):
             raise BadRequest(
-                f"{text!r} is no range of accounts.", hint=f"Write the first and the last, like {DEFAULT}; or `none`."
+                f"{text!r} is not a range of user ids.",
+                hint=f"Write the first and the last, like {DEFAULT}; or `none`.",
             )
         return cls(int(first), int(last))
 
@@ -35,7 +36,7 @@ class Accounts:
         uid = self.first + number
         if number < 1 or uid > self.last:
             raise OSError(
-                f"no account is left for its project: {self.first}-{self.last} has none with number {number} "
+                f"no user id is left for the project: {self.first}-{self.last} has none with number {number} "
                 "(give the agents of the site a larger range with --job-uids)"
             )
         name = _name_of(uid)

@@ -112,7 +112,7 @@ def _removed(directory: Path) -> bool:
         return True
     except OSError as error:
         if error.errno != errno.EBUSY:
-            log.warning("control group stays: %s %s", directory, error)
+            log.warning("cannot remove control group: %s %s", directory, error)
         return error.errno != errno.EBUSY
     with suppress(OSError):  # others are there
         directory.parent.rmdir()

@@ -43,7 +43,7 @@ class Isolation:
     accounts: Accounts | None = None
     views: bool = False
     limits: Cgroups | None = None
-    why_shared: str = "the agent was started so"
+    why_shared: str = "disabled with --job-uids none"
     shows_data: bool = False
     # Without control groups the memory of each process is limited by itself.
     limits_processes: bool = False
@@ -60,7 +60,7 @@ class Isolation:
         try:
             return self.accounts.of(number)
         except OSError as error:
-            log.warning("nobody may read what is cached of project %d: %s", number, error)
+            log.warning("no account can read cached commits of project %d: %s", number, error)
             return self.accounts.first
 
     def hand_over(self, directory: Path, spec: Spec) -> tuple[int | None, list[Path]]:
@@ -88,7 +88,7 @@ class Isolation:
             "view": asdict(self._view(own, spec)) if uid is not None and self.views else None,
             "cgroups": groups,
             "data_bytes": spec.asked.memory_bytes if self.limits_processes else 0,
-            "memory_problem": f"The job used more than the {asked} of memory it asked for, and was ended.",
+            "memory_problem": f"Killed for exceeding its memory limit of {asked}.",
             "env": _names(spec, directory) if uid is not None else {},
             "names": _entries(spec, directory, uid) if uid is not None else {},
         }
@@ -144,7 +144,7 @@ def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool
     views = engine_shows_own or allowed["view"] is None
     closed = closed_above(state_dir)
     if why_not is None and not views and closed is not None:
-        why_not = f"no other account may enter {closed}: give it a directory below another one with --state-dir"
+        why_not = f"other accounts cannot enter {closed}: choose another --state-dir"
     if why_not is not None:
         if not engine_shows_own:
             log.warning("all jobs run under this account and can read each other's files: %s", why_not)

@@ -37,7 +37,7 @@ def claim(state_dir: Path, server: str, registry: Path = REGISTRY) -> Accounts:
         with _locked(registry) as claims:
             return _claim(state_dir, server, claims)
     except OSError as error:
-        log.warning("no range of accounts can be claimed in %s: %s", registry, error)
+        log.warning("cannot claim a range of user ids in %s: %s", registry, error)
         return _kept(state_dir) or Accounts.parse(DEFAULT)
 
 
@@ -69,7 +69,7 @@ def _claim(state_dir: Path, server: str, claims: dict[str, dict[str, str]]) -> A
     claims[str(state_dir)] = {"server": server, "range": text}
     for path, one in others.items():
         if one["range"] == text:
-            log.warning("jobs of %s run as the same users (%s): give one another range with --job-uids", path, text)
+            log.warning("jobs of %s run as the same users (%s): set another range with --job-uids", path, text)
     if text != DEFAULT:
         log.info("jobs run as users %s; agents on other machines that share a volume need --job-uids %s", text, text)
     return found
@@ -83,8 +83,8 @@ def _kept(state_dir: Path) -> Accounts | None:
     except BadRequest as error:
         # Not replaced: what is cached and what runs belongs to the users of that range.
         raise SetupError(
-            f"{state_dir / FILE} holds no range of accounts.",
-            hint=f"Write into it what this agent used before, like {DEFAULT}, or start the agent with --job-uids.",
+            f"{state_dir / FILE} does not hold a range of user ids.",
+            hint=f"Write the range this agent used before into it, like {DEFAULT}, or start the agent with --job-uids.",
         ) from error
 
 
@@ -116,4 +116,4 @@ def _read(registry: Path) -> dict[str, dict[str, str]]:
     except FileNotFoundError:
         return {}
     except (BadRequest, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise OSError(f"the file cannot be read ({error}): remove it") from error
+        raise OSError(f"cannot read the file ({error}): remove it") from error

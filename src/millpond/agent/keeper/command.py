@@ -73,9 +73,9 @@ def environment_of(spec: dict[str, Any]) -> dict[str, str]:
 def _why_not(error: BaseException, spec: dict[str, Any]) -> dict[str, Any]:
     command = spec["command"][0]
     if isinstance(error, OSError) and error.filename == spec["directory"]:
-        return {"exit_code": 126, "problem": f"The working directory cannot be entered: {error.strerror}."}
+        return {"exit_code": 126, "problem": f"Cannot enter the working directory: {error.strerror}."}
     if isinstance(error, FileNotFoundError):
-        return {"exit_code": 127, "problem": f"The command {command!r} was not found."}
+        return {"exit_code": 127, "problem": f"Command not found: {command!r}."}
     if isinstance(error, PermissionError):
-        return {"exit_code": 126, "problem": f"The command {command!r} may not be executed."}
-    return {"exit_code": 126, "problem": f"The command {command!r} could not be started: {error}."}
+        return {"exit_code": 126, "problem": f"Permission denied: {command!r} is not executable."}
+    return {"exit_code": 126, "problem": f"Cannot start the command {command!r}: {error}."}

@@ -36,7 +36,7 @@ class Confinement:
         if self.how is not None and code != 0 and self.confine.ran_out_of_memory(self.how["cgroups"]):
             return {"reason": "out_of_memory", "problem": self.how["memory_problem"]}
         if code == -signal.SIGKILL and oom_kills() > self.oom_kills:
-            return {"reason": "out_of_memory", "problem": "It used more memory than it was given, and was killed."}
+            return {"reason": "out_of_memory", "problem": "Killed for exceeding its memory limit."}
         return {}
 
 

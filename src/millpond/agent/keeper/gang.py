@@ -42,7 +42,7 @@ def free_port(gang: dict[str, Any], placement: str) -> int:
             except OSError:
                 continue
         return port
-    raise OSError("no port is free for the job's processes to find each other")
+    raise OSError("no free port for the processes of the job")
 
 
 def all_places(size: int) -> list[dict[str, Any]] | None:

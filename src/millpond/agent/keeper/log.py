@@ -84,5 +84,5 @@ class LogLimit:
         self.tell(self.head, end)
         self.gap_end = end
         if end > begin and punch(self.log, begin, end - begin) != 0:
-            sys.stderr.write("the middle of a long log cannot be let go: the file system makes no holes\n")
+            sys.stderr.write("cannot drop the middle of a long log: the file system does not support holes\n")
             self.told = -1

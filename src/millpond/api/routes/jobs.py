@@ -100,7 +100,7 @@ def list_attempts(job: str, scope: Viewer, deps: DepsOf) -> wire.AttemptList:
 
 @router.get(f"{_JOB}/events")
 def list_job_events(job: str, scope: Viewer, deps: DepsOf) -> wire.JobEventList:
-    """What happened to it, oldest first."""
+    """Events of the job, oldest first."""
     found = jobs.events(deps, scope.project, job)
     return wire.JobEventList(items=[wire.JobEvent.model_validate(event) for event in found])
 

@@ -1,7 +1,7 @@
-"""The bin: deleted jobs and runs, and removing for good what has lain there long enough.
+"""The bin: removes deleted jobs and runs for good when their time there is over.
 
-Objects and files go first, rows last: a purge that is cut off is done again from the rows that are left. What has
-lain there too long cannot be brought back (services/jobs/jobs.py), so nothing is restored half-way through.
+Objects and files are removed first, rows last, so an interrupted purge continues from the rows that are left. Expired
+items cannot be restored (services/jobs/jobs.py), so nothing is restored half purged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AT_ONCE = 100
 
 
 def purge(deps: Deps, now: datetime) -> int:
-    """Housekeeping: remove what was deleted more than `bin_days` ago; how many jobs and runs."""
+    """Remove what was deleted more than `bin_days` ago; return how many jobs and runs."""
     oldest = now - timedelta(days=deps.settings.bin_days)
     with deps.db.read() as tx:
         old_jobs = jobs.deleted_before(tx, oldest, limit=_AT_ONCE)
@@ -73,7 +73,7 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
 def _release(
     deps: Deps, job: Job, name: str, commit_id: str | None, now: datetime, *, is_needed: Callable[..., bool]
 ) -> None:
-    """Let go of the branches that keep its outputs or its code alive, unless something else needs them."""
+    """Delete the branches that keep its outputs or its code, unless something else needs them."""
     with deps.db.read() as tx:
         dataset = datasets.find(tx, job.project_id, name)
         if dataset is None or commit_id is None or is_needed(tx, commit_id, besides=job.id):
@@ -91,7 +91,7 @@ def _reserve_removal(tx: Connection, *, dataset: Dataset, branch: str, now: date
 
 
 def _remove_artifacts(deps: Deps, project_id: str, run_id: str, now: datetime) -> None:
-    """Let go of the branch that keeps them; loose objects of earlier versions go, also those whose row a crash lost."""
+    """Delete the branch that keeps them, and loose objects of earlier versions, even without a row."""
     with deps.db.read() as tx:
         dataset = datasets.find(tx, project_id, ARTIFACT_DATASET)
         branch = commits.find_ref(tx, dataset.id, run_id) if dataset else None

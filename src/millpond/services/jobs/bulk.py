@@ -1,7 +1,7 @@
-"""Many jobs at once: each is changed for itself, and what became of each is told.
+"""Changes to many jobs at once, each with its own result.
 
-One transaction a job: none is kept from its end by another that cannot be found, and no two requests wait for jobs
-that the other has locked. Agents and the scheduler look again once, not once a job.
+One transaction per job: one failure does not affect the others, and two requests cannot deadlock. Agents and the
+scheduler are woken once, not once per job.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHANGES = {BulkChange.STOP: jobs.stopping, BulkChange.DELETE: jobs.deleting, Bu
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one that was asked for: the job as it is now, or why nothing was done to it."""
+    """Result for one job: the changed job, or why nothing was done."""
 
     asked: str
     view: JobView | None = None
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def change(deps: Deps, actor: Actor, project: Project, what: BulkChange, asked: Sequence[str]) -> list[Outcome]:
-    """In the order asked. Asking again for what is done already changes nothing."""
+    """Apply the change to each; results come in the order asked. Repeating a change has no effect."""
     found: dict[str, Job] = {}
     problems: dict[str, MillError] = {}
     changed: list[Job] = []

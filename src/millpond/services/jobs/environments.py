@@ -1,7 +1,7 @@
-"""The packages of jobs: built once for each site by a job of their own, kept as its output, found again by content.
+"""Environments of jobs: built once per site by a job of their own, kept as its output, found again by content.
 
-A build is known by its name, which is made of the tree it is built from, the image and the site: a name belongs to one
-living job of a project, so however many jobs ask at once, one builds and all wait for it.
+The name of a build is derived from the tree it is built from, the image and the site. A name belongs to one
+living job of a project, so any number of jobs wait for a single build.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TAIL_BYTES = 300
 
 @dataclass(frozen=True, slots=True)
 class Environments:
-    """By the ids of job and compute: the build a job takes its packages from there, or why it cannot begin there.
+    """By ids of job and compute: the build that the job uses there, or why it cannot start there.
 
     `failed`: jobs whose environment cannot be built, with the reason.
     """
@@ -46,7 +46,7 @@ NO_ENVIRONMENTS = Environments({}, {}, {})
 
 
 def look(deps: Deps, world: World) -> Environments:
-    """For every job that waits and wants packages: where they are, and a build where they are nowhere."""
+    """Find the environment of every queued job that needs one; start builds for those that do not exist."""
     builds: dict[tuple[str, str], Job] = {}
     blocked: dict[tuple[str, str], str] = {}
     failed: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _known_builds(deps: Deps, job: Job, nodes: list[NodeView]) -> Mapping[str, J
 
 
 def _wait_for_build(deps: Deps, world: World, job: Job, known: list[Job]) -> str | None:
-    """See that one is under way; why that is useless, if one has failed since the job waits."""
+    """Ensure that a build runs; return its failure if one has failed since the job was queued."""
     living = next((build for build in known if not build.status.state.is_finished), None)
     if living is not None:
         _remember(deps, job, living.id)
@@ -89,12 +89,12 @@ def _wait_for_build(deps: Deps, world: World, job: Job, known: list[Job]) -> str
     )
     if failed is not None:
         said = f" ({last_line})" if (last_line := _last_line(deps, failed)) else ""
-        return f"Its environment could not be built{said}; `mill logs {failed.id}` tells all."
+        return f"Its environment could not be built{said}. See: mill logs {failed.id}"
     return _build(deps, world, job)
 
 
 def _build(deps: Deps, world: World, job: Job) -> str | None:
-    """Begin to build where the job is likely to run; why that cannot be, if it cannot."""
+    """Start a build where the job is likely to run; return the reason if that is impossible."""
     view = next(one for one in world.snapshot.jobs if one.id == job.id)
     node = likely_node(view, world.snapshot)
     if node is None:
@@ -111,7 +111,7 @@ def _build(deps: Deps, world: World, job: Job) -> str | None:
 
 
 def _last_line(deps: Deps, build: Job) -> str:
-    """What pip said at the end."""
+    """Last line of the build's log."""
     tail = logs.read(deps, build, -_TAIL_BYTES, _TAIL_BYTES).data.decode(errors="replace").strip()
     return tail.splitlines()[-1][:_TAIL_BYTES] if tail else ""
 
@@ -120,7 +120,7 @@ def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
     with deps.db.read() as tx:
         source = commits.get(tx, job.spec.environment or "")
         project = projects.get(tx, job.project_id)
-    assert source is not None and project is not None, "a queued job keeps its project and what it was made from"
+    assert source is not None and project is not None, "the project and code of a queued job must exist"
     spec = JobSpec(
         kind=JobKind.ENVIRONMENT,
         command=COMMAND,
@@ -136,7 +136,7 @@ def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
 
 
 def _remember(deps: Deps, job: Job, build_id: str) -> None:
-    """Which build it waits for, so that people can look there."""
+    """Record which build the job waits for, so that people can look there."""
     if job.status.environment_job == build_id:
         return
     with deps.db.write() as tx:
@@ -159,5 +159,5 @@ def _is_ready(build: Job) -> bool:
 
 def _why_not(build: Job | None) -> str:
     if build is not None and not build.status.state.is_finished:
-        return f"Its environment is built by {build.name} ({build.id}), which is {build.status.state.value}."
+        return f"Its environment is being built by {build.name} ({build.id}), which is {build.status.state.value}."
     return "Its environment is not built there yet."

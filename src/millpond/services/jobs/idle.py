@@ -1,4 +1,4 @@
-"""Interactive jobs that nobody uses: noted when somebody does, stopped when nobody did for long enough."""
+"""Idle interactive jobs: records use, and stops jobs that were unused for too long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTE = timedelta(seconds=20)
 
 
 def note_use(deps: Deps, job: Job) -> None:
-    """Somebody has a terminal or a port of the job open."""
+    """Record that a terminal or port of the job is open."""
     now = deps.clock.now()
     if not job.spec.idle_seconds or (job.status.used_at is not None and abs(now - job.status.used_at) < NOTE):
         return
@@ -28,7 +28,7 @@ def note_use(deps: Deps, job: Job) -> None:
 
 
 def stop_idle(deps: Deps, now: datetime) -> int:
-    """Stop those whose idle time is over; how many that were."""
+    """Stop jobs whose idle time is over; return how many."""
     with deps.db.read() as tx:
         watched = jobs.with_idle_time(tx)
     unused = deps.unchanged.seconds("use", {job.id: _used(job) for job in watched}, deps.clock.elapsed())
@@ -39,7 +39,7 @@ def stop_idle(deps: Deps, now: datetime) -> int:
             before = jobs.lock(tx, job.id)
             if before is None or _used(before) != _used(job) or not idle_too_long(before, unused[job.id]):
                 continue
-            reason = f"Nobody used it for {format_seconds(before.spec.idle_seconds)}, so it is stopped."
+            reason = f"Stopped after {format_seconds(before.spec.idle_seconds)} without use."
             after = job_life.request_stop(before, reason, now)
             if job_changes.save(tx, before, after, now):
                 changed.append(after)
@@ -52,5 +52,5 @@ def stop_idle(deps: Deps, now: datetime) -> int:
 
 
 def _used(job: Job) -> tuple[datetime | None, ...]:
-    """What changes with every use, and when it begins to run."""
+    """A value that changes with every use, and when the job starts to run."""
     return job.queued_at, job.status.started_at, job.status.used_at

@@ -1,4 +1,4 @@
-"""Saving a changed job with everything that follows from it, and telling the world afterwards."""
+"""Saves a changed job with its consequences (placement, leases, run), and announces the change afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RUN_STATES = {
 
 
 def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
-    """Write `after` over `before`, which this transaction has locked; whether anything changed.
+    """Replace `before`, which this transaction has locked, by `after`; True if anything changed.
 
     A job that ends, or goes back to the queue, ends its placement and its leases with it; its run ends as it does.
     """
@@ -41,7 +41,7 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
 
 
 def announce(deps: Deps, changed: Sequence[Job]) -> None:
-    """After the transaction. Pages hear of each job; agents and the scheduler look again."""
+    """Call after the transaction. Notifies open pages, and wakes agents and the scheduler."""
     for job in changed:
         publish(deps, job)
         if job.status.state.is_finished:
@@ -57,6 +57,6 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
 
 
 def publish(deps: Deps, job: Job) -> None:
-    """Tell pages only: for changes that nobody has to act upon."""
+    """Notify open pages only: for changes that need no action."""
     data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.status.state.value}
     deps.events.publish("jobs", project_id=job.project_id, data=data)

@@ -1,4 +1,4 @@
-"""Bringing a job's data beside its compute: on one volume near it, leased while the job has a placement."""
+"""Fetches a job's data next to its compute: onto one volume, leased while the job has a placement."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ WAITS = (DoesNotFit, VolumeProblem, NotReady)
 
 
 def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime) -> Sequence[CachedView]:
-    """All of the job's commits on one volume, leased: the one that has most of them, or the next with room.
+    """Lease all of the job's commits on one volume: the one that holds most of them, or the next with space.
 
-    Raises one of WAITS when no volume can take them, NotFound when a dataset is gone. Nothing has changed then.
+    Raises one of WAITS if no volume can hold them, NotFound if a dataset is gone; nothing has changed then.
     """
     commits = commits_of(job)
     if not commits:
@@ -54,10 +54,10 @@ def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime)
 
 
 def why_waiting(error: MillError) -> str:
-    """One of WAITS as a reason of the job. What stands in the way may be another project's: it is not named."""
+    """One of WAITS as a reason of the job. Names no blockers: they may belong to another project."""
     needed = error.details.get("needed_bytes")
     if isinstance(error, DoesNotFit) and isinstance(needed, int):
-        return f"There is no room for its data on volume {error.details.get('volume')}: {format_bytes(needed)} more."
+        return f"Volume {error.details.get('volume')} has no space for its data: {format_bytes(needed)} more needed."
     return error.message
 
 
@@ -66,7 +66,7 @@ def are_ready(found: Sequence[CachedView]) -> bool:
 
 
 def prefetch(deps: Deps, job: Job, now: datetime) -> None:
-    """Begin to fill a queued job's data where it is likely to run. It holds nothing until it is placed."""
+    """Start to fetch a queued job's data where it is likely to run. Nothing is leased until it is placed."""
     if not commits_of(job):
         return
     with deps.db.read() as tx:
@@ -90,7 +90,7 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
 
 
 def look_after(deps: Deps, now: datetime) -> None:
-    """For jobs that are placed and not filled yet: begin failed fills anew, note when all of the data is there."""
+    """For placed jobs that wait for data: restart failed fills, and note when all data is there."""
     with deps.db.read() as tx:
         unfilled = jobs.unfilled(tx)
         leased = placements.leased(tx, [job.id for job in unfilled])
@@ -111,7 +111,7 @@ def look_after(deps: Deps, now: datetime) -> None:
 def _look_after(
     tx: Connection, job_id: str, volume_ids: Collection[str], rule: Rule, now: datetime
 ) -> tuple[Job | None, Sequence[CachedView]]:
-    """The job if it changed, and its data. It stays on the volumes where it holds some."""
+    """The job if it changed, and its data, which stays on the volumes where it is leased."""
     job = jobs.lock(tx, job_id)
     if job is None or job.status.state not in (JobState.PLACED, JobState.PREPARING):
         return None, ()
@@ -126,7 +126,7 @@ def _look_after(
         after = job_life.wait(job, [why_waiting(error)])
     except NotFound as error:
         # Its command has not begun, so ending the placement from here ends everything.
-        report = Report(PlacementState.FINISHED, problem=f"Its data is gone: {error.message}")
+        report = Report(PlacementState.FINISHED, problem=f"Its data no longer exists: {error.message}")
         after = job_life.observe(job, report, now)
         placements.note_end(
             tx, job.status.placement_id or "", ending=after.status.ending, problem=report.problem, now=now
@@ -135,17 +135,17 @@ def _look_after(
 
 
 def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Volume]:
-    """The volumes near the compute that the job was given, for one that holds nothing anywhere."""
+    """Volumes near the job's compute, for a job that has no lease yet."""
     compute = computes.find(tx, job.status.compute or "")
     return snapshot.serving_volumes(tx, [compute], rule, now)[compute.id] if compute else ()
 
 
 def _why_failed(view: CachedView) -> str:
-    return f"{view.written} could not be fetched ({view.cached.problem}); retrying."
+    return f"Fetching {view.written} failed ({view.cached.problem}); retrying."
 
 
 def _most_there_first(tx: Connection, candidates: Sequence[Volume], commits: Sequence[str]) -> list[Volume]:
-    """Equal ones stay in the order given."""
+    """Volumes sorted by how much of the data they hold, most first; stable."""
     there = {volume.id: 0 for volume in candidates}
     for view in rows.of_commits(tx, commits):
         if view.cached.volume_id in there and view.cached.state in (CachedState.READY, CachedState.FILLING):

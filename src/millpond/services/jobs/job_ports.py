@@ -1,4 +1,4 @@
-"""Ports of jobs in a browser: a ticket from the page, then a grant that stands in a cookie of the job's own host.
+"""Ports of jobs in a browser: a ticket from the page, then a grant in a cookie of the job's own host.
 
 docs/design/007-two-origins.md has the whole story.
 """
@@ -24,7 +24,7 @@ _GRANT = "job port grant"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """One port of one job, by its id, for one person, at one host; `rank`: beside which process of it."""
+    """A port of a job, opened for one user at one host. `rank`: the process of a distributed job."""
 
     user: str
     project: str
@@ -39,27 +39,27 @@ class Opened:
 
 
 def issue(deps: Deps, actor: Actor, opened: Opened) -> str:
-    """A ticket for a port of a job that runs, for a member of its project."""
+    """Issue a ticket for a port of a running job to a member of its project."""
     if actor.user_id is None or actor.user_id != opened.user:
-        raise Forbidden("Only people open ports of jobs.")
+        raise Forbidden("Only users can open ports of jobs.")
     job_streams.port_target(deps, actor, opened.place, opened.port)
     return tickets.issue(deps.secret, _TICKET, asdict(opened), deps.clock.now())
 
 
 def redeem(deps: Deps, ticket: str, *, host: str) -> str:
-    """The grant for a ticket. Forbidden the second time, after a minute, and at another host."""
+    """Exchange a ticket for a grant. Raises Forbidden the second time, after a minute, and at another host."""
     now = deps.clock.now()
     opened = _at_host(Opened(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
     return tickets.seal(deps.secret, _GRANT, asdict(opened), expires=now + timedelta(seconds=GRANT_SECONDS))
 
 
 def granted(deps: Deps, grant: str, *, host: str) -> Opened:
-    """What was granted, at this host. Whether they still may is asked with every connection."""
+    """Read a grant for this host. Access is checked again with every connection."""
     return _at_host(Opened(**tickets.unseal(deps.secret, _GRANT, grant, deps.clock.now())), host)
 
 
 def target(deps: Deps, opened: Opened) -> Target:
-    """Where a connection leads now. Raises once the person may not any more, or the job has ended."""
+    """Where to forward a connection. Raises if the user has lost access or the job has ended."""
     with deps.db.read() as tx:
         user = users.get(tx, opened.user)
         if user is None or user.disabled_at is not None:

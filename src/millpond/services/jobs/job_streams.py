@@ -1,4 +1,4 @@
-"""Who may open a stream to a job, and to which agent it leads."""
+"""Checks who may open a stream to a job, and finds the agent that serves it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_PORT = 65_535
 
 @dataclass(frozen=True, slots=True)
 class JobPlace:
-    """Which job somebody wants to reach, and beside which of its processes if it is distributed."""
+    """A job to reach, and the rank if it is distributed."""
 
     project: str
     job: str
@@ -30,7 +30,7 @@ class JobPlace:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The agent that runs the job, and what it will be asked for."""
+    """The agent that runs the job, and the request for it."""
 
     agent_id: str
     wanted: DesiredTunnel
@@ -39,11 +39,11 @@ class Target:
 def exec_target(
     deps: Deps, actor: Actor, place: JobPlace, command: Sequence[str], *, tty: bool, columns: int, rows: int
 ) -> Target:
-    """A command beside a running job, for members of its project."""
+    """Target of a command next to a running job. Members of its project only."""
     if not command or any("\0" in part for part in command):
-        raise BadRequest("There is no command to run.", hint="mill exec JOB -- COMMAND")
+        raise BadRequest("No command given.", hint="mill exec JOB -- COMMAND")
     found, placement, compute = _running(deps, actor, place)
-    _check_can(compute, "exec", "run commands beside a job")
+    _check_can(compute, "exec", "run commands in a job")
     idle.note_use(deps, found)
     _note(deps, actor, found, "job.exec", command=list(command)[:20])
     size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
@@ -51,9 +51,9 @@ def exec_target(
 
 
 def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: bool = True) -> Target:
-    """A connection to a port that a running job listens at, for members of its project."""
+    """Target of a connection to a port of a running job. Members of its project only."""
     if not 1 <= port <= _LAST_PORT:
-        raise BadRequest(f"There is no port {port}.")
+        raise BadRequest(f"Port {port} does not exist: ports are numbers from 1 to 65535.")
     found, placement, compute = _running(deps, actor, place)
     _check_can(compute, "ports", "forward ports of jobs")
     idle.note_use(deps, found)
@@ -63,7 +63,7 @@ def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: b
 
 
 def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
-    """A stream is still open: note it as use. Raises once the actor, looked up anew, may not any more."""
+    """Record an open stream as use. Raises if the actor has lost access."""
     with deps.db.read() as tx:
         found = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), job)
     idle.note_use(deps, found)
@@ -76,7 +76,8 @@ def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement,
         compute = computes.get(tx, placement.compute_id) if placement else None
     if placement is None or compute is None or placement.state is not PlacementState.RUNNING:
         raise NotReady(
-            f"Job {job.name!r} is {job.status.state.value}: nothing of it runs now.", hint=f"mill get {job.name}"
+            f"Job {job.name!r} is {job.status.state.value}: only running jobs can be reached.",
+            hint=f"mill get {job.name}",
         )
     _check_rank(job, place.rank)
     return job, placement, compute

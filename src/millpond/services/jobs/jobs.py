@@ -1,4 +1,4 @@
-"""Jobs as people meet them: found by id, NAME or NAME#N, listed, stopped, deleted and brought back."""
+"""Jobs: find them by id, NAME or NAME#N, list, stop, delete and restore them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIN_PREFIX, MAX_PREFIX = 4, 64
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job, how people write it, where its time went, and the jobs it comes after, by id."""
+    """A job with its written form, its ledger, and the jobs it depends on, by id."""
 
     job: Job
     written: str
@@ -44,14 +44,14 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What somebody wants of a job: the action the audit trail names, and the job as it shall be."""
+    """A change to a job: the action for the audit log, and a function to the changed job."""
 
     action: str
     apply: Callable[[Job], Job]
 
 
 def find(tx: Connection, project: Project, text: str) -> Job:
-    """The job that `text` means: an id, NAME (the newest), NAME#N, or the beginning of one id."""
+    """Find a job by id, NAME (the newest), NAME#N, or the beginning of an id."""
     written = JobWritten.parse(text)
     found = jobs.get(tx, written.name) if written.number is None else None
     if found is None or found.project_id != project.id:
@@ -79,7 +79,7 @@ def view(deps: Deps, job: Job) -> JobView:
 
 
 def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
-    """Every attempt to run it, the first one first."""
+    """Attempts to run the job, oldest first."""
     with deps.db.read() as tx:
         found = placements.of_job(tx, find(tx, project, text).id)
         names = computes.names(tx, {placement.compute_id for placement in found})
@@ -87,7 +87,7 @@ def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
 
 
 def events(deps: Deps, project: Project, text: str) -> list[JobEvent]:
-    """What happened to it, oldest first."""
+    """Events of the job, oldest first."""
     with deps.db.read() as tx:
         job = find(tx, project, text)
         found = placements.of_job(tx, job.id)
@@ -97,7 +97,7 @@ def events(deps: Deps, project: Project, text: str) -> list[JobEvent]:
 def list_jobs(
     deps: Deps, actor: Actor, chosen: JobFilter, *, project: str | None, limit: int, cursor: str | None
 ) -> Listing[JobView]:  # fmt: skip
-    """Newest first, of one project or of all the actor may see."""
+    """Jobs of one project, or of all that the actor can see, newest first."""
     with deps.db.read() as tx:
         among = [access.find_project(tx, actor, project, Role.VIEWER).id] if project else access.visible_projects(actor)
         chosen = replace(chosen, projects=among)
@@ -107,17 +107,17 @@ def list_jobs(
 
 
 def stop(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
-    """End the job and keep everything. Stopping one that has ended, or is being stopped, changes nothing."""
+    """Stop the job and keep everything. No effect if it has ended or is being stopped."""
     return _change(deps, actor, project, text, stopping(deps, actor))
 
 
 def delete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
-    """End the job if need be, and move it with its run to the bin."""
+    """Stop the job if it runs, and move it with its run to the bin."""
     return _change(deps, actor, project, text, deleting(deps, actor))
 
 
 def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
-    """Bring job and run back from the bin, while they are there."""
+    """Restore job and run from the bin."""
     return _change(deps, actor, project, text, undeleting(deps, actor))
 
 
@@ -136,7 +136,7 @@ def undeleting(deps: Deps, actor: Actor) -> Change:
 
     def restored(job: Job) -> Job:
         if job.status.deleted_at is not None and job.status.deleted_at < oldest:
-            raise NotFound(f"Job {job.name!r} has been in the bin for more than {deps.settings.bin_days} days.")
+            raise NotFound(f"Job {job.name!r} cannot be restored: deleted more than {deps.settings.bin_days} days ago.")
         return job.changed(deleted_at=None)
 
     return Change("job.undelete", restored)
@@ -161,22 +161,22 @@ def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
     if len(found) > 1:
         raise BadRequest(
             f"Several jobs have ids that begin with {prefix!r}: {', '.join(job.id for job in found)} …",
-            hint="Give more of the id, or the name.",
+            hint="Use more of the id, or the name.",
         )
     return found[0] if found else None
 
 
 def stopped(job: Job, actor: Actor, now: datetime) -> Job:
-    """The job as it is after somebody asked for its end."""
+    """The job after a request to stop it."""
     if job.status.state.is_finished or job.status.stop_requested_at is not None:
         return job
     if job.status.state is JobState.QUEUED:
         return job_life.cancel(job, f"Stopped by {actor.name} before it was placed.", now)
-    return job_life.request_stop(job, f"{actor.name} asked for it to be stopped.", now)
+    return job_life.request_stop(job, f"Stop requested by {actor.name}.", now)
 
 
 def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> tuple[Job, bool]:
-    """The job as it is afterwards, and whether anything changed: then it is for the caller to announce it."""
+    """The changed job, and whether anything changed; if so, the caller announces it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
         found = find(tx, project, text)
@@ -199,7 +199,7 @@ def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Chang
 
 
 def _move_run(tx: Connection, before: Job, after: Job) -> None:
-    """A job's run goes to the bin and comes back with it."""
+    """Delete or restore the run together with its job."""
     if before.status.deleted_at == after.status.deleted_at:
         return
     run = runs.lock(tx, after.run_id)

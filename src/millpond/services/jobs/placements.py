@@ -1,4 +1,4 @@
-"""One placement: made with its token, and taken back once it has certainly run out."""
+"""Placements: created with a token, and withdrawn once they have certainly expired."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _TOKENS_KEPT = timedelta(days=7)
 
 
 def secret_of(server_secret: bytes, placement_id: str) -> str:
-    """The job's own token. Derived, so that an agent that has lost it is told again and nothing secret is stored."""
+    """The job's token. Derived, so that it can be sent again and no secret is stored."""
     digest = hmac.digest(server_secret, f"placement:{placement_id}".encode(), hashlib.sha256)
     return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
 class FreeRoom:
-    """What is free on the nodes of these computes, as one transaction sees it, without what it has promised itself.
+    """Free capacity of the nodes of these computes within one transaction, minus what it has promised itself.
 
-    Two servers may plan at once: a compute's row stands for the room on its nodes, so they take turns, and whoever
-    comes second looks again.
+    Two servers may plan at once: locking the compute's row makes them take turns, and the second one looks
+    again.
     """
 
     def __init__(self, tx: Connection, compute_ids: Collection[str], now: datetime) -> None:
@@ -61,7 +61,7 @@ class FreeRoom:
         return still_fits(self._nodes.values(), job.spec.resources, chosen)
 
     def agent_of(self, chosen: Start) -> str | None:
-        """The agent that runs jobs on the node that was chosen."""
+        """The agent that runs jobs on the chosen node."""
         return self._nodes[chosen.compute_id, chosen.node].agent_id
 
     def take(self, chosen: Start, job: Job) -> None:
@@ -81,9 +81,9 @@ def start(
     free: FreeRoom,
     now: datetime,
 ) -> tuple[Job | None, Sequence[CachedView]]:
-    """The placed job and its data; None when it waits no more or the room is taken. Raises what `job_data.bring` does.
+    """Place the job and lease its data; None if it is no longer queued or does not fit. Raises as `job_data.bring`.
 
-    `build` is where its packages come from, if it wants any.
+    `build` is the build of its environment, if it needs one.
 
     """
     job = jobs.lock(tx, chosen.job_id)
@@ -109,10 +109,9 @@ def start(
 
 
 def expire(deps: Deps, now: datetime) -> None:
-    """Take back placements whose keeper has ended the command by its own clock, however silent its agent is.
+    """Withdraw expired placements: their keepers have ended the command by their own clock.
 
-    By this server's own steady clock, too: one whose time of day is set an hour ahead, or who reads what another
-    server wrote, would take back what still runs.
+    Measured by this server's monotonic clock: wall clocks may be wrong, and a job must not run twice.
     """
     with deps.db.read() as tx:
         living = placements.renewals(tx)
@@ -129,9 +128,9 @@ def expire(deps: Deps, now: datetime) -> None:
 
 
 def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], str], now: datetime) -> list[Job]:
-    """Tell the jobs of placements that nothing more is heard of what that means for them; those that changed.
+    """Apply silence of an agent to the jobs of these placements; return those that changed.
 
-    `why` is given within what time each is certainly over. In one order: two servers must not wait for each other.
+    `why` receives the time after which each has certainly expired. Sorted, so that two servers cannot deadlock.
     """
     changed: list[Job] = []
     for placement in sorted(left, key=lambda one: one.job_id):
@@ -144,7 +143,7 @@ def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], 
 
 
 def forget_tokens(deps: Deps, now: datetime) -> int:
-    """Housekeeping: remove tokens of placements that ended long ago; until then whoever uses one is told why not."""
+    """Remove tokens of placements that ended long ago; until then their use is refused with the reason."""
     with deps.db.write() as tx:
         return placements.forget_tokens(tx, now - _TOKENS_KEPT)
 
@@ -182,13 +181,13 @@ def _new_token(placement: Placement, now: datetime) -> Token:
 
 
 def runs_out_after(valid_seconds: int) -> float:
-    """How long after its last renewal nothing of a placement is left: its keeper has ended it, by force if need be."""
+    """Time after the last renewal when the keeper has certainly ended the job, by SIGKILL if necessary."""
     least, most = _MARGIN_BOUNDS
     return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
 
 
 def _take_back(tx: Connection, placement: Renewal, now: datetime) -> Job | None:
-    """The job without this placement; None when the agent has been heard of meanwhile."""
+    """The job without this placement; None if the agent has reported in between."""
     job = jobs.lock(tx, placement.job_id)
     current = placements.lock(tx, placement.id)
     if current is None or current.ended_at is not None or current.renewed_at != placement.renewed_at:

@@ -1,4 +1,4 @@
-"""Submitting a job: everything it names is checked and fixed to commits before it is queued."""
+"""Submits a job: checks everything it names and resolves refs to commits before it is queued."""
 
 from __future__ import annotations
 
@@ -40,15 +40,17 @@ _TRIES = 5
 
 
 def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
-    """The queued job. Its data is on its way when this returns, and the scheduler has been woken."""
+    """Queue a job, start to fetch its data, and wake the scheduler."""
     if request.spec.kind not in _ASKED_FOR:
         kinds = " or ".join(kind.value for kind in _ASKED_FOR)
-        raise Invalid(f"Jobs of kind {request.spec.kind.value!r} are made by the server.", hint=f"Ask for {kinds}.")
+        raise Invalid(
+            f"Jobs of kind {request.spec.kind.value!r} are created by the server only.", hint=f"Choose {kinds}."
+        )
     return enqueue(deps, actor, project, request.spec, name=request.name)
 
 
 def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: str | None = None) -> Job:
-    """As `submit`, for jobs of any kind."""
+    """Like `submit`, for jobs of any kind."""
     if name is not None:
         check_name(name, "job")
     _check(spec)
@@ -68,20 +70,20 @@ def _check(spec: JobSpec) -> None:
         raise Invalid("The command is empty.", fields=["command"])
     texts = [*spec.command, *spec.env, *spec.env.values(), *spec.tags, *spec.tags.values()]
     if any("\0" in text for text in texts):
-        raise Invalid("A command, its environment and tags cannot hold a zero byte.", fields=["command", "env", "tags"])
+        raise Invalid("Command, environment and tags must not contain a zero byte.", fields=["command", "env", "tags"])
     check_variables(spec.env, spec.secrets)
     check_gpus(spec.gpu_hundredths)
     check_options(spec.options)
     check_selector(spec.node_selector)
     if (spec.ports or spec.idle_seconds) and spec.kind is not JobKind.INTERACTIVE:
         raise Invalid(
-            "Ports and an idle time are for interactive jobs.", hint="Submit it as interactive.",
+            "Only interactive jobs can have ports and an idle time.", hint="Add --interactive.",
             fields=["ports", "idle_seconds"],
         )  # fmt: skip
 
 
 def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
-    """The spec with everything that it names looked up: inputs as commits, jobs as ids."""
+    """The spec with its names resolved: inputs to commits, jobs to ids."""
     _check_code(tx, project, spec.code_commit)
     _check_code(tx, project, spec.environment)
     secrets.check_of_job(tx, project, spec.secrets)
@@ -108,15 +110,15 @@ def _inputs(tx: Connection, actor: Actor, project: Project, wanted: Sequence[Job
         other = found.get(item.env)
         if other is not None:
             raise BadRequest(
-                f"{other.dataset} and {item.dataset} would both be ${item.env}.",
-                hint="A job has one input per variable: leave one of them out.",
+                f"{other.dataset} and {item.dataset} would both set ${item.env}.",
+                hint="Each input needs its own variable: remove one of them.",
             )
         found[item.env] = item
     return tuple(found.values())
 
 
 def _input(tx: Connection, actor: Actor, project: Project, asked: JobInput) -> JobInput:
-    """At the commit that was asked for, or the one its ref leads to."""
+    """The input at the given commit, or at the commit of its ref."""
     at = asked.commit_id or asked.ref
     dataset, ref = datasets.find_written(
         tx, actor, f"{asked.dataset}@{at}" if at else asked.dataset, project=project.name
@@ -143,12 +145,12 @@ def _check_code(tx: Connection, project: Project, code_commit: str | None) -> No
 
 
 def _after(tx: Connection, project: Project, wanted: Sequence[Dependency]) -> tuple[Dependency, ...]:
-    """The jobs it comes after. They exist already and never change theirs, so jobs cannot wait for each other."""
+    """Resolve dependencies. They exist already and never change theirs, so there are no cycles."""
     found: dict[str, Dependency] = {}
     for asked in wanted:
         if asked.when not in (SUCCESS, ANY_END):
             raise Invalid(
-                f"{asked.when!r} is not what a job can come after.", hint="Write JOB, JOB:success or JOB:any.",
+                f"Invalid dependency condition {asked.when!r}.", hint="Write JOB, JOB:success or JOB:any.",
                 fields=["after"],
             )  # fmt: skip
         other = find(tx, project, asked.job)
@@ -162,9 +164,9 @@ def _check_compute(tx: Connection, name: str | None) -> None:
 
 
 def _first_choice(tx: Connection, spec: JobSpec, now: datetime) -> Choice:
-    """The first way to run it that some node could ever take; what is merely busy is waited for.
+    """The first choice that some node could ever run; a busy node is waited for.
 
-    DoesNotFit if no node that is known could ever run it.
+    Raises DoesNotFit if no known node could ever run it.
     """
     _check_compute(tx, spec.compute)
     nodes = snapshot.node_views(tx, now, empty=True)
@@ -184,13 +186,13 @@ def _choices(tx: Connection, spec: JobSpec) -> Sequence[Choice]:
     if not found:
         raise BadRequest(
             f"The job cannot run on {spec.on}: {'; '.join(refused)}.",
-            hint="Leave out what differs, or choose another template: mill template list",
+            hint="Remove what differs, or choose another template: mill template list",
         )
     return found
 
 
 def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice: Choice, now: datetime) -> Job:
-    """Somebody may take the name, or number, at the same moment: then it is looked at again."""
+    """Insert the job; retry if another request takes the name or number first."""
     for _ in range(_TRIES):
         try:
             with deps.db.write() as tx:
@@ -204,13 +206,13 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice
         except IntegrityError:
             continue
         return job
-    raise NameTaken(f"Others submit jobs of the name {name!r} just now.", hint="Try again in a moment.")
+    raise NameTaken(f"Other jobs named {name!r} are being submitted right now.", hint="Try again in a moment.")
 
 
 def _new_job(
     tx: Connection, actor: Actor, project: Project, wanted: str | None, choice: Choice, now: datetime
 ) -> Job:  # fmt: skip
-    """A job under a name that no other has now."""
+    """A job under a name that is free."""
     job_id = new_job_id()
     name = wanted or made_name(job_id)
     newest = jobs.newest_number(tx, project.id, name)
@@ -237,7 +239,7 @@ def _new_job(
 
 def _taken(holder: Job) -> NameTaken:
     return NameTaken(
-        f"The job {holder.name!r} is {holder.status.state.value}: {holder.id}, submitted by {holder.created_by}.",
+        f"Job {holder.name!r} is {holder.status.state.value}: {holder.id}, submitted by {holder.created_by}.",
         hint=f"Choose another name, wait for it to end, or stop it with `mill stop {holder.name}`.",
         id=holder.id,
         state=holder.status.state.value,

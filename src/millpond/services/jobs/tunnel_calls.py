@@ -1,4 +1,4 @@
-"""Streams that one server waits for and another one's agent is to come for: told by way of the database they share."""
+"""Streams whose agent is connected to another server: announced through the shared database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millpond.wire.desired import DesiredTunnel
 
 
 def call(deps: Deps, tunnel: Tunnel) -> None:
-    """Let the agent hear of it, whichever server it talks to. One server alone has nobody to tell."""
+    """Ask the agent to connect, whichever server it talks to. No effect with a single server."""
     deps.events.wake("agents")
     server = deps.settings.advertised_url
     if server is None:
@@ -29,7 +29,7 @@ def call(deps: Deps, tunnel: Tunnel) -> None:
 
 
 def waiting_for(deps: Deps, tx: Connection, agent: Agent) -> list[DesiredTunnel]:
-    """Those that this server waits for, and those that others do, with where to."""
+    """Streams that this server waits for, and those of other servers with their addresses."""
     own = deps.tunnels.waiting_for(agent.id)
     server = deps.settings.advertised_url
     if server is None:

@@ -1,6 +1,6 @@
-"""Streams between people and the jobs they run, brought together in the memory of one server.
+"""Streams between users and running jobs, joined in the memory of one server.
 
-docs/design/011-tunnels.md has the messages. A tunnel waits until the agent that runs the job comes for it.
+docs/design/011-tunnels.md has the messages. A tunnel waits until the agent that runs the job connects.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Socket(Protocol):
     """One end of a stream of messages: text or bytes."""
 
     async def receive(self) -> str | bytes | None:
-        """The next message; None once the other end is gone."""
+        """The next message; None if the other end is gone."""
         ...
 
     async def send(self, message: str | bytes) -> None:
-        """Returns when there is room for more. What is sent to one who is gone is lost without an error."""
+        """Returns when there is room for more. Ignored if the other end is gone."""
         ...
 
 
 @dataclass(eq=False)
 class Tunnel:
-    """Used in the event loop that made it."""
+    """One stream. Use it in the event loop that created it."""
 
     agent_id: str
     wanted: DesiredTunnel
@@ -41,17 +41,17 @@ class Tunnel:
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def agent(self) -> Socket:
-        """The agent's end. NotReady if it does not come."""
+        """The agent's end. Raises NotReady if the agent does not connect."""
         try:
             return await asyncio.wait_for(asyncio.shield(self._agent), COME_SECONDS)
         except TimeoutError:
             raise NotReady(
-                "The agent that runs the job did not come for this stream.",
-                hint="See `mill compute list`: it may be away, or talk to another server.",
+                "The agent that runs the job did not connect.",
+                hint="Check that it is connected: mill compute list",
             ) from None
 
     async def serve(self, socket: Socket) -> None:
-        """Give the agent's end to whoever waits; returns when the stream is over."""
+        """Hand over the agent's end; return when the stream is closed."""
         self._agent.set_result(socket)
         await self._over.wait()
 
@@ -60,7 +60,7 @@ class Tunnel:
 
 
 class Tunnels:
-    """Those that an agent has not come for yet. Asked from any thread, changed in the event loop."""
+    """Streams that wait for their agent. Read from any thread, changed in the event loop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ class Tunnels:
         return sorted(found, key=lambda one: one.id)
 
     def take(self, tunnel_id: str, agent_id: str) -> Tunnel | None:
-        """The tunnel that this agent came for, once."""
+        """Remove and return the tunnel that this agent asks for."""
         with self._lock:
             found = self._waiting.get(tunnel_id)
             if found is None or found.agent_id != agent_id:
@@ -92,12 +92,12 @@ class Tunnels:
 
 
 async def relay(one: Socket, other: Socket) -> None:
-    """Pass messages on, one at a time in each direction, until either end is gone."""
+    """Forward messages in both directions until either end is gone."""
     await until_one_ends(_pass_on(one, other), _pass_on(other, one))
 
 
 async def until_one_ends(*works: Coroutine[object, object, None]) -> None:
-    """Run them beside each other; the first that ends, however, ends the others."""
+    """Run them concurrently; when one ends or fails, cancel the others."""
     running = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)

@@ -17,7 +17,7 @@ def test_each_project_has_its_own() -> None:
     "text", ["", "70000", "70000-", "a-b", "90000-80000", "0-100000", "100-200", "70000-9999999999"]
 )
 def test_what_is_no_range_is_refused(text: str) -> None:
-    with pytest.raises(BadRequest, match="no range of accounts"):
+    with pytest.raises(BadRequest, match="not a range of user ids"):
         Accounts.parse(text)
 
 

@@ -83,7 +83,7 @@ def test_a_registry_that_cannot_be_read_stops_nobody(
 def test_a_damaged_range_is_not_replaced_by_another(registry: Path, tmp_path: Path) -> None:
     claim(tmp_path / "one", ONE, registry)
     (tmp_path / "one" / "job-uids").write_text("")
-    with pytest.raises(SetupError, match="holds no range"):
+    with pytest.raises(SetupError, match="does not hold a range"):
         claim(tmp_path / "one", ONE, registry)
 
 

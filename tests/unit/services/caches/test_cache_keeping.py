@@ -497,7 +497,7 @@ def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: D
     collect.collect(deps, the_admin(deps))
     assert cache_requests.get(deps, the_admin(deps), found.id).leaving, "at once"
     assert eviction.evict_all(deps) == 0, "somebody holds it"
-    with pytest.raises(NotReady, match="nothing names the commit any more"):
+    with pytest.raises(NotReady, match="no ref contains the commit any longer"):
         cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
     with pytest.raises(InUse):
         cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
@@ -509,7 +509,7 @@ def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: D
     settle(deps)
     assert there(deps) == {}
     (record,) = cache_requests.evictions(deps, the_admin(deps), limit=9, cursor=None).items
-    assert (record.reason, record.cause) == ("nothing names the commit any more", Cause.DELETED)
+    assert (record.reason, record.cause) == ("no ref contains the commit any longer", Cause.DELETED)
     collect.collect(deps, the_admin(deps))
     with pytest.raises(NotFound):
         cached(deps, old)

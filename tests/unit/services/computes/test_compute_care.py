@@ -137,7 +137,7 @@ def test_a_site_goes_when_its_computes_are_detached(world: World) -> None:
 def test_a_test_is_told_to_the_agent_until_it_answers(world: World) -> None:
     _, test = compute_tests.start(world.deps, SYSTEM, "local")
     assert world.sync().trials == [test.id]
-    check = Check(name="server", state="ok", message="Answers in 1 ms.", value=1, unit="ms")
+    check = Check(name="server", state="ok", message="Responds in 1 ms.", value=1, unit="ms")
     compute_tests.finish(world.deps, world.agent.actor, test.id, [check])
     assert world.sync().trials == []
     assert compute_tests.get(world.deps, "local", test.id)[1].checks == [check.model_dump()]

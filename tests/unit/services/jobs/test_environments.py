@@ -38,7 +38,7 @@ def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
     world.schedule()
     build = the_build(world, first)
     assert the_build(world, second) == build
-    assert "Its environment is built by environment-" in world.job(second.id).status.reasons[-1]
+    assert "Its environment is being built by environment-" in world.job(second.id).status.reasons[-1]
     world.clock.advance(30)
     made = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT)
     finish(world, build, output_commit=made)
@@ -73,7 +73,7 @@ def test_a_build_that_fails_fails_those_that_waited_and_the_next_tries_anew(worl
     for job in (first, second):
         failed = world.job(job.id)
         assert failed.status.state is JobState.FAILED
-        assert f"Its environment could not be built; `mill logs {build.id}` tells all." == failed.status.problem
+        assert f"Its environment could not be built. See: mill logs {build.id}" == failed.status.problem
     world.clock.advance(1)
     third = world.submit("third", environment=wanted)
     world.schedule()

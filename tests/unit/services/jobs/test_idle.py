@@ -36,7 +36,7 @@ def test_one_that_nobody_uses_is_stopped_and_says_why(world: World) -> None:
     assert idle.stop_idle(world.deps, world.clock.now()) == 1
     assert world.job(used.id).status.stop_requested_at is None
     assert world.job(left.id).status.stop_requested_at == world.clock.now()
-    assert world.job(left.id).status.reasons[-1].startswith("Nobody used it for 1 h")
+    assert world.job(left.id).status.reasons[-1].startswith("Stopped after 1 h")
     assert idle.stop_idle(world.deps, world.clock.now()) == 0, "once"
 
 

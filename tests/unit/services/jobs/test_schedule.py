@@ -110,7 +110,7 @@ def test_no_room_for_data_is_a_reason_that_names_nothing_of_others(world: World)
     second, third = world.submit("second", inputs=["large"]), world.submit("third")
     world.schedule()
     reason = world.job(second.id).status.reasons[-1]
-    assert reason == "Waiting: There is no room for its data on volume fast: 90.0 GB more."
+    assert reason == "Waiting: Volume fast has no space for its data: 90.0 GB more needed."
     assert world.job(third.id).status.state is JobState.PLACED
 
 
@@ -121,7 +121,7 @@ def test_a_fill_that_failed_is_begun_anew_and_shown(world: World) -> None:
     failed = FillSeen(cached_id=fill.cached_id, attempt=fill.attempt, state="failed", problem="the disk broke")
     cache_reports.observe_fills(world.deps, world.agent.agent, [failed])
     world.schedule()
-    assert "could not be fetched (the disk broke); retrying." in world.job(job.id).status.reasons[-1]
+    assert "failed (the disk broke); retrying." in world.job(job.id).status.reasons[-1]
     world.clock.advance(61)
     world.schedule()
     (again,) = world.sync().fills

@@ -108,7 +108,7 @@ def test_inputs_are_fixed_to_commits(world: World) -> None:
 def test_two_inputs_of_one_variable_are_refused(world: World) -> None:
     add_commit(world.deps.db, "x-ray")
     add_commit(world.deps.db, "x.ray")
-    with pytest.raises(BadRequest, match=r"default/x-ray and default/x.ray would both be \$MILL_DATA_X_RAY"):
+    with pytest.raises(BadRequest, match=r"default/x-ray and default/x.ray would both set \$MILL_DATA_X_RAY"):
         world.submit(inputs=["x-ray", "x.ray"])
 
 

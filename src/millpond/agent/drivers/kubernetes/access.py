@@ -64,7 +64,7 @@ def outside(path: Path, context: str | None) -> Access:
     except (KeyError, TypeError) as error:
         raise SetupError(f"The kubeconfig {path} lacks {error}.", hint="Try: kubectl config view --minify") from error
     except (OSError, ValueError) as error:
-        raise SetupError(f"The kubeconfig {path} cannot be used: {error}.") from error
+        raise SetupError(f"Cannot use the kubeconfig {path}: {error}.") from error
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -79,9 +79,9 @@ def _load(path: Path) -> dict[str, Any]:
         found = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
         hint = "Name one with --option kubeconfig=FILE, or run the agent in the cluster (deploy/kubernetes)."
-        raise SetupError(f"The kubeconfig {path} cannot be read: {error}.", hint=hint) from error
+        raise SetupError(f"Cannot read the kubeconfig {path}: {error}.", hint=hint) from error
     if not isinstance(found, dict):
-        raise SetupError(f"{path} is no kubeconfig.")
+        raise SetupError(f"{path} is not a kubeconfig.")
     return found
 
 
@@ -144,7 +144,7 @@ def _from_program(plugin: Mapping[str, Any]) -> tuple[str, float]:
         ends = datetime.fromisoformat(until).timestamp() - TOKEN_SECONDS if until else time.time() + TOKEN_SECONDS
         return status["token"], ends
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise EngineAway(f"the credential plugin {plugin['command']} gives no token: {error}") from error
+        raise EngineAway(f"the credential plugin {plugin['command']} returned no token: {error}") from error
 
 
 def _remembered(ask: Callable[[], tuple[str, float]]) -> Callable[[], str]:

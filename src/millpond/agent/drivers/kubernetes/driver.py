@@ -158,7 +158,7 @@ class KubernetesDriver:
         path = await in_thread(lambda: self._pod_that_runs(watched.spec, rank)) if watched is not None else None
         if path is None:
             whose = f"Rank {rank} of the job" if watched is not None and watched.spec.ranks else "The job"
-            raise OSError(f"{whose} has no pod that runs.")
+            raise OSError(f"{whose} has no running pod.")
         place = keeper_directory(directory, rank)
         python = [self._options.python, "-I", "-S", "-B", str(directory / archives.FAR), str(place)]
         return await run_in_pod(self._api.access, path, python)

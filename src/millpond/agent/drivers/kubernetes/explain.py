@@ -14,13 +14,13 @@ PATIENCE = timedelta(minutes=2)
 _AT_ONCE = frozenset({"InvalidImageName"})
 _IN_VAIN = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "CreateContainerConfigError"})
 _WORDS = {
-    "ContainerCreating": "Its container is being made.",
-    "PodInitializing": "Its container is being made.",
-    "InvalidImageName": "The name of its image is not valid",
-    "ErrImagePull": "Its image cannot be pulled",
-    "ImagePullBackOff": "Its image cannot be pulled",
-    "ErrImageNeverPull": "Its image is not on the node",
-    "CreateContainerConfigError": "Its container cannot be made",
+    "ContainerCreating": "Creating the container.",
+    "PodInitializing": "Creating the container.",
+    "InvalidImageName": "Invalid image name",
+    "ErrImagePull": "Cannot pull the image",
+    "ImagePullBackOff": "Cannot pull the image",
+    "ErrImageNeverPull": "The image is not on the node",
+    "CreateContainerConfigError": "Cannot create the container",
 }
 
 
@@ -48,16 +48,16 @@ def how_it_ended(pod: Object) -> Ended:
 def why_pending(pod: Object | None, events: Sequence[Object]) -> str:
     """What a pod that has not begun waits for; `events` are warnings about it, or about its Job while it has none."""
     if pod is None:
-        return _newest(events) or "Kubernetes has not made its pod yet."
+        return _newest(events) or "Kubernetes has not created the pod yet."
     for condition in (pod.get("status") or {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return _one_line(condition.get("message") or "It is not scheduled yet.")
+            return _one_line(condition.get("message") or "The pod is not scheduled yet.")
     waiting = (_container(pod).get("state") or {}).get("waiting") or {}
     reason, message = waiting.get("reason", ""), _one_line(waiting.get("message") or "")
     if reason in ("ContainerCreating", "PodInitializing"):
         return _newest(events) or _WORDS[reason]
     words = _WORDS.get(reason, reason)
-    return f"{words}: {message}" if words and message else words or "Its container starts."
+    return f"{words}: {message}" if words and message else words or "Starting the container."
 
 
 def is_slow(pod: Object | None, now: datetime) -> bool:
@@ -79,16 +79,16 @@ def why_never(pod: Object, now: datetime) -> str | None:
     ended = how_it_ended(pod)
     if "executable file not found" in ended.message or "no such file or directory" in ended.message:
         return f"The image has no Python that can run the job's keeper: {ended.message}"
-    return f"Its container did not start: {': '.join(filter(None, (ended.reason, ended.message)))}."
+    return f"The container did not start: {': '.join(filter(None, (ended.reason, ended.message)))}."
 
 
 def why_lost(pods: Sequence[Object]) -> str:
     """What became of a keeper that wrote nothing."""
     if not pods:
-        return "The pod of the job is gone."
+        return "The job's pod is gone."
     ended = how_it_ended(pods[-1])
     if ended.reason == "OOMKilled":
-        return "The pod of the job was killed: it used more memory than its limit."
+        return "The job's pod was killed for exceeding its memory limit."
     how = ended.reason or (f"exit code {ended.exit_code}" if ended.exit_code is not None else "no reason given")
     return f"The keeper of the job was killed with its pod: {how}{f', {ended.message}' if ended.message else ''}."
 

@@ -55,7 +55,7 @@ def rank_of(pod: Mapping[str, Any]) -> int:
 def why_gathering(directory: Path, why: str) -> str:
     """What the ranks that have come wait for."""
     size, waiting = len(rank_directories(directory)), missing(directory)
-    come = f"{size - len(waiting)} of {size} processes have their place and wait for the others"
+    come = f"{size - len(waiting)} of {size} processes have a place and wait for the others"
     return f"{come}. {why}" if len(waiting) < size else why
 
 

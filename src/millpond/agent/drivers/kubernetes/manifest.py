@@ -149,7 +149,7 @@ def _find(path: Path, sources: Sequence[Source]) -> tuple[int, str, dict[str, An
         within = source.sub_path(path)
         if within is not None:
             return number, within, source.volume
-    raise NotMounted(f"pods cannot see {path}: tell its agent how, like --option mount={path.parent}=pvc:CLAIM")
+    raise NotMounted(f"pods cannot see {path}: start the agent with --option mount={path.parent}=pvc:CLAIM")
 
 
 def _resources(spec: Spec, gpu_resource: str | None) -> dict[str, Any]:

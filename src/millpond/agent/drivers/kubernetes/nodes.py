@@ -33,7 +33,7 @@ def quantity(text: str) -> Decimal:
     """`1500m`, `8Gi`, `2`: what Kubernetes writes for amounts."""
     match = _QUANTITY.match(text)
     if match is None:
-        raise ValueError(f"{text!r} is no quantity")
+        raise ValueError(f"{text!r} is not a quantity")
     return Decimal(match[1]) * _SUFFIXES.get(match[2] or "", Decimal(1))
 
 

@@ -34,7 +34,7 @@ def parse_mount(text: str) -> Source:
     path, _, told = text.partition("=")
     kind, _, rest = told.partition(":")
     if not path.startswith("/"):
-        raise ValueError(f"{text!r} is no mount; write it like /srv/mill=pvc:CLAIM")
+        raise ValueError(f"{text!r} is not a mount; write it like /srv/mill=pvc:CLAIM")
     seen = PurePosixPath(path)
     if kind == "pvc" and rest:
         claim, _, within = rest.partition("/")
@@ -44,7 +44,7 @@ def parse_mount(text: str) -> Source:
     server, _, export = rest.partition(":")
     if kind == "nfs" and export:
         return Source(seen, {"nfs": {"server": server, "path": export}})
-    raise ValueError(f"{text!r} is no mount; a path is on pvc:CLAIM[/SUB], host[:PATH] or nfs:SERVER:/EXPORT")
+    raise ValueError(f"{text!r} is not a mount; a path is on pvc:CLAIM[/SUB], host[:PATH] or nfs:SERVER:/EXPORT")
 
 
 def parse_toleration(text: str) -> dict[str, str]:

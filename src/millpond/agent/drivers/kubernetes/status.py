@@ -20,7 +20,7 @@ LAST_WORDS_SECONDS = 60.0
 # Beyond validity and grace, before a pod that nobody has seen end is taken to have ended.
 MARGIN_SECONDS = 60.0
 
-_DELETED = "The job was cancelled in Kubernetes: somebody deleted its Job."
+_DELETED = "The job was cancelled in Kubernetes: its Job was deleted."
 
 
 def standing(one: Watched, *, gather_seconds: float, now: float) -> Status:
@@ -49,8 +49,8 @@ def _unclaimed(one: Watched, gather_seconds: float) -> Status:
         return NotStarted()
     if gang.is_withdrawn(one.directory):
         seconds = f"{gather_seconds:.0f} s"
-        return Pending(f"Not all of its processes got a place within {seconds}, so none keeps one; "
-                       f"they are tried again after {seconds}. {one.why_withdrawn}")  # fmt: skip
+        return Pending(f"Not all processes got a place within {seconds}, so all were withdrawn; "
+                       f"retrying after {seconds}. {one.why_withdrawn}")  # fmt: skip
     return Pending(why_unclaimed(one))
 
 
@@ -67,7 +67,7 @@ def _ended(one: Watched, ended: Exited, now: float) -> Status:
     if not full and not any(explain.how_it_ended(pod).reason == "OOMKilled" for pod in pods):
         return ended
     limit = f" of {format_bytes(one.spec.asked.memory_bytes)}" if one.spec.asked.memory_bytes else ""
-    return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"The job used more memory than its limit{limit}.")
+    return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"Killed for exceeding its memory limit{limit}.")
 
 
 def _terminated(one: Watched, ended: Exited, now: float) -> Status:

@@ -51,7 +51,7 @@ class PodStream:
         try:
             await self._socket.send(bytes([_INPUT]) + data)
         except ConnectionClosed as error:
-            raise ConnectionError("The stream into the pod is over.") from error
+            raise ConnectionError("The stream into the pod is closed.") from error
 
     async def close(self) -> None:
         await self._socket.close()
@@ -105,9 +105,9 @@ async def run_in_pod(access: Access, path: str, command: Sequence[str]) -> PodSt
             max_size=None,
         )
     except InvalidStatus as error:
-        raise OSError(f"Kubernetes does not let the agent into the pod: {_words(error)}") from error
+        raise OSError(f"Kubernetes refuses the agent access to the pod: {_words(error)}") from error
     except WebSocketException as error:
-        raise OSError(f"{parts.netloc} does not take the stream: {error}") from error
+        raise OSError(f"{parts.netloc} refuses the stream: {error}") from error
     return PodStream(socket)
 
 
@@ -115,4 +115,4 @@ def _words(error: InvalidStatus) -> str:
     try:
         return str(json.loads(error.response.body or b"")["message"])
     except (ValueError, KeyError, TypeError):
-        return f"it answers {error.response.status_code}"
+        return f"status {error.response.status_code}"

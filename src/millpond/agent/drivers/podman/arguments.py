@@ -145,4 +145,4 @@ def _gpus(spec: Spec, options: PodmanOptions, declared: bool) -> list[str]:
         return [f"--device={options.cdi}={index}" for index in spec.gpu_indices]
     if declared:
         return []
-    raise OSError("there is no CDI file that tells Podman of the GPUs (nvidia-ctk cdi generate makes one)")
+    raise OSError("no CDI file describes the GPUs for Podman (create one: nvidia-ctk cdi generate)")

@@ -42,7 +42,7 @@ class Podman:
     def check(self) -> None:
         if shutil.which("podman") is None:
             raise SetupError(
-                "Podman is not on this machine.",
+                "Podman is not installed on this machine.",
                 hint="Install it (apt-get install podman), or choose another --driver.",
             )
         try:
@@ -55,13 +55,15 @@ class Podman:
         if self._options.pull != "always" and self._has(image):
             return
         if self._options.pull == "never":
-            raise OSError(f"the image {image} is not on this machine, and its agent pulls none (--option pull=missing)")
+            raise OSError(
+                f"the image {image} is not on this machine, and the agent does not pull images (--option pull=missing)"
+            )
         try:
             self._run("pull", "--quiet", image, timeout=PULL_SECONDS)
         except EngineAway:
             raise
         except OSError as error:
-            raise OSError(f"the image {image} is not on this machine and cannot be pulled: {error}") from error
+            raise OSError(f"cannot pull the image {image}: {error}") from error
 
     def ran_out_of_memory(self, name: str) -> bool:
         """What Podman saw of a container that has ended; False for one it does not know."""
@@ -107,7 +109,7 @@ class Podman:
             raise EngineAway(f"podman {arguments[0]} took longer than {timeout:.0f} s") from None
         if done.returncode == 0:
             return done.stdout
-        raise OSError(error_of(done.stderr) or f"podman {arguments[0]} ended with code {done.returncode}")
+        raise OSError(error_of(done.stderr) or f"podman {arguments[0]} exited with {done.returncode}")
 
 
 def error_of(printed: str) -> str | None:

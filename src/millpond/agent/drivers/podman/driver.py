@@ -91,11 +91,11 @@ class PodmanDriver:
     def start(self, directory: Path) -> None:
         spec = read_spec(directory)
         if spec is None:
-            raise OSError(f"{directory} holds nothing to start")
+            raise OSError(f"{directory} has no job to start")
         if spec.image is None:
             self._plain.start(directory)
         elif spec.ranks:
-            raise OSError("distributed jobs do not run in containers of Podman")
+            raise OSError("Podman cannot run distributed jobs in containers")
         elif records.owner(directory) is None and not self._is_stopped(directory):
             self._pull(directory, spec.image)
             self._launch(directory, spec)
@@ -104,7 +104,7 @@ class PodmanDriver:
     def status(self, directory: Path) -> Status:
         status = self._keepers.status(directory)
         if isinstance(status, NotStarted) and directory in self._pulling:
-            return Pending(f"The image {self._pulling[directory]} is being pulled")
+            return Pending(f"Pulling the image {self._pulling[directory]}")
         if not (directory / LAUNCH).exists():
             return status
         if isinstance(status, Exited):
@@ -186,14 +186,12 @@ class PodmanDriver:
         full = self._out_of_memory.setdefault(directory, None)
         if full is None:
             return Running(said.started_at)
-        problem = (
-            f"The job used more than the {format_bytes(spec.asked.memory_bytes)} of memory it asked for, and was ended."
-        )
+        problem = f"Killed for exceeding its memory limit of {format_bytes(spec.asked.memory_bytes)}."
         return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=problem) if full else ended
 
     def _remove_unknown(self) -> None:
         """Containers of placements that are no longer there: the agent ended between the two."""
         for name, directory in self._podman.containers(self._agent).items():
             if read_spec(directory) is None:
-                log.warning("removing a container that nobody knows: %s", name)
+                log.warning("removing an unknown container: %s", name)
                 self._podman.remove(name)

@@ -44,8 +44,8 @@ def _never_began(code: int, last: str, command: str) -> tuple[int, str] | None:
 
 def _in_words(words: str, command: str) -> tuple[int, str]:
     if "permission denied" in words.lower():
-        return _NOT_EXECUTABLE, f"The command {command!r} may not be executed in the image."
-    return _NOT_FOUND, f"The command {command!r} was not found in the image."
+        return _NOT_EXECUTABLE, f"Permission denied: {command!r} is not executable in the image."
+    return _NOT_FOUND, f"Command not found in the image: {command!r}."
 
 
 def _tail(log: Path) -> str:

@@ -64,7 +64,7 @@ class ProcessDriver:
             return
         spec = read_spec(directory)
         if spec is None:
-            raise OSError(f"{directory} holds nothing to start")
+            raise OSError(f"{directory} has no job to start")
         self._isolation.prepare(directory, gangs.whole(spec))
         keepers = gangs.lay_out(directory, spec, address=LOOPBACK) if spec.ranks else [directory]
         for one in keepers:
@@ -106,7 +106,7 @@ class ProcessDriver:
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         host = listening_at(port, self._processes(directory))
         if host is None:
-            raise OSError(f"No process of the job listens at port {port}.")
+            raise OSError(f"No process of the job listens on port {port}.")
         return host, port
 
     def _processes(self, directory: Path) -> set[int]:
@@ -153,7 +153,7 @@ def _lost(directory: Path, owner: dict[str, Any], started_at: datetime | None) -
         return Lost("The machine restarted while the job ran.", started_at)
     groups, left = groups_of(directory), _left(directory)
     if left or cgroups.processes(groups):
-        log.warning("keeper lost: placement=%s, ending what it left", directory.name)
+        log.warning("keeper lost, killing its processes: placement=%s", directory.name)
         cgroups.kill(groups)
         processes.send_signal(left, signal.SIGKILL)
         return Running(started_at)

@@ -82,7 +82,7 @@ class Commands:
         missing = [name for name in _NEEDED if shutil.which(name) is None]
         if missing:
             raise SetupError(
-                f"Slurm's programs are not on this machine: {', '.join(missing)}.",
+                f"Slurm's programs are not installed on this machine: {', '.join(missing)}.",
                 hint="Run the agent on a login node of the cluster, with them on its PATH.",
             )
 
@@ -160,7 +160,7 @@ def _run(
         raise EngineAway(f"{command[0]} took longer than {seconds:.0f} s") from None
     if done.returncode == 0:
         return done.stdout
-    message = _message(done.stderr) or f"{command[0]} ended with code {done.returncode}"
+    message = _message(done.stderr) or f"{command[0]} exited with {done.returncode}"
     if _AWAY.search(done.stderr) or _FULL.search(done.stderr):
         raise EngineAway(message)
     raise _Refused(message, done.returncode)

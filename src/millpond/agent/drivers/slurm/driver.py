@@ -163,7 +163,7 @@ class SlurmDriver:
     def _submit(self, directory: Path) -> str:
         spec = read_spec(directory)
         if spec is None:
-            raise OSError(f"there is nothing to start in {directory}")
+            raise OSError(f"{directory} has no job to start")
         options = self._chosen(spec)
         for name in (WORK, OUTPUT, TEMPORARY):
             (directory / name).mkdir(exist_ok=True)

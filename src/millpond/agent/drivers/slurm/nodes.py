@@ -69,5 +69,5 @@ def _why_closed(state: str, user: str, reason: str) -> str | None:
         return None
     by = f" by {user}" if user not in ("Unknown", "(null)", "") else ""
     why = f" ({reason})" if reason not in ("none", "(null)", "") else ""
-    what = "does not answer Slurm" if "*" in state else f"is {state.rstrip('*~#!%$@^-')} in Slurm"
+    what = "does not respond to Slurm" if "*" in state else f"is {state.rstrip('*~#!%$@^-')} in Slurm"
     return f"it {what}{by}{why}"

@@ -41,5 +41,5 @@ class SlurmOptions(Options):
         """With what a job asks for. OSError for what is not for jobs to choose."""
         unknown = sorted(job.keys() - JOB_OPTIONS.keys())
         if unknown:
-            raise OSError(f"jobs cannot choose {unknown[0]!r} for Slurm")
+            raise OSError(f"jobs cannot set the Slurm option {unknown[0]!r}")
         return self.model_copy(update=dict(job))

@@ -62,7 +62,7 @@ def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[st
 def size_of(spec: Spec, options: SlurmOptions) -> list[str]:
     """How much of the cluster a plain job gets: one task on one node. Raises OSError for what Slurm cannot give."""
     if spec.asked.gpu_hundredths % 100:
-        raise OSError("Slurm gives whole GPUs only")
+        raise OSError("Slurm supports whole GPUs only")
     gpus = spec.asked.gpu_hundredths // 100
     asked = {
         "cpus-per-task": str(spec.asked.cpu) if spec.asked.cpu else None,
@@ -100,7 +100,7 @@ for python in {shlex.quote(python)} python3; do
     exec "$python" -I -S {shlex.quote(str(program))} {shlex.quote(str(directory))}
   fi
 done
-echo "There is no Python 3.9 or newer on $(hostname)." >&2
+echo "No Python 3.9 or newer found on $(hostname)." >&2
 exit {NO_PYTHON}"""
 
 
@@ -128,14 +128,14 @@ def why_not_begun(exit_code: int | None, node: str, directory: Path, last_line: 
     said = f" Its last line: {last_line}" if last_line else ""
     if exit_code == NOT_SHARED:
         return (
-            f"The agent's directory {directory} is not seen on {where}. "
+            f"The agent's directory {directory} is not visible on {where}. "
             "Start the agent with a --state-dir on a file system that all nodes share."
         )
     if exit_code == INIT_FAILED:
         return f"An init line of the site failed on {where}.{said}"
     if exit_code == NO_PYTHON:
-        return f"There is no Python 3.9 or newer on {where}. Name one with --option python=PATH."
-    return f"The job ended on {where} before its command began.{said}" if exit_code or said else None
+        return f"No Python 3.9 or newer found on {where}. Set one with --option python=PATH."
+    return f"The job ended on {where} before its command started.{said}" if exit_code or said else None
 
 
 def _minutes(spec: Spec) -> int:

@@ -31,14 +31,14 @@ def check_sharing(state_dir: Path, commands: Commands, options: SlurmOptions) ->
     try:
         node = _ask(question, commands, options)
     except OSError as error:
-        log.warning("could not try whether nodes see the state directory: %s", error)
+        log.warning("cannot check that nodes share the state directory: %s", error)
         return
     finally:
         question.unlink(missing_ok=True)
     if node is not None:
         raise SetupError(
-            f"The state directory {state_dir} is not seen on the Slurm node {node}.",
-            hint="Give --state-dir a directory on a file system that this machine and all nodes share.",
+            f"The state directory {state_dir} is not visible on the Slurm node {node}.",
+            hint="Set --state-dir to a directory on a file system that this machine and all nodes share.",
         )
 
 
@@ -60,4 +60,4 @@ def _ask(question: Path, commands: Commands, options: SlurmOptions) -> str | Non
             return None if question.with_name(_SHARED).exists() else (job.nodes if job else "") or "that was asked"
         time.sleep(0.2)
     commands.cancel(job_id)
-    raise EngineAway("no node was free to be asked")
+    raise EngineAway("no node was free")

@@ -75,8 +75,8 @@ def standing(directory: Path, watched: Watched, now: float, settle: float) -> St
 
 def _why_waiting(job: SlurmJob | None) -> str:
     if job is None:
-        return "Slurm has been given the job"
-    return waiting_words(job) if job.is_waiting else f"It is being started on {job.nodes}"
+        return "Submitted to Slurm"
+    return waiting_words(job) if job.is_waiting else f"Starting on {job.nodes}"
 
 
 def _explained(directory: Path, said: Exited, watched: Watched, now: float) -> Status:
@@ -111,9 +111,9 @@ def _why_never(directory: Path, job: SlurmJob | None) -> str | None:
     if (directory / records.STOP).exists():
         return None
     if job is None:
-        return "Slurm no longer knows the job, and it had not begun."
+        return "Slurm no longer knows the job, which had not started."
     if job.state == "CANCELLED":
-        return f"{str(ending_words(job)).removesuffix('.')} before it began."
+        return f"{str(ending_words(job)).removesuffix('.')} before it started."
     why = why_not_begun(job.exit_code, job.nodes, directory, _last_line(directory / "keeper.log"))
     return why or f"Slurm could not start the job: {waiting_words(job).removeprefix('Slurm: ')}."
 
@@ -127,7 +127,7 @@ def _without_a_word(directory: Path, watched: Watched, now: float) -> Status:
         if now < watched.ended + spec.valid_seconds + spec.grace_seconds + MARGIN_SECONDS:
             return Running(started_at)
     if job is None:
-        return Lost("Slurm no longer knows the job, and its keeper has left no word.", started_at)
+        return Lost("Slurm no longer knows the job, and its keeper left no exit status.", started_at)
     if job.state in ("TIMEOUT", "DEADLINE", "CANCELLED", "OUT_OF_MEMORY"):
         stopped = job.state == "CANCELLED" and (directory / records.STOP).exists()
         reason = Reason.STOPPED if stopped else _reason(job)

@@ -45,7 +45,7 @@ class ProgramStream:
     async def read(self) -> bytes:
         data = await self._output.read(PIECE)
         if not data and await self._process.wait():
-            raise ConnectionError(_last_words(await self._errors) or "Slurm has ended the stream.")
+            raise ConnectionError(_last_words(await self._errors) or "Slurm closed the stream.")
         return data
 
     async def write(self, data: bytes) -> None:

@@ -62,19 +62,19 @@ def test_a_credential_plugin_is_asked(tmp_path: Path) -> None:
     assert (tmp_path / "times").read_text() == "asked\n", "a token is kept while it holds"
     plugin.write_text("#!/bin/sh\nexit 1\n")
     again = find_access(tmp_path / "config", None, environ={})
-    with pytest.raises(EngineAway, match="gives no token"):
+    with pytest.raises(EngineAway, match="returned no token"):
         again.token()
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[]", "is no kubeconfig"), ("{}", "lacks 'current-context'"), ("{current-context: x}", "lacks \"'x' among its")],
+    [("[]", "is not a kubeconfig"), ("{}", "lacks 'current-context'"), ("{current-context: x}", "lacks \"'x' among its")],
 )
 def test_a_kubeconfig_that_lacks_something_says_what(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "config").write_text(text)
     with pytest.raises(SetupError, match=words):
         find_access(tmp_path / "config", None, environ={})
-    with pytest.raises(SetupError, match="cannot be read"):
+    with pytest.raises(SetupError, match="Cannot read"):
         find_access(tmp_path / "none", None, environ={})
 
 
@@ -109,11 +109,11 @@ def test_a_refusal_comes_with_the_servers_words() -> None:
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        (["mount=/m=host"], "option image of the driver kubernetes is wrong"),
-        (["image=x", "mount=m"], "is no mount; write it like /srv/mill=pvc:CLAIM"),
+        (["mount=/m=host"], "Invalid option image of driver kubernetes"),
+        (["image=x", "mount=m"], "is not a mount; write it like /srv/mill=pvc:CLAIM"),
         (["image=x", "mount=/m=disk:x"], "a path is on pvc:CLAIM"),
         (["image=x", "mount=/m=host", "colour=red"], "has no option 'colour'"),
-        (["image"], "is no option"),
+        (["image"], "is not an option"),
     ],
 )
 def test_what_was_told_wrongly_is_said(pairs: list[str], words: str) -> None:

@@ -46,14 +46,14 @@ OLDER = {"type": "Warning", "reason": "Other", "message": "older", "lastTimestam
 @pytest.mark.parametrize(
     ("pod", "events", "words"),
     [
-        (None, [], "Kubernetes has not made its pod yet."),
+        (None, [], "Kubernetes has not created the pod yet."),
         (None, [{**NO_MOUNT, "reason": "FailedCreate", "message": "exceeded quota"}], "FailedCreate: exceeded quota"),
         (UNSCHEDULED, [], "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."),
-        (waiting("ContainerCreating"), [], "Its container is being made."),
+        (waiting("ContainerCreating"), [], "Creating the container."),
         (waiting("ContainerCreating"), [NO_MOUNT, OLDER], "FailedMount: no such claim"),
-        (waiting("ImagePullBackOff", "back-off"), [], "Its image cannot be pulled: back-off"),
+        (waiting("ImagePullBackOff", "back-off"), [], "Cannot pull the image: back-off"),
         (waiting("SomethingNew", "of a later version"), [], "SomethingNew: of a later version"),
-        (a_pod(), [], "Its container starts."),
+        (a_pod(), [], "Starting the container."),
     ],
 )
 def test_what_it_waits_for(pod: dict[str, Any] | None, events: list[dict[str, Any]], words: str) -> None:
@@ -62,17 +62,17 @@ def test_what_it_waits_for(pod: dict[str, Any] | None, events: list[dict[str, An
 
 def test_what_is_waited_for_in_vain() -> None:
     soon, late = MADE + timedelta(seconds=10), MADE + timedelta(minutes=10)
-    assert explain.why_never(waiting("InvalidImageName", "x"), soon) == "The name of its image is not valid: x"
+    assert explain.why_never(waiting("InvalidImageName", "x"), soon) == "Invalid image name: x"
     assert explain.why_never(waiting("ImagePullBackOff", "x"), soon) is None
-    assert explain.why_never(waiting("ImagePullBackOff", "x"), late) == "Its image cannot be pulled: x"
+    assert explain.why_never(waiting("ImagePullBackOff", "x"), late) == "Cannot pull the image: x"
     assert explain.why_never(UNSCHEDULED, late) is None, "room may come"
     no_python = ended(reason="StartError", message='exec: "python3": executable file not found in $PATH')
     assert (explain.why_never(no_python, soon) or "").startswith("The image has no Python that can run")
 
 
 def test_how_a_keeper_was_lost() -> None:
-    assert explain.why_lost([]) == "The pod of the job is gone."
-    assert "more memory than its limit" in explain.why_lost([ended(reason="OOMKilled", exitCode=137)])
+    assert explain.why_lost([]) == "The job's pod is gone."
+    assert "exceeding its memory limit" in explain.why_lost([ended(reason="OOMKilled", exitCode=137)])
     assert "exit code 137" in explain.why_lost([ended(exitCode=137)])
     evicted = a_pod("Failed", reason="Evicted", message="The node was low on resource: memory.")
     assert "Evicted, The node was low on resource" in explain.why_lost([evicted])

@@ -33,7 +33,7 @@ def test_quantities(text: str, amount: Decimal) -> None:
 
 
 def test_what_is_no_quantity() -> None:
-    with pytest.raises(ValueError, match="no quantity"):
+    with pytest.raises(ValueError, match="not a quantity"):
         quantity("many")
 
 

@@ -73,7 +73,7 @@ def test_without_its_pod_it_is_told_to_stop_and_lost_only_when_its_keeper_has_en
     patience = VALID + GRACE + MARGIN_SECONDS
     assert isinstance(after(watched, seconds=patience), Running)
     assert (watched.directory / records.STOP).exists()
-    assert after(watched, seconds=patience + 1) == Lost("The pod of the job is gone.", None)
+    assert after(watched, seconds=patience + 1) == Lost("The job's pod is gone.", None)
 
 
 def test_a_pod_that_is_seen_again_begins_the_silence_anew(watched: Watched) -> None:
@@ -101,7 +101,7 @@ def test_whoever_deletes_its_job_has_cancelled_it(watched: Watched) -> None:
     watched.job_deleted = True
     deleted = after(watched)
     assert isinstance(deleted, Exited) and deleted.reason is Reason.CANCELLED
-    assert "somebody deleted its Job" in (deleted.problem or "")
+    assert "its Job was deleted" in (deleted.problem or "")
 
 
 def test_a_job_that_was_deleted_without_a_word_of_its_keeper(watched: Watched) -> None:

@@ -8,7 +8,7 @@ import pytest
 from millpond.agent.drivers import Exited, Reason
 from millpond.agent.drivers.podman.exit_codes import explained
 
-NOT_FOUND = "The command 'train' was not found in the image."
+NOT_FOUND = "Command not found in the image: 'train'."
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,9 @@ NOT_FOUND = "The command 'train' was not found in the image."
         (
             126,
             'Error: runc: unable to start container process: exec: "train": permission denied: OCI permission denied\n',
-            Exited(126, reason=Reason.NOT_STARTED, problem="The command 'train' may not be executed in the image."),
+            Exited(
+                126, reason=Reason.NOT_STARTED, problem="Permission denied: 'train' is not executable in the image."
+            ),
         ),
     ],
 )

@@ -100,11 +100,11 @@ def test_cancelling_what_is_gone_is_success(program: Program) -> None:
     program("scancel", "exit 229")  # it is just ending: no word, only the last byte of ESLURM_ALREADY_DONE
     Commands().signal("7", "TERM")
     program("scancel", "exit 1")
-    with pytest.raises(OSError, match="ended with code 1"):
+    with pytest.raises(OSError, match="exited with 1"):
         Commands().cancel("7")
 
 
 def test_a_machine_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SetupError, match="not on this machine: sbatch"):
+    with pytest.raises(SetupError, match="not installed on this machine: sbatch"):
         Commands().check_installed()

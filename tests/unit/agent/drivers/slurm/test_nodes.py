@@ -18,7 +18,7 @@ def test_each_node_once_and_why_nothing_can_begin_there() -> None:
     first, second, drained, silent = parse_nodes(LINES)
     assert (first.closed, second.closed) == (None, None)
     assert drained.closed == "it is drained in Slurm by root (new disks | soon)"
-    assert silent.closed == "it does not answer Slurm"
+    assert silent.closed == "it does not respond to Slurm"
     assert (first.name, first.cpus, first.memory_bytes, first.gpus, first.gpu_model) == (
         "n1", 64, 256000 << 20, 4, "a100",
     )  # fmt: skip

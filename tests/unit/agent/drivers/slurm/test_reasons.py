@@ -13,9 +13,9 @@ def waiting(reason: str, state: str = "PENDING") -> str:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("Priority", "Slurm: other jobs of the cluster are before it (Priority)"),
-        ("", "Slurm has not looked at it yet"),
-        ("QOSMaxGRESPerUser", "Slurm: it asks for more GPUs than its quality of service allows (QOSMaxGRESPerUser)"),
+        ("Priority", "Slurm: jobs with higher priority are ahead of it (Priority)"),
+        ("", "Slurm has not considered it yet"),
+        ("QOSMaxGRESPerUser", "Slurm: it requests more GPUs than its quality of service allows (QOSMaxGRESPerUser)"),
         ("QOSMaxNodePerUserLimit", "Slurm: a limit of its quality of service is reached (QOSMaxNodePerUserLimit)"),
         (
             "ReqNodeNotAvail, UnavailableNodes:n[1-4]",

@@ -57,9 +57,9 @@ def test_before_a_look_nothing_is_known(placement: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "reason", "words"),
     [
-        ("TIMEOUT", Reason.TERMINATED, "longer than Slurm allowed"),
+        ("TIMEOUT", Reason.TERMINATED, "exceeded its time limit"),
         ("CANCELLED", Reason.CANCELLED, "cancelled in Slurm by alice (on n1)"),
-        ("OUT_OF_MEMORY", Reason.OUT_OF_MEMORY, "more memory"),
+        ("OUT_OF_MEMORY", Reason.OUT_OF_MEMORY, "memory limit"),
         ("PREEMPTED", Reason.TERMINATED, "higher priority"),
     ],
 )
@@ -104,8 +104,8 @@ def test_killed_before_its_keeper_could_say_anything(placement: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "code", "words"),
     [
-        ("FAILED", 75, "is not seen on n1"),
-        ("FAILED", 77, "no Python 3.9"),
+        ("FAILED", 75, "is not visible on n1"),
+        ("FAILED", 77, "No Python 3.9"),
         (None, None, "no longer knows the job"),
     ],
 )
@@ -119,5 +119,5 @@ def test_what_never_began_never_will(placement: Path, state: str | None, code: i
 def test_cancelled_before_it_began(placement: Path) -> None:
     status = after(placement, "CANCELLED")
     assert isinstance(status, Exited) and status.reason is Reason.CANCELLED
-    assert status.problem == "The job was cancelled in Slurm by alice (on n1) before it began."
+    assert status.problem == "The job was cancelled in Slurm by alice (on n1) before it started."
     assert not claim(str(placement / records.CLAIM))
