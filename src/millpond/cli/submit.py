@@ -197,7 +197,7 @@ def submit(
     """Run a command as a job, next to its data.
 
     The working directory is uploaded as its code, without what .gitignore and .millignore list. Sockets, devices, FIFOs
-    and paths that are too long are skipped with a warning. A task file holds the same options as YAML: see docs/jobs.md.
+    and paths that are too long are skipped with a warning. Task files hold the same options as YAML: see docs/jobs.md.
 
     With --wait or --follow, the exit code is 0 for succeeded, 100 for failed, 103 for cancelled. With --follow and
     --json, the log goes to stderr.

@@ -52,9 +52,9 @@ def submit(
 
     `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
     With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
-    `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables: `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like
-    `{"partition": "long"}` of Slurm. Other fields of a specification may be given by name, like `priority=5` or
-    `gpu_type="A100"`.
+    `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables:
+    `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like `{"partition": "long"}` of Slurm.
+    Other fields of a specification may be given by name, like `priority=5` or `gpu_type="A100"`.
     Raises DoesNotFit if no compute can ever run it.
     """
     task = read_task(Path(file)) if file is not None else EMPTY

@@ -30,7 +30,7 @@ def check_gpus(hundredths: int) -> None:
 def check_options(options: Mapping[str, str]) -> None:
     for key, value in options.items():
         if not (_OPTION.fullmatch(key) and _OPTION_VALUE.fullmatch(value)):
-            raise Invalid(f"{key}={value} cannot be an option.", hint="Write it as partition=long.", fields=["options"])
+            raise Invalid(f"{key}={value} is not an option.", hint="Write it as partition=long.", fields=["options"])
 
 
 def check_selector(selector: Mapping[str, str]) -> None:
@@ -47,7 +47,7 @@ def check_variables(env: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         raise Invalid(f"{both[0]!r} is both a variable and a secret.", fields=["env", "secrets"])
     for name in (*env, *secrets):
         if not _VARIABLE.fullmatch(name):
-            raise Invalid(f"{name!r} cannot name an environment variable.", fields=["env"])
+            raise Invalid(f"{name!r} is not a valid name of a variable.", fields=["env"])
         if name.startswith(RESERVED):
             raise Invalid(
                 f"{name!r} is reserved: Millpond sets the variables that begin with {RESERVED}.",

@@ -68,7 +68,11 @@ def test_a_credential_plugin_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("[]", "is not a kubeconfig"), ("{}", "lacks 'current-context'"), ("{current-context: x}", "lacks \"'x' among its")],
+    [
+        ("[]", "is not a kubeconfig"),
+        ("{}", "lacks 'current-context'"),
+        ("{current-context: x}", "lacks \"'x' among its"),
+    ],
 )
 def test_a_kubeconfig_that_lacks_something_says_what(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "config").write_text(text)
