@@ -43,7 +43,8 @@ def a_pending(name: str, project: str, gpus: float = 1, **more: object) -> Pendi
 
 @dataclass
 class Cluster:
-    """Victims end at once; a preempted job waits again with its first submission."""
+    """Victims take their time to end: until `end_victims` they are neither running nor pending, and the jobs they end
+    for are nominated. A preempted job waits again with its first submission."""
 
     nodes: tuple[Node, ...]
     projects: tuple[Project, ...]
@@ -53,12 +54,14 @@ class Cluster:
     reservations: tuple[Reservation, ...] = ()
     rebalance: bool = True
     preempted: list[str] = field(default_factory=list)
+    # Victims that have not ended yet.
+    ending: dict[str, Running] = field(default_factory=dict)
     _wanted: dict[str, Pending] = field(default_factory=dict)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(
             self.now, self.nodes, self.projects, tuple(self.running.values()), tuple(self.pending.values()),
-            self.reservations, self.rebalance,
+            self.reservations, self.rebalance, tuple(self.ending.values()),
         )  # fmt: skip
 
     def submit(self, *jobs: Pending) -> Plan:
@@ -76,19 +79,28 @@ class Cluster:
             self.pending.pop(name, None)
 
     def settle(self) -> Plan:
+        """Plan, follow the plan, and let its victims end at once."""
         made = plan(self.snapshot())
         self.follow(made)
+        self.end_victims()
         return made
 
     def follow(self, made: Plan) -> None:
         for stop in made.preemptions:
-            self.running.pop(stop.job)
-            self.pending[stop.job] = self._wanted[stop.job]
+            self.ending[stop.job] = self.running.pop(stop.job)
             self.preempted.append(stop.job)
         for start in made.starts:
             wanted = self._wanted[start.job] = self.pending.pop(start.job)
-            self.running[start.job] = Running(wanted.job, start.seats, started=self.now)
+            nominated = bool(start.victims)
+            self.running[start.job] = Running(wanted.job, start.seats, started=self.now, nominated=nominated)
         self.reservations = made.reservations
+
+    def end_victims(self) -> None:
+        """Victims have ended: they wait again, and whoever was nominated runs."""
+        self.pending |= {name: self._wanted[name] for name in self.ending}
+        self.ending = {}
+        for name, one in self.running.items():
+            self.running[name] = replace(one, nominated=False)
 
     def run(self, wanted: Iterable[tuple[Pending, Running]]) -> None:
         """Let jobs run that nobody planned."""

@@ -52,6 +52,8 @@ class Account:
     fixed: int = 0
     # What its pending jobs ask for.
     wanted: int = 0
+    # What its preempted jobs held that have not ended yet: they will wait again.
+    ending: int = 0
     # In the order in which they use up the quota, with what each holds of it.
     running: list[tuple[Running, int]] = field(default_factory=list)
     lines: dict[Kind, Line] = field(default_factory=dict)
@@ -85,7 +87,7 @@ class Account:
         most = capacity if self.project.over_quota else self.quota
         if self.project.limit is not None:
             most = min(most, max(0, self.project.limit - self.elsewhere))
-        demand = max(self.allocated, min(self.allocated + self.wanted, most))
+        demand = max(self.allocated, min(self.allocated + self.wanted + self.ending, most))
         return Claimant(self.name, self.quota, self.weight, demand)
 
     # Running jobs

@@ -21,8 +21,15 @@ May = Callable[[Account, Line], bool]
 Offers = Iterator[tuple[Account, Line]]
 
 
-def run_phases(pool: Pool, *, rebalance: bool) -> None:
-    """Start and preempt what the rules say. Call `pool.begin` before it."""
+def make_plan(pool: Pool, *, rebalance: bool) -> None:
+    """Start, preempt and reserve what the rules say. Call `pool.begin` before it."""
+    for _ in range(MAX_ROUNDS):
+        _run_phases(pool, rebalance=rebalance)
+        if not pool.reserve():
+            return
+
+
+def _run_phases(pool: Pool, *, rebalance: bool) -> None:
     phases = [_claims, _priorities, _shares if rebalance else _shares_of_free_room, _rest]
     for _ in range(MAX_ROUNDS):
         pool.refresh_reservations()
@@ -57,22 +64,22 @@ def _priorities(pool: Pool, preemptor: Preemptor) -> None:
 
 
 def _prefer(pool: Pool, preemptor: Preemptor, account: Account, lowest: float) -> None:
-    """A job that fits into free room is left to the later phases, which divide it among all projects. What a preemption
-    of this phase freed beyond its need is no such room: it is used by the next job of that project, if any."""
+    """A job that may start in free room is left to the later phases, which divide it among all projects. What this
+    phase freed beyond its need is no such room: it is used by the next job of that project, if any."""
     most = max(account.allocated, account.share_floor)
 
     def may(account: Account, line: Line) -> bool:
-        # What the project gives up for it counts against limits, so these are looked at when that is known.
-        return line.priority > lowest and rules.obstacle(account, line, pool.now) in (None, rules.LIMIT)
+        giving = preemptor.could_give(account, line.priority)
+        return line.priority > lowest and rules.obstacle(account, line, pool.now, giving=giving) is None
 
     cursor = Cursor(account, may)
     while (line := cursor.peek()) is not None:
         job = line.head.job
         claim = rules.is_claim(account, line)
-        if _find(pool, line, claim=claim, besides=preemptor.touched) is None:
-            spread = _find(pool, line, claim=claim)
-            within = account.allocated + line.gpus <= most and not rules.exceeds_limit(account, line.gpus)
-            if spread is not None and within:
+        alone = rules.obstacle(account, line, pool.now) is None
+        if not alone or _find(pool, line, claim=claim, besides=preemptor.touched) is None:
+            spread = _find(pool, line, claim=claim) if alone and account.allocated + line.gpus <= most else None
+            if spread is not None:
                 pool.start(line.head, spread, FREE)
             else:
                 preemptor.take_from_own(account, line, PRIORITY)

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from millpond.decide.scheduling.accounts import Account
 from millpond.decide.scheduling.fleet import Fleet
-from millpond.decide.scheduling.phases import run_phases
+from millpond.decide.scheduling.phases import make_plan
 from millpond.decide.scheduling.plan import Plan, Preemption, Standing, Start
 from millpond.decide.scheduling.pool import Pool, whole_pool
 from millpond.decide.scheduling.shares import default_weight
@@ -41,9 +41,9 @@ class Planner:
         standings: list[Standing] = []
         for pool in self.pools:
             pool.begin(now)
-            run_phases(pool, rebalance=self._rebalance)
+            make_plan(pool, rebalance=self._rebalance)
+            pool.finish()
             self._tell_others(pool)
-            pool.reserve()
             starts |= pool.starts
             preemptions += [Preemption(job, one.taker, one.rule) for job, one in pool.preempted.items()]
             reservations += pool.reservations.values()
@@ -58,11 +58,13 @@ class Planner:
     def wait(self, wanted: Pending) -> None:
         """A job is queued, for the first time or again."""
         for pool in self.pools:
+            pool.forget(wanted.job.id)
             pool.wait(wanted)
 
     def leave(self, job_id: str) -> None:
         """A job ended, was deleted, or waits for something else than room."""
         for pool in self.pools:
+            pool.forget(job_id)
             pool.leave(job_id)
             if job_id in pool.running:
                 self._count_elsewhere(pool, pool.remove(job_id), -1)
@@ -100,6 +102,9 @@ def _load(snapshot: Snapshot, name: str) -> Pool:
     for project, gpus in elsewhere.items():
         pool.accounts[project].elsewhere = gpus
     pool.load(inside)
+    for running in snapshot.ending:
+        if any(seat.node in fleet.rooms for seat in running.seats):
+            pool.end(running)
     return pool
 
 

@@ -37,6 +37,8 @@ class Pool:
     # Of the plan that is being made.
     starts: dict[str, Start] = field(default_factory=dict)
     preempted: dict[str, Preempted] = field(default_factory=dict)
+    # Of earlier plans: preempted, and not waiting again yet.
+    ending: dict[str, Running] = field(default_factory=dict)
     # What a job that was started was waiting as, should the plan take it back.
     _wanted: dict[str, Pending] = field(default_factory=dict)
 
@@ -47,6 +49,11 @@ class Pool:
         shares = divide_shares(self.capacity, [one.claimant(self.capacity) for one in self.accounts.values()])
         for name, share in shares.items():
             self.accounts[name].set_share(share)
+
+    def finish(self) -> None:
+        """The plan is made, and counts as followed."""
+        for one in self.preempted.values():
+            self.end(one.running)
 
     # What happens outside
 
@@ -89,6 +96,17 @@ class Pool:
         for room in rooms_of(self.fleet, running.seats):
             room.ends = {}
 
+    def end(self, running: Running) -> None:
+        """A preempted job has not ended yet: until it waits again, its project wants what it held."""
+        self.ending[running.job.id] = running
+        self.accounts[running.job.project].ending += self._holds(running)[0]
+
+    def forget(self, job_id: str) -> None:
+        """A preempted job has ended."""
+        running = self.ending.pop(job_id, None)
+        if running is not None:
+            self.accounts[running.job.project].ending -= self._holds(running)[0]
+
     def wait(self, wanted: Pending) -> bool:
         """A job waits; False if no open node of this pool could ever run it."""
         shape = self.fleet.shape(wanted)
@@ -129,10 +147,19 @@ class Pool:
         """Let preempted jobs go on that need not stop after all: what others gave up was enough for the taker."""
         for job_id in sorted(self.preempted):
             spared = self.preempted[job_id]
-            account = self.accounts[spared.running.job.project]
-            if not rules.exceeds_limit(account, spared.running.job.size.gpus) and self._seat_both(spared):
+            if self._may_go_on(spared) and self._seat_both(spared):
                 del self.preempted[job_id]
                 self.add(spared.running)
+
+    def _may_go_on(self, spared: Preempted) -> bool:
+        """True if neither its project's limits nor, under the rule of priority, a reservation forbid it."""
+        account = self.accounts[spared.running.job.project]
+        if not rules.may_hold(account, spared.running.job.size.gpus):
+            return False
+        taker = self.running.get(spared.taker)
+        if spared.rule != rules.PRIORITY or taker is None:
+            return True
+        return all(room.reservation is None for room in rooms_of(self.fleet, taker.seats))
 
     def _seat_both(self, spared: Preempted) -> bool:
         """Seat a preempted job where it was, and its taker on the same nodes beside it; False, and nothing is changed,
@@ -160,17 +187,18 @@ class Pool:
         self.fleet.hold(taker.job.id, taker.job.size, taker.seats)
         return False
 
-    def reserve(self) -> None:
+    def reserve(self) -> bool:
         """Reserve nodes for the first large job that cannot start of each project below its share.
 
-        Reservations together take at most a tenth of the nodes; the first is always granted.
+        Reservations together take at most a tenth of the nodes; the first is always granted. False if none is new.
         """
         most = len(self.fleet.rooms) // 10
         having = {self.waiting[job_id][0].job.project for job_id in self.reservations}
+        before = len(self.reservations)
         for account in self.by_usage():
             taken = sum(len(one.nodes) for one in self.reservations.values())
             if taken and taken >= most:
-                return
+                break
             if account.allocated >= account.share or account.name in having:
                 continue
             line = next((one for one in account.heads() if self._deserves(account, one)), None)
@@ -180,6 +208,7 @@ class Pool:
             new = reservation.make(self.fleet, line.head, line.shape, self.running, self.now, claim=claim)
             if new is not None and (not taken or taken + len(new.nodes) <= most):
                 self._reserve(new)
+        return len(self.reservations) > before
 
     def by_usage(self) -> list[Account]:
         return sorted(self.accounts.values(), key=lambda account: (account.usage, account.name))
@@ -212,12 +241,13 @@ class Pool:
         self.reservations[new.job] = new
         for node in new.nodes:
             self.fleet.rooms[node].reservation = new
+            self.fleet.rooms[node].reserved_for = self.waiting[new.job][0].job
 
     def _end_reservation(self, job_id: str) -> None:
         old = self.reservations.pop(job_id, None)
         if old is not None:
             for node in old.nodes:
-                self.fleet.rooms[node].reservation = None
+                self.fleet.rooms[node].reservation = self.fleet.rooms[node].reserved_for = None
             self.fleet.grown += 1
 
     def _holds(self, running: Running) -> tuple[int, bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from millpond.decide.scheduling import rules
 from millpond.decide.scheduling.accounts import Account, Line
@@ -11,7 +12,7 @@ from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.room import Room
 from millpond.decide.scheduling.rules import CLAIM, REBALANCE
 from millpond.decide.scheduling.snapshot import Pending, Running, Size
-from millpond.decide.scheduling.victims import Candidate, Choice, Chooser, GangChooser, least_harm
+from millpond.decide.scheduling.victims import Candidate, Choice, Chooser, GangChooser, after, least_harm
 
 # What decides which nodes and jobs a search may choose from.
 Search = tuple[str, Size, frozenset[str], frozenset[str] | None]
@@ -41,8 +42,10 @@ class Preemptor:
         wanted, shape = line.head, line.shape
         key = (rule, shape.size._replace(processes=min(1, shape.size.processes)), shape.requires, shape.zones)
 
+        claim = rules.is_claim(account, line)
+
         def allowed(room: Room) -> bool:
-            return room.reservation is None or rules.may_use(room, wanted, self._pool.now, claim=rule == CLAIM)
+            return rules.may_use(room, wanted, self._pool.now, claim=claim)
 
         if shape.size.processes:
             gang = self._gangs.get(key)
@@ -61,37 +64,77 @@ class Preemptor:
         return choice is not None
 
     def take_from_own(self, account: Account, line: Line, rule: str) -> bool:
-        """Make room with jobs of lower priority of its own project. What the project holds may grow by that only
-        within its share: what is free besides belongs to all."""
-        pool, wanted, size = self._pool, line.head, line.shape.size
+        """Make room with jobs of lower priority of its own project; False where that is not possible.
+
+        A job without GPUs takes from such jobs only: it is over quota, and must not displace one that is not.
+
+        What is free besides is used only as far as the project may grow: within its share and its limits, and not
+        on nodes reserved for others. Where it may not, its own jobs have to give all of the room.
+        """
         lower = self._lower(account, line.priority)
+        if not line.gpus:
+            lower = {job_id: one for job_id, one in lower.items() if not one.gpus}
         # The cheap bounds first: most that wait are ruled out by them.
         spare = sum(one.gpus for one in lower.values()) + max(0, account.share_floor - account.allocated)
         if not lower or spare < line.gpus:
             return False
+        usable = self._usable(account, line)
+        for free_counts in (usable, _nowhere):
+            choice = self._choose_own(line, lower, free_counts)
+            if choice is not None and self._may_grow(account, line, choice, usable):
+                self._apply(line.head, self._spare_needless(account, line, choice, usable), rule)
+                return True
+        return False
+
+    def _choose_own(self, line: Line, lower: Mapping[str, Candidate], usable: Callable[[Room], bool]) -> Choice | None:
+        """The own jobs that hurt least, on nodes whose free room counts only where it is usable."""
+        fleet, size = self._pool.fleet, line.shape.size
 
         def candidates(room: Room, _taker: str | None) -> list[Candidate]:
             return [lower[job_id] for job_id in room.holds if job_id in lower]
 
+        def seen(room: Room) -> Room:
+            return room if usable(room) else room.without_free_gpus()
+
         if size.processes:
-            rooms = [
-                (name, [room for room in found if _suits(room, line.shape)]) for name, found in self._computes(line)
-            ]
-            choice = GangChooser(size, rooms, candidates).choose(size.processes, "", lambda _: True)
+            computes = [(name, [seen(room) for room in rooms]) for name, rooms in self._computes(line)]
+            choice = GangChooser(size, computes, candidates).choose(size.processes, "", lambda _: True)
         else:
-            nodes = {seat.node for job_id in lower for seat in pool.running[job_id].seats}
-            suiting = [room for node in nodes if _suits(room := pool.fleet.rooms[node], line.shape)]
-            choices = [least_harm(room, size, candidates(room, None)) for room in suiting]
+            nodes = {seat.node for job_id in lower for seat in self._pool.running[job_id].seats}
+            rooms = [seen(fleet.rooms[node]) for node in nodes if _suits(fleet.rooms[node], line.shape)]
+            choices = [least_harm(room, size, candidates(room, None)) for room in rooms]
             choice = min((one for one in choices if one), key=lambda one: one.harm, default=None)
         if choice is None:
+            return None
+        return replace(choice, spread=[(fleet.rooms[room.node.id], count) for room, count in choice.spread])
+
+    def _usable(self, account: Account, line: Line) -> Callable[[Room], bool]:
+        claim, wanted = rules.is_claim(account, line), line.head
+        return lambda room: rules.may_use(room, wanted, self._pool.now, claim=claim)
+
+    def _may_grow(self, account: Account, line: Line, choice: Choice, usable: Callable[[Room], bool]) -> bool:
+        """True if the project may have what the job takes more than its victims give."""
+        given = sum(one.gpus for one in choice.victims)
+        if rules.obstacle(account, line, self._pool.now, giving=given) is not None:
             return False
-        growth = line.gpus - sum(one.gpus for one in choice.victims)
-        if growth > 0 and account.allocated + growth > account.share_floor:
-            return False
-        if rules.exceeds_limit(account, growth):
-            return False
-        self._apply(wanted, choice, rule)
-        return True
+        if line.gpus <= given:
+            return True
+        within = account.allocated + line.gpus - given <= account.share_floor
+        return within and all(usable(room) for room, _ in choice.spread)
+
+    def _spare_needless(self, account: Account, line: Line, choice: Choice, usable: Callable[[Room], bool]) -> Choice:
+        """Leave out victims without whom there is room, and the project may grow by that."""
+        size = line.shape.size
+        for one in sorted(choice.victims, key=lambda one: (-one.lost, -one.gpus, one.job_id)):
+            fewer = replace(choice, victims=tuple(other for other in choice.victims if other is not one))
+            fits = all(after(room, fewer.victims).count(size, count) >= count for room, count in choice.spread)
+            if fits and self._may_grow(account, line, fewer, usable):
+                choice = fewer
+        return choice
+
+    def could_give(self, account: Account, priority: int) -> int:
+        """What a project could free of its own for a job of this priority, at most."""
+        return sum(one.gpus for one in self._lower(account, priority).values())
 
     def _lower(self, account: Account, priority: int) -> dict[str, Candidate]:
         """Its preemptible jobs below a priority."""
@@ -188,6 +231,10 @@ class Preemptor:
         job = running.job
         lost = 0.0 if job.id in self._pool.starts else running.lost(self._pool.now)
         return Candidate(job.id, account.name, job.size.gpus, lost, account.satisfaction)
+
+
+def _nowhere(_room: Room) -> bool:
+    return False
 
 
 def _suits(room: Room, shape: Shape) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-from millpond.decide.scheduling.snapshot import MAX_JOBS_PER_NODE, WHOLE, Node, Reservation, Seat, Size
+from millpond.decide.scheduling.snapshot import MAX_JOBS_PER_NODE, WHOLE, Job, Node, Reservation, Seat, Size
 
 
 class Room:
@@ -13,7 +13,7 @@ class Room:
 
     __slots__ = (
         "bucket", "cpu", "elastic", "ends", "free", "holds", "memory",
-        "node", "order", "partial", "reservation", "used", "whole",
+        "node", "order", "partial", "reservation", "reserved_for", "used", "whole",
     )  # fmt: skip
 
     def __init__(self, node: Node, order: int) -> None:
@@ -24,6 +24,8 @@ class Room:
         # What each job holds here: its seats' GPUs, and the size of one seat.
         self.holds: dict[str, tuple[Size, tuple[tuple[int, ...], ...]]] = {}
         self.reservation: Reservation | None = None
+        # The job it is kept for.
+        self.reserved_for: Job | None = None
         # When a process of a size fits at the latest, as far as that was asked since the last change.
         self.ends: dict[Size, float | None] = {}
         # Where the index has it.
@@ -89,12 +91,19 @@ class Room:
     def freed_by(self, job_ids: Sequence[str]) -> Room:
         """A copy in which these jobs are gone."""
         copy = Room.__new__(Room)
-        copy.node, copy.order, copy.elastic, copy.reservation = self.node, self.order, self.elastic, self.reservation
+        copy.node, copy.order, copy.elastic = self.node, self.order, self.elastic
+        copy.reservation, copy.reserved_for = self.reservation, self.reserved_for
         copy.cpu, copy.memory, copy.used, copy.whole = self.cpu, self.memory, self.used, self.whole
         copy.ends = {}
         copy.free, copy.holds, copy.bucket, copy.partial = list(self.free), dict(self.holds), -1, frozenset()
         for job_id in job_ids:
             copy.release(job_id)
+        return copy
+
+    def without_free_gpus(self) -> Room:
+        """A copy in which all GPUs that are free are taken."""
+        copy = self.freed_by(())
+        copy.whole, copy.free = 0, [0] * len(self.free)
         return copy
 
     def _change(self, size: Size, gpu_ids: tuple[int, ...], sign: int) -> None:

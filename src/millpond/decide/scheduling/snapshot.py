@@ -161,6 +161,8 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     # Take over-quota jobs from projects above their share for those below it.
     rebalance: bool = True
+    # Preempted, but not ended yet: they hold nothing any more, and want to run again.
+    ending: tuple[Running, ...] = ()
 
     @cached_property
     def pools(self) -> tuple[str, ...]:

@@ -176,21 +176,21 @@ def _choose_for_gang(size: Size, rooms: Sequence[Room], candidates: Callable[[Ro
         (option for room in rooms for option in _options(room, size, free[room], candidates)),
         key=lambda option: (option[1].harm[0], option[1].harm[1] / option[0], option[1].harm[2:]),
     )
-    used: set[Room] = set()
+    gained: dict[Room, int] = defaultdict(int)
     for more, option in options:
         room = option.spread[0][0]
         if missing <= 0:
             break
         victims = [one for one in option.victims if one.job_id not in found]
-        if room in used or not _spared(victims, spare):
+        if more <= gained[room] or not _spared(victims, spare):
             continue
-        used.add(room)
-        missing -= more
+        missing -= more - gained[room]
+        gained[room] = more
         found.update({one.job_id: one for one in victims})
     if missing > 0:
         return None
     kept = _without_needless(size, rooms, list(found.values()))
-    spread = fill_up(((room, _after(room, kept).count(size, size.processes)) for room in rooms), size.processes)
+    spread = fill_up(((room, after(room, kept).count(size, size.processes)) for room in rooms), size.processes)
     if spread is None:
         return None
     # A room whose processes moved elsewhere may have victims left that free nothing for the job.
@@ -202,10 +202,12 @@ def _options(
     room: Room, size: Size, free: int, candidates: Callable[[Room], list[Candidate]]
 ) -> Iterable[tuple[int, Choice]]:
     """How many more processes would fit there for which harm."""
-    for count in range(free + 1, size.processes + 1):
-        choice = least_harm(room, size, candidates(room), count)
+    count = free
+    while count < size.processes:
+        choice = least_harm(room, size, candidates(room), count + 1)
         if choice is None:
             return
+        count = after(room, choice.victims).count(size, size.processes)
         yield count - free, choice
 
 
@@ -225,12 +227,13 @@ def _spared(victims: Sequence[Candidate], spare: dict[str, int]) -> bool:
 def _without_needless(size: Size, rooms: Sequence[Room], victims: list[Candidate]) -> list[Candidate]:
     for one in sorted(victims, key=lambda one: (-one.lost, -one.gpus, one.job_id)):
         others = [other for other in victims if other is not one]
-        if sum(_after(room, others).count(size, size.processes) for room in rooms) >= size.processes:
+        if sum(after(room, others).count(size, size.processes) for room in rooms) >= size.processes:
             victims = others
     return victims
 
 
-def _after(room: Room, victims: Sequence[Candidate]) -> Room:
+def after(room: Room, victims: Sequence[Candidate]) -> Room:
+    """A copy of the room in which the victims are gone."""
     return room.freed_by([one.job_id for one in victims if one.job_id in room.holds])
 
 
