@@ -23,6 +23,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
     gpu_enforced: false,
+    min_gpu_memory_bytes: 0,
     image: null,
     code_commit: null,
     compute: null,
