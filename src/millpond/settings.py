@@ -49,6 +49,12 @@ class Settings:
     # What makes a volume of another site near a compute: a link of at least this bandwidth, and no more latency.
     near_bits_per_second: int = 10 * 10**9
     near_latency_ms: float = 5.0
+    # Where jobs run (docs/templates.md): what an hour of waiting for room, and for data, is worth in the currency of
+    # prices; how long a job waits for a place that costs less; how near its data must be before it takes GPUs.
+    wait_price: float = 1.0
+    fill_price: float = 1.0
+    locality_patience: float = 300.0
+    data_lead: float = 10.0
     # Hosts and networks beside the public ones that imports may reach, with commas between them.
     import_hosts: str = ""
     # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.

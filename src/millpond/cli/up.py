@@ -119,6 +119,36 @@ def up(
     near_latency: Annotated[
         str, typer.Option(metavar="TIME", envvar="MILL_NEAR_LATENCY", help="Maximum latency of such a link.")
     ] = "5ms",
+    wait_price: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            envvar="MILL_WAIT_PRICE",
+            help="What an hour of waiting for room is worth, in the currency of prices.",
+        ),
+    ] = 1.0,
+    fill_price: Annotated[
+        float,
+        typer.Option(
+            min=0, envvar="MILL_FILL_PRICE", help="What an hour of waiting for data is worth, in the same currency."
+        ),
+    ] = 1.0,
+    locality_patience: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            envvar="MILL_LOCALITY_PATIENCE",
+            help="How long a job waits for room at a place that costs less, like one near its data.",
+        ),
+    ] = "5m",
+    data_lead: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            envvar="MILL_DATA_LEAD",
+            help="A job takes GPUs when its data is expected within this time.",
+        ),
+    ] = "10s",
     log_limit: Annotated[
         str,
         typer.Option(
@@ -170,6 +200,10 @@ def up(
         import_hosts=checked_import_hosts(import_hosts),
         near_bits_per_second=parse_bandwidth(near),
         near_latency_ms=parse_milliseconds(near_latency),
+        wait_price=wait_price,
+        fill_price=fill_price,
+        locality_patience=parse_seconds(locality_patience),
+        data_lead=parse_seconds(data_lead),
         placement_seconds=checked_validity(placement_validity),
         log_bytes=checked_log_limit(log_limit),
         secret_key_file=secret_key_file,

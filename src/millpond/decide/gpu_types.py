@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from millpond.model.job_spec import JobSpec
+
 _BREAK = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -16,6 +18,15 @@ def is_gpu_type(wanted: str, model: str) -> bool:
     asked, words = _words(wanted), _words(model)
     width = len(asked)
     return bool(asked) and any(words[at : at + width] == asked for at in range(len(words) - width + 1))
+
+
+def suits(spec: JobSpec, *, gpu_model: str, gpu_memory_bytes: int, labels: Mapping[str, str]) -> bool:
+    """True if a node has the GPU type, the GPU memory and the labels that a job asks for."""
+    return (
+        (spec.gpu_type is None or is_gpu_type(spec.gpu_type, gpu_model))
+        and spec.min_gpu_memory_bytes <= gpu_memory_bytes
+        and missing_label(spec.node_selector, labels) is None
+    )
 
 
 def missing_label(selector: Mapping[str, str], labels: Mapping[str, str]) -> str | None:

@@ -57,6 +57,11 @@ def fill_of(missing_bytes: int, bytes_per_second: float | None, price_per_gb: fl
     return Fill(missing_bytes, missing_bytes / rate, price_per_gb * missing_bytes / _GB)
 
 
+def cheapest(ways: Iterable[Fill], fill_price: float) -> Fill:
+    """The way that costs least in time and money; of equal ones the first."""
+    return min(ways, key=lambda way: fill_price * way.seconds / _HOUR + way.price)
+
+
 class Offer(NamedTuple):
     """One place, on one template."""
 

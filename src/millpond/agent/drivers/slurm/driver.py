@@ -23,6 +23,7 @@ from millpond.agent.drivers.slurm.script import (
     Files,
     arguments,
     becoming,
+    excluded_nodes,
     exports,
     init_script,
     job_name,
@@ -177,7 +178,7 @@ class SlurmDriver:
         else:
             write_private(directory / EXPORTS, exports(spec))
             text, size = script(directory.absolute(), self._files, python), size_of(spec, options)
-        return self._commands.submit(text, arguments(spec, options, size))
+        return self._commands.submit(text, arguments(spec, options, size, excluded_nodes(spec, self._nodes)))
 
     def _chosen(self, spec: Spec) -> SlurmOptions:
         """What the job asks for. One that names no partition goes to those of the node that the server has chosen, if

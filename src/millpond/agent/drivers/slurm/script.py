@@ -11,6 +11,8 @@ from pathlib import Path
 
 from millpond.agent.drivers.slurm.options import SlurmOptions
 from millpond.agent.spec import Spec
+from millpond.decide.gpu_types import suits
+from millpond.wire.observed import NodeFacts
 
 PREFIX = "mill-"
 # Written by the driver for the script, and by the script for the keeper.
@@ -42,7 +44,20 @@ def job_name(placement: str) -> str:
     return f"{PREFIX}{placement}"
 
 
-def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[str]:
+def excluded_nodes(spec: Spec, nodes: Sequence[NodeFacts]) -> list[str]:
+    """The nodes without the GPU type, GPU memory or labels that the job asks for. Among the others, Slurm chooses."""
+    return [
+        node.name
+        for node in nodes
+        if not suits(
+            spec.asked, gpu_model=node.gpu_model, gpu_memory_bytes=node.gpu_memory_bytes, labels=node.labels
+        )
+    ]  # fmt: skip
+
+
+def arguments(
+    spec: Spec, options: SlurmOptions, size: Sequence[str], excluded: Sequence[str] = ()
+) -> list[str]:  # fmt: skip
     """Of sbatch, with what the job was promised; `size` is how much of the cluster."""
     asked = {
         "job-name": job_name(spec.placement),
@@ -52,6 +67,7 @@ def arguments(spec: Spec, options: SlurmOptions, size: Sequence[str]) -> list[st
         "qos": options.qos,
         "constraint": options.constraint,
         "reservation": options.reservation,
+        "exclude": ",".join(sorted(excluded)),
     }
     # Requeued by Slurm, it would find its placement claimed. The script itself opens its log: where that is not to be
     # had, the job must still be able to say so by its exit code.

@@ -8,9 +8,10 @@ import pytest
 
 from millpond.agent.drivers.slurm.gang_script import gang_arguments, gang_script
 from millpond.agent.drivers.slurm.options import SlurmOptions
-from millpond.agent.drivers.slurm.script import Files, arguments, exports, init_script, script, size_of
+from millpond.agent.drivers.slurm.script import Files, arguments, excluded_nodes, exports, init_script, script, size_of
 from millpond.model.job import RankPlace
 from millpond.testing.agents import a_spec
+from millpond.wire.observed import NodeFacts
 
 ENV = {"MILL_TOKEN": "secret", "SAID": "it's\ntwo lines", "no.name": "x", "CUDA_VISIBLE_DEVICES": "3"}
 SPEC = a_spec(
@@ -34,6 +35,21 @@ def test_what_a_job_chooses_takes_the_place_of_what_the_site_has_said() -> None:
     assert {"--partition=long", "--account=team", "--qos=high"} <= asked
     with pytest.raises(OSError, match="'sbatch'"):
         SlurmOptions().chosen_by({"sbatch": "--uid=0"})
+
+
+def test_nodes_that_do_not_suit_the_job_are_excluded() -> None:
+    nodes = [
+        NodeFacts(name="n1", cpus=8, memory_bytes=1, gpus=4, gpu_model="a100", labels={"zone": "a"}),
+        NodeFacts(name="n2", cpus=8, memory_bytes=1, gpus=4, gpu_model="t4", labels={"zone": "a"}),
+        NodeFacts(name="n3", cpus=8, memory_bytes=1, gpus=4, gpu_model="a100", labels={"zone": "b"}),
+    ]
+    assert excluded_nodes(SPEC, nodes) == []
+    spec = a_spec(gpu_hundredths=100, gpu_type="A100", node_selector={"zone": "a"})
+    excluded = excluded_nodes(spec, nodes)
+    assert excluded == ["n2", "n3"]
+    options = SlurmOptions()
+    assert "--exclude=n2,n3" in arguments(spec, options, size_of(spec, options), excluded)
+    assert not any("exclude" in one for one in arguments(spec, options, size_of(spec, options)))
 
 
 def test_what_nobody_asked_for_is_left_to_slurm() -> None:
