@@ -14,17 +14,17 @@ from millpond.model.topology import CacheUses
 from millpond.services.deps import Deps
 from millpond.services.places import volume_usage
 from millpond.services.places.volume_usage import VolumeNumbers, throughput
-from millpond.wire.cache import Volume
+from millpond.services.places.volume_views import VolumeView
 
-_GAUGES: tuple[tuple[str, str, Callable[[Volume], float | None]], ...] = (
-    ("capacity_bytes", "What a volume may hold, its reserve included.", lambda v: v.capacity_bytes),
-    ("reserve_bytes", "Head-room of a volume that is never used.", lambda v: v.reserve_bytes),
+_GAUGES: tuple[tuple[str, str, Callable[[VolumeView], float | None]], ...] = (
+    ("capacity_bytes", "What a volume may hold, its reserve included.", lambda v: v.volume.capacity_bytes),
+    ("reserve_bytes", "Head-room of a volume that is never used.", lambda v: v.volume.reserve_bytes),
     ("used_bytes", "Taken by cached commits, fills under way not included.", lambda v: v.used_bytes - v.filling_bytes),
     ("reserved_bytes", "Promised to fills that are not whole yet.", lambda v: v.filling_bytes),
     ("free_bytes", "What may still be cached on a volume.", lambda v: v.free_bytes),
     ("foreign_bytes", "Other files on the volume's file system.", lambda v: v.foreign_bytes),
-    ("leftover_bytes", "Of evicted commits, what somebody still has open on NFS.", lambda v: v.leftover_bytes),
-    ("inodes_free", "Free inodes of the volume's file system, where it has a limit.", lambda v: v.inodes_free),
+    ("leftover_bytes", "Of evicted commits, what somebody still has open on NFS.", lambda v: v.volume.leftover_bytes),
+    ("inodes_free", "Free inodes of the volume's file system, where it has a limit.", lambda v: v.volume.inodes_free),
     ("cached_commits", "Commits that are ready on a volume.", lambda v: v.cached_commits),
     ("connected", "1 while a volume is well and its agent looks at it.", lambda v: float(v.connected)),
 )
@@ -49,9 +49,9 @@ class CacheCollector(Collector):
         found = volume_usage.numbers(self._deps)
         for name, help_text, value in _GAUGES:
             gauge = GaugeMetricFamily(f"millpond_volume_{name}", help_text, labels=["volume", "site"])
-            for volume in found.volumes:
-                if (number := value(volume)) is not None:
-                    gauge.add_metric([volume.name, volume.site], number)
+            for view in found.volumes:
+                if (number := value(view)) is not None:
+                    gauge.add_metric([view.volume.name, view.volume.site], number)
             yield gauge
         for name, help_text, count in _COUNTERS:
             yield _counter(name, help_text, count, found)
@@ -62,8 +62,8 @@ class CacheCollector(Collector):
 
 def _counter(name: str, help_text: str, count: Callable[[CacheUses], float], found: VolumeNumbers) -> Metric:
     counter = CounterMetricFamily(f"millpond_cache_{name}", help_text, labels=["volume"])
-    for volume in found.volumes:
-        counter.add_metric([volume.name], count(found.uses.get(volume.id, CacheUses())))
+    for view in found.volumes:
+        counter.add_metric([view.volume.name], count(found.uses.get(view.volume.id, CacheUses())))
     return counter
 
 
@@ -74,8 +74,8 @@ def _kept(found: VolumeNumbers) -> Iterator[Metric]:
     )
     for name, help_text, numbers in kinds:
         gauge = GaugeMetricFamily(f"millpond_volume_{name}_commits", help_text, labels=["volume", "site"])
-        for volume in found.volumes:
-            gauge.add_metric([volume.name, volume.site], numbers.get(volume.id, 0))
+        for view in found.volumes:
+            gauge.add_metric([view.volume.name, view.volume.site], numbers.get(view.volume.id, 0))
         yield gauge
 
 
@@ -87,17 +87,17 @@ def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
     left = GaugeMetricFamily(
         "millpond_cache_fill_seconds_left", "Until the last of the fills under way is whole.", labels=["volume"]
     )
-    for volume in found.volumes:
-        fills = found.fills.get(volume.id, ())
-        running.add_metric([volume.name], len(fills))
-        rate.add_metric([volume.name], throughput(fills))
+    for view in found.volumes:
+        fills = found.fills.get(view.volume.id, ())
+        running.add_metric([view.volume.name], len(fills))
+        rate.add_metric([view.volume.name], throughput(fills))
         known = [one.seconds_left for one in fills if one.seconds_left is not None]
         if len(known) == len(fills):
-            left.add_metric([volume.name], max(known, default=0.0))
+            left.add_metric([view.volume.name], max(known, default=0.0))
     yield running
     yield rate
     yield left
-    names = {volume.id: volume.name for volume in found.volumes}
+    names = {view.volume.id: view.volume.name for view in found.volumes}
     speed = GaugeMetricFamily(
         "millpond_bandwidth_bytes_per_second",
         "Measured by fills, by where they came from.",
@@ -112,7 +112,7 @@ def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
 
 
 def _evictions(found: VolumeNumbers) -> Metric:
-    names = {volume.id: volume.name for volume in found.volumes}
+    names = {view.volume.id: view.volume.name for view in found.volumes}
     counter = CounterMetricFamily("millpond_cache_evictions", "Evictions by cause.", labels=["volume", "cause"])
     for (volume_id, cause), number in sorted(found.evictions.items()):
         if volume_id in names:

@@ -33,7 +33,6 @@ from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import ADMIN, add_user
-from millpond.wire.cache import VolumeCreate
 from millpond.wire.data import CommitCreate, PackWritten
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
@@ -185,8 +184,10 @@ def an_agent(deps: Deps, site: str = "lab") -> Agent:
 
 def a_volume(deps: Deps, agent: Agent, name: str = "nfs", *, capacity: int | None = 100 * GB, **limits: Any) -> Volume:
     """A volume at the agent's site that the agent has looked at; its disk has room for its whole capacity."""
-    asked = VolumeCreate(name=name, path=f"/mnt/{name}", site=agent.site, capacity_bytes=capacity, **limits)
-    volume_service.create(deps, the_admin(deps), asked)
+    path = f"/mnt/{name}"
+    volume_service.create(
+        deps, the_admin(deps), name=name, path=path, site=agent.site, capacity_bytes=capacity, **limits
+    )
     volume = the_volume(deps, name)
     cache_reports.observe_volumes(deps, agent, [sees(volume, free=capacity or 100 * GB)])
     return the_volume(deps, name)

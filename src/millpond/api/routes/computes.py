@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from millpond.api import compute_shapes as shapes
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import computes as shapes
 from millpond.model.people import Actor
 from millpond.services.computes import compute_care, compute_tests, computes, trust
 from millpond.services.computes.computes import ComputeView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from millpond.api import shapes
 from millpond.api.access import DepsOf, SignedIn
+from millpond.api.shapes import jobs as shapes
 from millpond.services import home
 from millpond.wire.home import Home
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from millpond.api import shapes
 from millpond.api.access import DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import jobs as shapes
 from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.job_spec import JobKind

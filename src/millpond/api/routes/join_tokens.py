@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from millpond.api import compute_shapes as shapes
 from millpond.api.access import DepsOf, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import computes as shapes
 from millpond.errors import Invalid
 from millpond.services.computes import joining
 from millpond.wire.base import Page

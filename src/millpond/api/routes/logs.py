@@ -9,8 +9,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from millpond.api import shapes
 from millpond.api.access import DepsOf, Viewer
+from millpond.api.shapes import jobs as shapes
 from millpond.services.jobs import jobs
 from millpond.services.runs import log_search, logs, series
 from millpond.services.runs.log_search import Ended, Hit

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from millpond.api import shapes
 from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
 from millpond.api.file_answers import Part, answer_file
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import jobs as shapes
 from millpond.model.people import Role
 from millpond.services.runs import artifact_staging, artifacts, runs, series
 from millpond.wire import runs as wire

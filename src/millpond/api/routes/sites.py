@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
-from millpond.db.sites import SiteCounts
+from millpond.api.shapes import places as shapes
 from millpond.services.places import links, sites, topology
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
@@ -17,17 +17,17 @@ router = APIRouter(tags=["sites"])
 
 @router.get("/sites")
 def list_sites(actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Page[wire.Site]:
-    return page(sites.list_all(deps, limit=limit, cursor=cursor), _site)
+    return page(sites.list_all(deps, limit=limit, cursor=cursor), shapes.site)
 
 
 @router.post("/sites", status_code=201)
 def create_site(body: wire.SiteCreate, actor: SiteAdmin, deps: DepsOf) -> wire.Site:
-    return _site(sites.create(deps, actor, body.name))
+    return shapes.site(sites.create(deps, actor, body.name))
 
 
 @router.get("/sites/{site}")
 def get_site(site: str, actor: SignedIn, deps: DepsOf) -> SiteDetail:
-    return topology.site(deps, site)
+    return shapes.site_detail(topology.site(deps, site))
 
 
 @router.delete("/sites/{site}", status_code=204)
@@ -39,13 +39,13 @@ def remove_site(site: str, actor: SiteAdmin, deps: DepsOf) -> None:
 @router.get("/links")
 def list_links(actor: SignedIn, deps: DepsOf) -> Page[Link]:
     """Those somebody spoke of and those something was measured over, all of them at once."""
-    return Page(items=links.list_all(deps))
+    return Page(items=[Link.model_validate(link) for link in links.list_all(deps)])
 
 
 @router.put("/links/{a}/{b}")
 def put_link(a: str, b: str, body: LinkPut, actor: SiteAdmin, deps: DepsOf) -> Link:
     """An end is the name of a site, or `lake`."""
-    return links.put(deps, actor, a, b, body)
+    return Link.model_validate(links.put(deps, actor, a, b, **body.model_dump()))
 
 
 @router.delete("/links/{a}/{b}", status_code=204)
@@ -55,11 +55,4 @@ def remove_link(a: str, b: str, actor: SiteAdmin, deps: DepsOf) -> None:
 
 @router.get("/topology")
 def get_topology(actor: SignedIn, deps: DepsOf) -> Topology:
-    return topology.topology(deps, actor)
-
-
-def _site(item: SiteCounts) -> wire.Site:
-    site = item.site
-    return wire.Site(
-        id=site.id, name=site.name, created_at=site.created_at, computes=item.computes, volumes=item.volumes
-    )
+    return shapes.whole(topology.topology(deps, actor))

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn
+from millpond.api.shapes import places as shapes
 from millpond.services.places import volume_usage
 from millpond.wire.base import Time
 from millpond.wire.topology import CachesSummary, VolumeUsage
@@ -23,9 +24,9 @@ def get_volume_usage(
     until: Annotated[Time | None, Query(alias="to", description="Default: now.")] = None,
 ) -> VolumeUsage:
     """By the minute within the last day, otherwise by the hour, for 90 days."""
-    return volume_usage.usage(deps, actor, volume, since, until)
+    return shapes.usage(volume_usage.usage(deps, actor, volume, since, until))
 
 
 @router.get("/caches/summary")
 def get_caches_summary(actor: SignedIn, deps: DepsOf) -> CachesSummary:
-    return volume_usage.summary(deps, actor)
+    return shapes.summary(volume_usage.summary(deps, actor))

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import places as shapes
 from millpond.services.places import volume_limits, volumes
 from millpond.wire import cache as wire
 from millpond.wire.base import Page
@@ -19,22 +20,22 @@ router = APIRouter(prefix="/volumes", tags=["volumes"])
 def list_volumes(
     actor: SignedIn, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
 ) -> Page[wire.Volume]:
-    return page(volumes.list_all(deps, actor, limit=limit, cursor=cursor), lambda item: item)
+    return page(volumes.list_all(deps, actor, limit=limit, cursor=cursor), shapes.volume)
 
 
 @router.post("", status_code=201)
 def create_volume(body: wire.VolumeCreate, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
-    return volumes.create(deps, actor, body)
+    return shapes.volume(volumes.create(deps, actor, **body.model_dump()))
 
 
 @router.get("/{volume}")
 def get_volume(volume: str, actor: SignedIn, deps: DepsOf) -> wire.Volume:
-    return volumes.get(deps, volume, actor)
+    return shapes.volume(volumes.get(deps, volume, actor))
 
 
 @router.patch("/{volume}")
 def change_volume(volume: str, body: wire.VolumeChange, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
-    return volumes.change(deps, actor, volume, body)
+    return shapes.volume(volumes.change(deps, actor, volume, **body.model_dump(exclude_none=True)))
 
 
 @router.delete("/{volume}", status_code=204)
@@ -53,9 +54,9 @@ def put_volume_limit(
     volume: str, project: str, body: wire.VolumeLimitPut, actor: SiteAdmin, deps: DepsOf
 ) -> wire.Volume:
     """What a project may take there at most; what it has above that goes, least recently used first."""
-    return volume_limits.put(deps, actor, volume, project, body.bytes)
+    return shapes.volume(volume_limits.put(deps, actor, volume, project, body.bytes))
 
 
 @router.delete("/{volume}/limits/{project}")
 def delete_volume_limit(volume: str, project: str, actor: SiteAdmin, deps: DepsOf) -> wire.Volume:
-    return volume_limits.remove(deps, actor, volume, project)
+    return shapes.volume(volume_limits.remove(deps, actor, volume, project))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -15,21 +17,45 @@ from millpond.services.people import access, audit
 from millpond.services.places import geography
 from millpond.services.places.geography import Geography
 from millpond.services.places.sites import find as find_site
-from millpond.wire import topology as wire
 
 
-def put(deps: Deps, actor: Actor, a: str, b: str, said: wire.LinkPut) -> wire.Link:
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A link by the names of its ends: what was said of it, what was measured, and whether it makes them near."""
+
+    a: str
+    b: str
+    bits_per_second: int | None
+    latency_ms: float | None
+    price_per_gb: float | None
+    set_at: datetime | None
+    measured_bytes_per_second: float | None
+    measured_at: datetime | None
+    near: bool
+    reason: str
+
+
+def put(
+    deps: Deps,
+    actor: Actor,
+    a: str,
+    b: str,
+    *,
+    bits_per_second: int | None = None,
+    latency_ms: float | None = None,
+    price_per_gb: float | None = None,
+) -> LinkView:
     """Say what a link is; what was said before is forgotten."""
     now = deps.clock.now()
-    values = said.model_dump()
     with deps.db.write() as tx:
         a_id, b_id = _ends(tx, a, b)
-        links.put(tx, Link(a_id, b_id, **values, set_at=now))
-        details = {key: value for key, value in values.items() if value is not None}
+        links.put(tx, Link(a_id, b_id, bits_per_second, latency_ms, price_per_gb, set_at=now))
+        said = {"bits_per_second": bits_per_second, "latency_ms": latency_ms, "price_per_gb": price_per_gb}
+        details = {key: value for key, value in said.items() if value is not None}
         audit.record(tx, now=now, actor=actor, action="link.set", subject=f"{a} {b}", details=details)
-        shape = _found(tx, deps, a_id, b_id)
+        view = _found(tx, deps, a_id, b_id)
     _tell(deps)
-    return shape
+    return view
 
 
 def remove(deps: Deps, actor: Actor, a: str, b: str) -> None:
@@ -41,17 +67,17 @@ def remove(deps: Deps, actor: Actor, a: str, b: str) -> None:
     _tell(deps)
 
 
-def list_all(deps: Deps) -> list[wire.Link]:
+def list_all(deps: Deps) -> list[LinkView]:
     """Those somebody spoke of, and those something was measured over."""
     with deps.db.read() as tx:
-        return shapes(tx, geography.of_now(tx, deps))
+        return views(tx, geography.of_now(tx, deps))
 
 
-def shapes(tx: Connection, places: Geography) -> list[wire.Link]:
+def views(tx: Connection, places: Geography) -> list[LinkView]:
     """By the names of their ends, the lake's first."""
     measured = _measured(tx)
     pairs = places.links.keys() | measured.keys()
-    found = [_shape(places, pair, measured.get(pair, ())) for pair in pairs]
+    found = [_view(places, pair, measured.get(pair, ())) for pair in pairs]
     return sorted(found, key=lambda link: (link.a != LAKE, link.a, link.b))
 
 
@@ -65,10 +91,10 @@ def _end(tx: Connection, name: str) -> str:
     return LAKE if name == LAKE else find_site(tx, name).id
 
 
-def _found(tx: Connection, deps: Deps, a_id: str, b_id: str) -> wire.Link:
+def _found(tx: Connection, deps: Deps, a_id: str, b_id: str) -> LinkView:
     places = geography.of_now(tx, deps)
     names = {places.names.get(a_id, a_id), places.names.get(b_id, b_id)}
-    return next(link for link in shapes(tx, places) if {link.a, link.b} == names)
+    return next(link for link in views(tx, places) if {link.a, link.b} == names)
 
 
 def _measured(tx: Connection) -> dict[tuple[str, str], list[Bandwidth]]:
@@ -80,13 +106,13 @@ def _measured(tx: Connection) -> dict[tuple[str, str], list[Bandwidth]]:
     return found
 
 
-def _shape(places: Geography, pair: tuple[str, str], measured: Sequence[Bandwidth]) -> wire.Link:
+def _view(places: Geography, pair: tuple[str, str], measured: Sequence[Bandwidth]) -> LinkView:
     link = places.links.get(pair)
     best = max(measured, key=lambda one: one.bytes_per_second, default=None)
     near = places.near(*pair)
     a, b = (places.names.get(end, end) for end in pair)
     a, b = (a, b) if a == LAKE else sorted((a, b))
-    return wire.Link(
+    return LinkView(
         a=a,
         b=b,
         bits_per_second=link.bits_per_second if link else None,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from millpond.db import computes as compute_rows
 from millpond.db import sites, volumes
+from millpond.db.sites import SiteCounts
+from millpond.decide.near import Rule, Serves
 from millpond.model.people import Actor
-from millpond.model.volume import Volume
 from millpond.services.caches.fills.speed import FillSpeed
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
@@ -17,77 +19,80 @@ from millpond.services.deps import Deps
 from millpond.services.places import geography
 from millpond.services.places import links as link_service
 from millpond.services.places import sites as site_service
-from millpond.services.places.geography import Geography
-from millpond.services.places.volume_usage import all_volumes, bandwidth_shapes, fill_speeds, throughput
-from millpond.wire import cache as cache_wire
-from millpond.wire import topology as wire
+from millpond.services.places.links import LinkView
+from millpond.services.places.volume_usage import VolumeBandwidth, all_volumes, bandwidths_of, fill_speeds, throughput
+from millpond.services.places.volume_views import VolumeView
 
 _ALL = 1000
 
 
-def topology(deps: Deps, actor: Actor) -> wire.Topology:
+@dataclass(frozen=True, slots=True)
+class TopologyVolume:
+    volume: VolumeView
+    bandwidth: Sequence[VolumeBandwidth]
+    # Under way now, and their throughput together.
+    fills: int
+    fill_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyCompute:
+    """A compute, and what each volume is to it, by the volume's name."""
+
+    compute: ComputeView
+    volumes: Sequence[tuple[str, Serves]]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Everything the drawing shows. `rule`: what makes a link near, as this server is set."""
+
+    rule: Rule
+    sites: Sequence[SiteCounts]
+    links: Sequence[LinkView]
+    volumes: Sequence[TopologyVolume]
+    computes: Sequence[TopologyCompute]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDetail:
+    site: SiteCounts
+    links: Sequence[LinkView]
+    volumes: Sequence[str]
+    computes: Sequence[str]
+
+
+def topology(deps: Deps, actor: Actor) -> Topology:
     now = deps.clock.now()
     shown = all_volumes(deps, actor)
     with deps.db.read() as tx:
         places = geography.of_now(tx, deps)
         found = volumes.all_of(tx)
         fills = fill_speeds(tx)
-        return wire.Topology(
-            near_bits_per_second=places.rule.bits_per_second,
-            near_latency_ms=places.rule.latency_ms,
-            sites=[_site(item) for item in sites.page(tx, limit=_ALL)],
-            links=link_service.shapes(tx, places),
-            volumes=[_volume(tx, volume, fills.get(volume.id, ())) for volume in shown],
-            computes=[_compute(view, found, places) for view in computes.views(tx, compute_rows.all_computes(tx), now)],
+        return Topology(
+            rule=places.rule,
+            sites=sites.page(tx, limit=_ALL),
+            links=link_service.views(tx, places),
+            volumes=[_volume(tx, view, fills.get(view.volume.id, ())) for view in shown],
+            computes=[
+                TopologyCompute(view, [(volume.name, places.serves(view.compute, volume)) for volume in found])
+                for view in computes.views(tx, compute_rows.all_computes(tx), now)
+            ],
         )
 
 
-def site(deps: Deps, name: str) -> wire.SiteDetail:
+def site(deps: Deps, name: str) -> SiteDetail:
     with deps.db.read() as tx:
         found = site_service.get(tx, name)
         stands = sites.standing_at(tx, found.site.id)
-        ways = link_service.shapes(tx, geography.of_now(tx, deps))
-    return wire.SiteDetail(
-        site=_site(found),
-        links=[link for link in ways if name in (link.a, link.b)],
-        volumes=list(stands[0]),
-        computes=list(stands[1]),
-    )
+        ways = link_service.views(tx, geography.of_now(tx, deps))
+    return SiteDetail(found, [link for link in ways if name in (link.a, link.b)], *stands)
 
 
-def _site(item: sites.SiteCounts) -> cache_wire.Site:
-    found = item.site
-    return cache_wire.Site(
-        id=found.id, name=found.name, created_at=found.created_at, computes=item.computes, volumes=item.volumes
-    )
-
-
-def _volume(tx: Connection, volume: cache_wire.Volume, fills: Sequence[FillSpeed]) -> wire.TopologyVolume:
-    return wire.TopologyVolume(
-        volume=volume,
-        bandwidth=bandwidth_shapes(tx, volume.id),
+def _volume(tx: Connection, view: VolumeView, fills: Sequence[FillSpeed]) -> TopologyVolume:
+    return TopologyVolume(
+        volume=view,
+        bandwidth=bandwidths_of(tx, view.volume.id),
         fills=len(fills),
         fill_bytes_per_second=throughput(fills) or None,
-    )
-
-
-def _compute(view: ComputeView, found: Sequence[Volume], places: Geography) -> wire.TopologyCompute:
-    return wire.TopologyCompute(
-        name=view.compute.name,
-        site=view.compute.site,
-        driver=view.compute.driver,
-        connected=view.connected,
-        cpus=sum(use.node.cpus for use in view.nodes),
-        memory_bytes=sum(use.node.memory_bytes for use in view.nodes),
-        gpus=sum(use.node.gpus for use in view.nodes),
-        gpu_used_hundredths=sum(use.gpu_used_hundredths for use in view.nodes),
-        jobs=view.running,
-        volumes=[_near(view, volume, places) for volume in found],
-    )
-
-
-def _near(view: ComputeView, volume: Volume, places: Geography) -> wire.NearVolume:
-    served = places.serves(view.compute, volume)
-    return wire.NearVolume(
-        volume=volume.name, near=served.near, seen=served.seen, serves=served.serves, reason=served.reason
     )

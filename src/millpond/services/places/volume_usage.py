@@ -19,8 +19,7 @@ from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.places import volumes
-from millpond.wire import cache as cache_wire
-from millpond.wire import topology as wire
+from millpond.services.places.volume_views import VolumeView
 
 MINUTE, HOUR = 60, 3600
 # How long samples are kept, by their step.
@@ -33,7 +32,7 @@ _ALL = 1000
 class VolumeNumbers:
     """Everything that is counted of volumes; by their ids, sites by theirs."""
 
-    volumes: Sequence[cache_wire.Volume]
+    volumes: Sequence[VolumeView]
     sites: Mapping[str, str]
     uses: Mapping[str, CacheUses]
     fills: Mapping[str, Sequence[FillSpeed]]
@@ -43,18 +42,68 @@ class VolumeNumbers:
     evictions: Mapping[tuple[str, str], int]
 
 
+@dataclass(frozen=True, slots=True)
+class VolumeUsage:
+    """How full a volume was, oldest first, every `step_seconds`; and how it was used, hour by hour."""
+
+    volume: str
+    step_seconds: int
+    samples: Sequence[VolumeSample]
+    hours: Sequence[tuple[datetime, CacheUses]]
+    total: CacheUses
+    bandwidth: Sequence[VolumeBandwidth]
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeBandwidth:
+    """What fills of a volume brought: from `lake`, or from volumes at the site named."""
+
+    source: str
+    bytes_per_second: float
+    fills: int
+    measured_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunningFill:
+    """A fill under way, and how fast it is. `source` is `lake`, or the name of a site."""
+
+    cached: CachedView
+    source: str
+    bytes_per_second: float | None
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CachesSummary:
+    """Volumes are everybody's; what is cached, saved and on its way only of projects one may see."""
+
+    volumes: int
+    volumes_connected: int
+    capacity_bytes: int
+    used_bytes: int
+    reserved_bytes: int
+    free_bytes: int
+    foreign_bytes: int
+    cached_commits: int
+    cached_bytes: int
+    total: CacheUses  # since the beginning
+    today: CacheUses  # of the last 24 hours
+    fills: Sequence[RunningFill]
+
+
 def sample_all(deps: Deps, now: datetime) -> None:
     """Note how full every volume is; called every minute. Older samples are thinned out."""
     shown = all_volumes(deps)
     with deps.db.write() as tx:
         for volume in shown:
             for step in (MINUTE, HOUR):
-                volume_usage.put_sample(tx, volume.id, step, sample_of(volume, _floor(now, step)))
+                volume_usage.put_sample(tx, volume.volume.id, step, sample_of(volume, _floor(now, step)))
         for step, kept in KEPT.items():
             volume_usage.forget_samples(tx, step, before=now - kept)
 
 
-def usage(deps: Deps, actor: Actor, name: str, since: datetime | None, until: datetime | None) -> wire.VolumeUsage:
+def usage(deps: Deps, actor: Actor, name: str, since: datetime | None, until: datetime | None) -> VolumeUsage:
     """By the minute within the last day, otherwise by the hour. How full it was is for everybody; how it was used is
     told of the projects one may see."""
     now = deps.clock.now()
@@ -68,18 +117,18 @@ def usage(deps: Deps, actor: Actor, name: str, since: datetime | None, until: da
         volume = find_volume(tx, name)
         samples = volume_usage.samples(tx, volume.id, step, since=since, until=until)
         hours = volume_usage.hours(tx, volume.id, among=among, since=_floor(since, HOUR), until=until)
-        bandwidth = bandwidth_shapes(tx, volume.id)
-    return wire.VolumeUsage(
+        bandwidth = bandwidths_of(tx, volume.id)
+    return VolumeUsage(
         volume=volume.name,
         step_seconds=step,
-        samples=[wire.VolumeSample.model_validate(sample) for sample in samples],
-        hours=[wire.HourOfUse(at=at, **shape_of(uses).model_dump()) for at, uses in hours],
-        total=shape_of(total_of([uses for _, uses in hours])),
+        samples=samples,
+        hours=hours,
+        total=total_of([uses for _, uses in hours]),
         bandwidth=bandwidth,
     )
 
 
-def summary(deps: Deps, actor: Actor) -> wire.CachesSummary:
+def summary(deps: Deps, actor: Actor) -> CachesSummary:
     """Volumes are everybody's; what is cached, saved and on its way is told of the projects one may see."""
     now = deps.clock.now()
     among = access.visible_projects(actor)
@@ -90,7 +139,7 @@ def summary(deps: Deps, actor: Actor) -> wire.CachesSummary:
         total = volume_usage.uses(tx, among=among)
         today = volume_usage.uses(tx, among=among, since=_floor(now - _DAY, HOUR))
         fills = running_fills(tx, actor)
-    return wire.CachesSummary(
+    return CachesSummary(
         volumes=len(shown),
         volumes_connected=sum(volume.connected for volume in shown),
         capacity_bytes=sum(sample.capacity_bytes for sample in samples),
@@ -100,8 +149,8 @@ def summary(deps: Deps, actor: Actor) -> wire.CachesSummary:
         foreign_bytes=sum(sample.foreign_bytes for sample in samples),
         cached_commits=commits,
         cached_bytes=cached_bytes,
-        total=shape_of(total),
-        today=shape_of(today),
+        total=total,
+        today=today,
         fills=fills,
     )
 
@@ -137,19 +186,22 @@ def throughput(fills: Iterable[FillSpeed]) -> float:
     return sum(one.bytes_per_second or 0.0 for one in fills)
 
 
-def running_fills(tx: Connection, actor: Actor) -> list[wire.RunningFill]:
+def running_fills(tx: Connection, actor: Actor) -> list[RunningFill]:
     """What is on its way, of the projects one may see, with its throughput and the time that is left."""
     names = sites.by_id(tx)
     filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
     known = speeds(tx, filling)
     return [
-        _running(view, known[view.cached.id], names) for view in filling if access.sees(actor, view.cached.project_id)
+        RunningFill(view, names.get(speed.source_id, speed.source_id), speed.bytes_per_second, speed.seconds_left)
+        for view in filling
+        if access.sees(actor, view.cached.project_id)
+        for speed in [known[view.cached.id]]
     ]
 
 
-def all_volumes(deps: Deps, actor: Actor = SYSTEM) -> list[cache_wire.Volume]:
+def all_volumes(deps: Deps, actor: Actor = SYSTEM) -> list[VolumeView]:
     """Every volume as this one sees it."""
-    found: list[cache_wire.Volume] = []
+    found: list[VolumeView] = []
     cursor: str | None = None
     while True:
         page = volumes.list_all(deps, actor, limit=_ALL, cursor=cursor)
@@ -158,10 +210,10 @@ def all_volumes(deps: Deps, actor: Actor = SYSTEM) -> list[cache_wire.Volume]:
             return found
 
 
-def sample_of(volume: cache_wire.Volume, at: datetime) -> VolumeSample:
+def sample_of(volume: VolumeView, at: datetime) -> VolumeSample:
     return VolumeSample(
         at=at,
-        capacity_bytes=volume.capacity_bytes,
+        capacity_bytes=volume.volume.capacity_bytes,
         used_bytes=volume.used_bytes - volume.filling_bytes,
         reserved_bytes=volume.filling_bytes,
         free_bytes=volume.free_bytes,
@@ -169,10 +221,10 @@ def sample_of(volume: cache_wire.Volume, at: datetime) -> VolumeSample:
     )
 
 
-def bandwidth_shapes(tx: Connection, volume_id: str) -> list[wire.VolumeBandwidth]:
+def bandwidths_of(tx: Connection, volume_id: str) -> list[VolumeBandwidth]:
     names = sites.by_id(tx)
     return [
-        wire.VolumeBandwidth(
+        VolumeBandwidth(
             source=names.get(one.source_id, one.source_id),
             bytes_per_second=one.bytes_per_second,
             fills=one.fills,
@@ -180,10 +232,6 @@ def bandwidth_shapes(tx: Connection, volume_id: str) -> list[wire.VolumeBandwidt
         )
         for one in links.bandwidths(tx, volume_id)
     ]
-
-
-def shape_of(value: CacheUses) -> wire.CacheUses:
-    return wire.CacheUses.model_validate(value)
 
 
 def total_of(values: Sequence[CacheUses]) -> CacheUses:
@@ -195,26 +243,6 @@ def total_of(values: Sequence[CacheUses]) -> CacheUses:
         fills=sum(one.fills for one in values),
         filled_bytes=sum(one.filled_bytes for one in values),
         fill_seconds=sum(one.fill_seconds for one in values),
-    )
-
-
-def _running(view: CachedView, speed: FillSpeed, names: Mapping[str, str]) -> wire.RunningFill:
-    row = view.cached
-    return wire.RunningFill(
-        id=row.id,
-        project=view.project,
-        dataset=view.dataset,
-        commit_id=row.commit_id,
-        volume=view.volume,
-        source=names.get(speed.source_id, speed.source_id),
-        bytes=row.bytes,
-        done_bytes=row.done_bytes,
-        files=row.files,
-        done_files=row.done_files,
-        bytes_per_second=speed.bytes_per_second,
-        seconds_left=speed.seconds_left,
-        waiting=row.attempt == 0,
-        problem=row.problem,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -17,6 +18,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import SYSTEM, Actor
+from millpond.model.quantity import DAY
 from millpond.model.volume import Cause, Volume
 from millpond.services.caches.access import announce, find_volume
 from millpond.services.caches.admission.admit import mark_evictions
@@ -25,70 +27,86 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import audit
 from millpond.services.places import sites
-from millpond.services.places.volume_shapes import volume_shape
-from millpond.wire import cache as wire
+from millpond.services.places.volume_views import VolumeView, view_of
 
 _NAMED = 10
 
 
-def create(deps: Deps, actor: Actor, asked: wire.VolumeCreate) -> wire.Volume:
+def create(
+    deps: Deps,
+    actor: Actor,
+    *,
+    name: str,
+    path: str,
+    site: str,
+    capacity_bytes: int | None = None,
+    reserve_bytes: int | None = None,
+    idle_seconds: int = DAY,
+    high_percent: int = 90,
+    low_percent: int = 75,
+    tier: str = "standard",
+    tier_throughput: float = 1.0,
+    tier_price: float = 1.0,
+) -> VolumeView:
     """Add a directory at a site. Without a capacity its agent measures the disk when it first looks.
 
     The reserve is 5 % of the capacity unless given (0 without a capacity means the same).
     """
-    _check_watermarks(asked.high_percent, asked.low_percent)
-    capacity = asked.capacity_bytes or 0
-    reserve = asked.reserve_bytes
+    _check_watermarks(high_percent, low_percent)
+    capacity = capacity_bytes or 0
+    reserve = reserve_bytes
     if reserve is None:
         reserve = capacity * RESERVE_PERCENT // 100
     _check_reserve(capacity, reserve)
     now = deps.clock.now()
     with deps.db.read() as tx:
-        site = sites.find(tx, asked.site)
+        place = sites.find(tx, site)
     volume = Volume(
         id=new_id(),
-        name=check_name(asked.name, "volume"),
-        site_id=site.id,
-        site=site.name,
-        path=_checked_path(asked.path),
+        name=check_name(name, "volume"),
+        site_id=place.id,
+        site=place.name,
+        path=_checked_path(path),
         capacity_bytes=capacity,
         reserve_bytes=reserve,
-        idle_seconds=asked.idle_seconds,
-        high_percent=asked.high_percent,
-        low_percent=asked.low_percent,
+        idle_seconds=idle_seconds,
+        high_percent=high_percent,
+        low_percent=low_percent,
         created_at=now,
-        tier=asked.tier,
-        tier_throughput=asked.tier_throughput,
-        tier_price=asked.tier_price,
+        tier=tier,
+        tier_throughput=tier_throughput,
+        tier_price=tier_price,
     )
     try:
         with deps.db.write() as tx:
             volumes.insert(tx, volume)
             audit.record(tx, now=now, actor=actor, action="volume.create", subject=volume.name)
-            shape = volume_shape(tx, volume, now, actor)
+            view = view_of(tx, volume, now, actor)
     except IntegrityError as error:
         raise _taken(deps, volume) from error
     _tell(deps, volume, "created")
-    return shape
+    return view
 
 
-def get(deps: Deps, name: str, actor: Actor = SYSTEM) -> wire.Volume:
+def get(deps: Deps, name: str, actor: Actor = SYSTEM) -> VolumeView:
     with deps.db.read() as tx:
-        return volume_shape(tx, find_volume(tx, name), deps.clock.now(), actor)
+        return view_of(tx, find_volume(tx, name), deps.clock.now(), actor)
 
 
-def list_all(deps: Deps, actor: Actor = SYSTEM, *, limit: int, cursor: str | None) -> Listing[wire.Volume]:
+def list_all(deps: Deps, actor: Actor = SYSTEM, *, limit: int, cursor: str | None) -> Listing[VolumeView]:
     now = deps.clock.now()
     with deps.db.read() as tx:
         found = volumes.page(tx, limit=limit + 1, after=text_of(cursor))
-        shown = [volume_shape(tx, volume, now, actor) for volume in found]
-    return page_of(shown, limit, key=lambda item: item.name)
+        shown = [view_of(tx, volume, now, actor) for volume in found]
+    return page_of(shown, limit, key=lambda item: item.volume.name)
 
 
-def change(deps: Deps, actor: Actor, name: str, asked: wire.VolumeChange) -> wire.Volume:
-    """Change limits. What no longer fits is not torn out: housekeeping brings the volume below its watermark."""
+def change(deps: Deps, actor: Actor, name: str, **values: Any) -> VolumeView:
+    """Change settings, named as the fields of `Volume`.
+
+    What no longer fits is not torn out: housekeeping brings the volume below its watermark.
+    """
     now = deps.clock.now()
-    values = asked.model_dump(exclude_none=True)
     with deps.db.write() as tx:
         volume = find_volume(tx, name)
         _check_watermarks(
@@ -100,9 +118,9 @@ def change(deps: Deps, actor: Actor, name: str, asked: wire.VolumeChange) -> wir
         if values:
             volumes.change(tx, volume.id, **values)
             audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, details=values)
-        shape = volume_shape(tx, find_volume(tx, name), now, actor)
+        view = view_of(tx, find_volume(tx, name), now, actor)
     _tell(deps, volume, "changed")
-    return shape
+    return view
 
 
 def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:

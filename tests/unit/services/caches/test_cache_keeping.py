@@ -57,7 +57,7 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold, VolumeChange
+from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
 from millpond.wire.cache_plans import CacheOffer, CachePolicyCreate
 from millpond.wire.data import Retention
 
@@ -287,7 +287,7 @@ def test_the_commit_before_ages_from_when_a_new_one_was_asked_for(deps: Deps, cl
     clock.advance(DAY)
     housekeeping(deps)
     assert there(deps) == {}
-    volume_service.change(deps, admin, "nfs", VolumeChange(capacity_bytes=50 * GB))
+    volume_service.change(deps, admin, "nfs", capacity_bytes=50 * GB)
     observe_room(deps, 50 * GB)
     assert cache_policies.carry_out(deps, clock.now()) == 1
     settle(deps)
@@ -343,7 +343,7 @@ def test_evicting_gives_back_only_what_nobody_else_has(deps: Deps) -> None:
         Share(frozenset({two.id}), GB),
     ]
     with deps.db.write() as tx:
-        volume = volume_service.get(deps, "nfs").id
+        volume = volume_service.get(deps, "nfs").volume.id
         share_rows.replace(tx, volume, the_project(deps).id, shares)
     shown = cache_requests.get(deps, admin, one.id)
     assert (shown.allocated_bytes, shown.freed_bytes, shown.measured) == (4 * GB, GB, True)

@@ -341,10 +341,10 @@ def test_a_volume_that_vanished_keeps_what_is_known_and_is_used_again(deps: Deps
     with pytest.raises(VolumeProblem, match="directory is gone"):
         ask(deps, sized(deps, GB))
     shown = volume_service.get(deps, "nfs")
-    assert (shown.problem, shown.connected) == ("The directory is gone.", False)
+    assert (shown.volume.problem, shown.connected) == ("The directory is gone.", False)
     assert [row.state for row in listed(deps)] == [CachedState.READY]
     cache_reports.observe_volumes(deps, agent, [sees(volume, free=90 * GB, commits=[commit])])
-    assert volume_service.get(deps, "nfs").problem is None
+    assert volume_service.get(deps, "nfs").volume.problem is None
     assert ask(deps, sized(deps, GB)).started
 
 

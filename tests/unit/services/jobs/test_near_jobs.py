@@ -13,7 +13,6 @@ from millpond.services.places import links
 from millpond.testing.builders_work import GB, AddedAgent, add_agent, add_commit, observed
 from millpond.wire.desired import Desired
 from millpond.wire.observed import NodeFacts, VolumeSeen
-from millpond.wire.topology import LinkPut
 from tests.unit.services.world import World
 
 TEN_GBIT = 10 * 10**9
@@ -37,7 +36,7 @@ def test_a_job_runs_at_a_near_site_on_the_volume_that_has_its_data(world: World)
     world.schedule()
     assert any("No working volume is near gpu" in reason for reason in world.job(job.id).status.reasons)
 
-    links.put(world.deps, SYSTEM, "local", "gpu", LinkPut(bits_per_second=TEN_GBIT))
+    links.put(world.deps, SYSTEM, "local", "gpu", bits_per_second=TEN_GBIT)
     world.schedule()
     assert world.job(job.id).status.state is JobState.QUEUED, "it is near, but nobody has seen it there"
 
@@ -56,7 +55,7 @@ def test_a_job_runs_at_a_near_site_on_the_volume_that_has_its_data(world: World)
 
 def test_a_volume_of_another_site_that_is_not_near_is_not_used(world: World) -> None:
     gpu = add_agent(world.deps.db, "gpu", site="gpu", gpus=2, now=world.clock.now())
-    links.put(world.deps, SYSTEM, "local", "gpu", LinkPut(bits_per_second=TEN_GBIT // 10))
+    links.put(world.deps, SYSTEM, "local", "gpu", bits_per_second=TEN_GBIT // 10)
     sync(world, gpu, volumes=[VolumeSeen(id=world.volume.id)])
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)

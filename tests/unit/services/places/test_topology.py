@@ -28,13 +28,12 @@ from millpond.testing.builders_data import (
 from millpond.testing.clock import FakeClock
 from millpond.wire.cache import CacheAdd, CacheAdded
 from millpond.wire.observed import VolumeSeen
-from millpond.wire.topology import LinkPut
 
 GBIT = 10**9
 
 
 def link(deps: Deps, a: str, b: str, gbit: float | None = None, **more: float) -> None:
-    links.put(deps, the_admin(deps), a, b, LinkPut(bits_per_second=gbit and int(gbit * GBIT), **more))
+    links.put(deps, the_admin(deps), a, b, bits_per_second=gbit and int(gbit * GBIT), **more)
 
 
 def ask(deps: Deps, **asked: str) -> CacheAdded:
@@ -48,8 +47,9 @@ def look(deps: Deps, agent: Agent, name: str, problem: str | None = None) -> Non
 
 
 def serving(deps: Deps, agent: Agent) -> dict[str, bool]:
-    compute = next(one for one in topology.topology(deps, the_admin(deps)).computes if one.name == agent.compute)
-    return {volume.volume: volume.serves for volume in compute.volumes}
+    drawn = topology.topology(deps, the_admin(deps)).computes
+    volumes = next(one.volumes for one in drawn if one.compute.compute.name == agent.compute)
+    return {name: served.serves for name, served in volumes}
 
 
 # Sites and links -------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_a_visitor_says_nothing_of_the_volume_itself(deps: Deps) -> None:
     link(deps, "berlin", "gpu", 10)
     look(deps, visitor, "fast", "It does not answer.")
     (shown,) = topology.topology(deps, the_admin(deps)).volumes
-    assert (shown.volume.problem, shown.volume.connected) == (None, True)
+    assert (shown.volume.volume.problem, shown.volume.connected) == (None, True)
 
 
 def test_limits_of_projects_one_may_not_see_are_not_drawn(deps: Deps) -> None:

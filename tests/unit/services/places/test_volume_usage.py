@@ -51,7 +51,7 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     ask(deps)
     (fill,) = desired_fills.desired_for(deps, agent)[1]
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
-    assert (running.seconds_left, running.bytes_per_second, running.waiting) == (None, None, False)
+    assert (running.seconds_left, running.bytes_per_second, running.cached.cached.attempt == 0) == (None, None, False)
     progress = told(fill, "filling", done_bytes=GB // 4, sent_bytes=GB // 4, seconds=1.0)
     cache_reports.observe_fills(deps, agent, [progress])
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
@@ -69,7 +69,9 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     held_up = told(fill, "failed", problem="The disk is too full.", transient=True)
     cache_reports.observe_fills(deps, agent, [held_up])
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
-    assert (running.seconds_left, running.problem) == (None, "The disk is too full."), "nobody knows for how long"
+    assert (running.seconds_left, running.cached.cached.problem) == (None, "The disk is too full."), (
+        "nobody knows for how long"
+    )
 
 
 def test_tiny_fills_measure_nothing(deps: Deps) -> None:
@@ -118,4 +120,4 @@ def test_how_full_volumes_are_is_for_everybody_and_how_they_are_used_for_those_w
     assert (seen.volumes, seen.reserved_bytes) == (1, GB)
     assert (seen.total.hits, seen.total.misses, seen.total.hit_rate, seen.fills) == (0, 0, None, [])
     assert volume_usage.usage(deps, stranger, "nfs", None, None).hours == []
-    assert [hour.misses for hour in volume_usage.usage(deps, the_admin(deps), "nfs", None, None).hours] == [1]
+    assert [uses.misses for _, uses in volume_usage.usage(deps, the_admin(deps), "nfs", None, None).hours] == [1]

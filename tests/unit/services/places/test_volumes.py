@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -22,13 +24,11 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, VolumeChange, VolumeCreate
+from millpond.wire.cache import CacheAdd, VolumeCreate
 
 
-def add(deps: Deps, name: str = "nfs", path: str = "/mnt/nfs", **more: object) -> None:
-    volumes.create(
-        deps, the_admin(deps), VolumeCreate.model_validate({"name": name, "path": path, "site": "lab"} | more)
-    )
+def add(deps: Deps, name: str = "nfs", path: str = "/mnt/nfs", site: str = "lab", **more: Any) -> None:
+    volumes.create(deps, the_admin(deps), name=name, path=path, site=site, **more)
 
 
 @pytest.mark.parametrize("path", ["mnt/nfs", "", "/", "/mnt/../etc", "/mnt/a\nb", "/mnt/\0"])
@@ -56,18 +56,22 @@ def test_names_paths_and_sites_are_checked(deps: Deps) -> None:
     with pytest.raises(Invalid):
         add(deps, name="other", path="/o", capacity_bytes=10, reserve_bytes=10)
     with pytest.raises(ValidationError):
-        add(deps, name="other", path="/o", capacity_bytes=0)
+        VolumeCreate(name="other", path="/o", capacity_bytes=0)
 
 
 def test_changes_are_held_against_what_stays(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent, capacity=10 * GB)
-    changed = volumes.change(deps, the_admin(deps), "nfs", VolumeChange(idle_seconds=60, capacity_bytes=20 * GB))
-    assert (changed.idle_seconds, changed.capacity_bytes, changed.reserve_bytes) == (60, 20 * GB, GB // 2)
+    changed = volumes.change(deps, the_admin(deps), "nfs", idle_seconds=60, capacity_bytes=20 * GB).volume
+    assert (changed.idle_seconds, changed.capacity_bytes, changed.reserve_bytes) == (
+        60,
+        20 * GB,
+        GB // 2,
+    )
     with pytest.raises(Invalid):
-        volumes.change(deps, the_admin(deps), "nfs", VolumeChange(low_percent=95))
+        volumes.change(deps, the_admin(deps), "nfs", low_percent=95)
     with pytest.raises(NotFound) as caught:
-        volumes.change(deps, the_admin(deps), "nsf", VolumeChange(idle_seconds=60))
+        volumes.change(deps, the_admin(deps), "nsf", idle_seconds=60)
     assert caught.value.details["near"] == ["nfs"]
 
 

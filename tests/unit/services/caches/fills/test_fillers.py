@@ -30,7 +30,7 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheVerification, VolumeCreate
+from millpond.wire.cache import CacheAdd, CacheVerification
 from millpond.wire.desired import DesiredFill, DesiredVolume
 from millpond.wire.observed import ProjectShares, ShareSeen, Verified
 
@@ -127,8 +127,7 @@ def test_only_one_agent_may_make_a_directory_into_a_volume(deps: Deps, clock: Fa
     first = an_agent(deps)
     clock.advance(1)
     second = an_agent(deps)
-    asked = VolumeCreate(name="nfs", path="/mnt/nfs", site=first.site)
-    volume_service.create(deps, the_admin(deps), asked)
+    volume_service.create(deps, the_admin(deps), name="nfs", path="/mnt/nfs", site=first.site)
     hear_of(deps, first)
     hear_of(deps, second)
     assert (volume_of(deps, first).new, volume_of(deps, second).new) == (True, False)

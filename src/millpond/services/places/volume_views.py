@@ -1,7 +1,9 @@
-"""Volumes as they are shown: what is used, promised, leaving, foreign and free, and the limits of one's projects."""
+"""Volumes with what is used, promised, leaving, foreign and free on them, and the limits of one's projects."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -11,6 +13,7 @@ from millpond.decide.account import Account
 from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.model.cached_state import CachedState
+from millpond.model.compute import Trust
 from millpond.model.people import Actor
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
@@ -18,62 +21,66 @@ from millpond.services.caches.admission.stock import space_of, stock_of
 from millpond.services.computes import trust
 from millpond.services.computes.presence import is_connected
 from millpond.services.people import access
-from millpond.wire import cache as wire
-from millpond.wire.trust import Trust
 
 
-def volume_shape(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> wire.Volume:
+@dataclass(frozen=True, slots=True)
+class LimitView:
+    """What one project may take of a volume, and what it takes."""
+
+    project: str
+    bytes: int
+    used_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeView:
+    """A volume, and what is on it as far as somebody may know."""
+
+    volume: Volume
+    used_bytes: int  # by cached commits, fills under way included; what they share by link counts once
+    used_inodes: int
+    filling_bytes: int  # of these: promised to fills that are not whole yet
+    evicting_bytes: int  # of these: on their way out
+    free_bytes: int
+    foreign_bytes: int | None
+    cached_commits: int
+    connected: bool
+    lake_bytes_per_second: float | None
+    filler: str | None  # the compute whose agent fills and evicts there
+    limits: Sequence[LimitView]
+    trust: Trust
+    let_in: Sequence[str]  # names of projects that trust lets in
+
+
+def view_of(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> VolumeView:
     stock = stock_of(tx, volume.id, now)
     used, usable = used_room(stock), usable_room(space_of(volume), stock)
     filler = agents.get(tx, volume.filler_id) if volume.filler_id else None
     lake = links.bandwidth_of(tx, volume.id, LAKE)
-    return wire.Volume(
-        id=volume.id,
-        name=volume.name,
-        site=volume.site,
-        path=volume.path,
-        capacity_bytes=volume.capacity_bytes,
-        reserve_bytes=volume.reserve_bytes,
+    found = trust.of_volume(tx, volume)
+    return VolumeView(
+        volume=volume,
         used_bytes=used.bytes,
+        used_inodes=used.inodes,
         filling_bytes=_promised(stock),
         evicting_bytes=_leaving(stock),
         free_bytes=max(0, usable.bytes - used.bytes),
-        disk_total_bytes=volume.disk_total_bytes,
-        disk_free_bytes=volume.disk_free_bytes,
         foreign_bytes=foreign_bytes(space_of(volume), stock),
-        leftover_bytes=volume.leftover_bytes,
-        inodes_total=volume.inodes_total,
-        inodes_free=volume.inodes_free,
-        used_inodes=used.inodes,
-        idle_seconds=volume.idle_seconds,
-        high_percent=volume.high_percent,
-        low_percent=volume.low_percent,
         cached_commits=sum(one.state is CachedState.READY for one in stock.held),
         connected=volume.problem is None and is_connected(volume.seen_at, now),
-        problem=volume.problem,
-        created_at=volume.created_at,
-        seen_at=volume.seen_at,
-        tier=volume.tier,
-        tier_throughput=volume.tier_throughput,
-        tier_price=volume.tier_price,
         lake_bytes_per_second=lake.bytes_per_second if lake else None,
         filler=filler.compute if filler else None,
-        features=dict(volume.features) if volume.features is not None else None,
-        limits=limits_shown(tx, volume, stock, actor),
-        trust=_trust(tx, volume, actor),
+        limits=_limits(tx, volume, stock, actor),
+        trust=found,
+        let_in=trust.shown(tx, found, actor),
     )
 
 
-def _trust(tx: Connection, volume: Volume, actor: Actor) -> Trust:
-    found = trust.of_volume(tx, volume)
-    return Trust(shared=found.shared, all=found.all, projects=list(trust.shown(tx, found, actor)))
-
-
-def limits_shown(tx: Connection, volume: Volume, stock: Stock, actor: Actor) -> list[wire.VolumeLimit]:
+def _limits(tx: Connection, volume: Volume, stock: Stock, actor: Actor) -> list[LimitView]:
     """The limits of projects one has a role in, with what each takes."""
     account = Account(stock)
     return [
-        wire.VolumeLimit(project=limit.project, bytes=limit.bytes, used_bytes=account.used_by[limit.project_id].bytes)
+        LimitView(project=limit.project, bytes=limit.bytes, used_bytes=account.used_by[limit.project_id].bytes)
         for limit in shares.limits_of(tx, volume.id)
         if access.sees(actor, limit.project_id)
     ]
