@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from millpond.client.cached import Cached as Cached
     from millpond.client.cached import cache as cache
+    from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.run import Run as Run
     from millpond.client.search import search as search
@@ -35,6 +36,7 @@ __all__ = [
     "Run",
     "__version__",
     "cache",
+    "checkpoint",
     "current_run",
     "download_artifacts",
     "finish",
@@ -59,6 +61,7 @@ _HOMES = {
     "Dataset": "dataset",
     "Run": "run",
     "cache": "cached",
+    "checkpoint": "checkpoint",
     "search": "search",
     "submit": "submitting",
 }

@@ -41,6 +41,8 @@ class Settings:
     max_object_bytes: int = 64 << 20
     url_seconds: int = 900
     bin_days: int = 30
+    # How long the checkpoint of a job that has ended is kept.
+    checkpoint_days: int = 7
     # How long a job may run on without its agent hearing from the server; so long (and a little more) a job of a
     # silent compute waits before it is placed again.
     placement_seconds: int = 600

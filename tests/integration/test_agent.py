@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.agent import Agent, Tools
+from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.drivers import EngineAway
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import marked
 from millpond.agent.spec import Spec
-from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable
+from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable, Unavailable
 from millpond.lake.push import push_directory
 from millpond.lake.transfer import Downloader
 from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
@@ -44,6 +45,9 @@ class Site:
         self.lake = DirectLake()
         self.server = FakeServer()
         self.saved: list[str] = []
+        # What lies in the checkpoint of each job.
+        self.kept: dict[str, str] = {}
+        self.restore_fails: list[MillError] = []
         self.attempt = 0
         self.save: Callable[[Spec, Path], str | None] = self._save
         self.source: Callable[[DesiredFill], Downloader] = lambda fill: self.lake
@@ -56,6 +60,7 @@ class Site:
             driver=self.driver([node_facts("node", Declared(cpus=2))]),
             source_of=self._open,
             save_outputs=lambda spec, output: self.save(spec, output),
+            checkpoints=Checkpoints(self._restore, self._keep, lambda spec: False),
         )
         stop = asyncio.Event()
         agent = Agent(self.state, tools)
@@ -89,6 +94,15 @@ class Site:
 
     def _open(self, fill: DesiredFill) -> AbstractContextManager[Downloader]:
         return nullcontext(self.source(fill))
+
+    def _keep(self, spec: Spec, directory: Path) -> str | None:
+        self.kept[spec.job] = (directory / "state").read_text()
+        return "checkpoint"
+
+    def _restore(self, desired: DesiredPlacement, directory: Path) -> None:
+        if self.restore_fails:
+            raise self.restore_fails.pop()
+        (directory / "state").write_text(self.kept[desired.job_id])
 
     def _save(self, spec: Spec, output: Path) -> str | None:
         self.saved.append(spec.job)
@@ -171,6 +185,25 @@ def test_a_job_from_its_data_to_its_outputs(run: Run, tmp_path: Path) -> None:
             assert read_things(site.path(code)) == CODE, "the cached code is not the job's to change"
             site.server.forget("p1")
             await site.server.until(lambda: not site.directory(job).exists())
+
+    run(scenario)
+
+
+def test_a_checkpoint_is_saved_after_a_stop_and_restored_elsewhere(run: Run) -> None:
+    async def scenario(site: Site) -> None:
+        script = 'cat "$MILL_CHECKPOINT/state"; trap \'echo step 7 > "$MILL_CHECKPOINT/state"; exit 1\' TERM; '
+        first = a_placement("p1", ("sh", "-c", f"{script} touch here; while :; do sleep 0.05; done"), job_id="job")
+        async with site.agent():
+            site.server.want(first)
+            await site.server.until(lambda: (site.directory(first) / "work" / "here").exists())
+            site.server.want(first.model_copy(update={"want": "stop"}))
+            seen = await site.server.until_placement("p1", "finished")
+            assert (seen.reason, seen.checkpoint_problem) == ("stopped", None)
+            assert site.kept == {"job": "step 7\n"}
+            site.restore_fails = [Unavailable("The store is away.")]
+            site.server.want(a_placement("p2", ("sh", "-c", script), job_id="job", checkpoint="c1", attempt=2))
+            assert (await site.server.until_placement("p2", "finished")).exit_code == 0
+            assert site.server.logs["p2"].decode() == "step 7\n"
 
     run(scenario)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from millpond import __version__
 from millpond.agent.backoff import Backoff
 from millpond.agent.branch_pointers import Pointing
+from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import Place, Trials
 from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
@@ -61,6 +62,7 @@ class Tools:
     source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]]
     # Commits the outputs of a job; see `World`.
     save_outputs: Callable[[Spec, Path], str | None]
+    checkpoints: Checkpoints
     # Tries out what this compute can reach, and tells the server.
     run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
     isolation: Isolation = field(default_factory=Isolation)
@@ -90,6 +92,7 @@ class Agent:
             server_url=tools.server.url,
             volumes=self._volumes,
             save_outputs=tools.save_outputs,
+            checkpoints=tools.checkpoints,
             changed=self._changed,
         )
         self._placements = Placements(placements_of(state_dir), world)

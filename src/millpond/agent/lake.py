@@ -1,24 +1,18 @@
-"""Access to the lake: reads for fills with the agent's token, writes outputs with the job's."""
+"""Access to the lake: reads for fills with the agent's token, outputs and checkpoints with the job's."""
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 from millpond.agent.spec import Spec
-from millpond.client.commits import COMMIT_SECONDS, find_commit
+from millpond.client.checkpoint import SAVED_BY_JOB, checkpoint_branch
+from millpond.client.commits import find_commit
 from millpond.client.http import Api
-from millpond.client.paths import dataset_path
-from millpond.client.retrying_sender import until_complete
-from millpond.client.transfer import ApiDownloader, ApiUploader
-from millpond.errors import NotFound
-from millpond.lake.push import PushOptions, push_directory
-from millpond.model.names import OUTPUT_DATASET
-from millpond.model.path import to_text
-from millpond.wire.desired import DesiredFill
-from millpond.wire.quick.data import Commit, CommitCreate
-
-log = logging.getLogger(__name__)
+from millpond.client.job_commits import JobBranch, commit_directory, head_of
+from millpond.client.transfer import ApiDownloader
+from millpond.lake.fetch import fetch_tree
+from millpond.model.names import CHECKPOINT_DATASET, OUTPUT_DATASET
+from millpond.wire.desired import DesiredFill, DesiredPlacement
 
 # The agent itself tries again, and says so meanwhile: one call need not be patient.
 PATIENCE_SECONDS = 5.0
@@ -30,37 +24,34 @@ def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
 
 
 def save_outputs(spec: Spec, output: Path) -> str | None:
-    """Commit everything below `output` to the job's branch; return the commit's id.
-
-    Can be repeated after any interruption: nothing is uploaded or committed twice.
-    """
-    with Api(spec.env["MILL_SERVER"], spec.env["MILL_TOKEN"], patience=PATIENCE_SECONDS) as api:
-        return until_complete(lambda: _save(api, spec, output))
+    """Commit everything below `output` to the branch of the job; the commit's id."""
+    branch = JobBranch(spec.project, OUTPUT_DATASET, spec.job)
+    with _of_job(spec) as api:
+        return commit_directory(api, branch, output, message=f"Outputs of job {spec.job}").id
 
 
-def _save(api: Api, spec: Spec, output: Path) -> str:
-    head = _head(api, spec)
-    with ApiUploader(api, spec.project, known_tree=head.tree if head else None) as uploader:
-        pushed = push_directory(output, uploader, options=PushOptions(ignore_files=()), warn=_warn)
-        if head is not None and head.tree == pushed.tree.root:
-            return head.id
-        request = CommitCreate(
-            upload=uploader.id,
-            tree=pushed.tree.root,
-            branch=spec.job,
-            expected=head.id if head else None,
-            message=f"Outputs of job {spec.job}",
-        )
-    path = f"{dataset_path(spec.project, OUTPUT_DATASET)}/commits"
-    return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS).id
+def save_checkpoint(spec: Spec, directory: Path) -> str | None:
+    """Commit everything below `directory` as the newest checkpoint of the job; the commit's id."""
+    with _of_job(spec) as api:
+        branch = checkpoint_branch(spec.project, spec.job)
+        return commit_directory(api, branch, directory, message=f"Checkpoint of job {spec.job}, saved at its end").id
 
 
-def _head(api: Api, spec: Spec) -> Commit | None:
-    try:
-        return find_commit(api, spec.project, OUTPUT_DATASET, spec.job)
-    except NotFound:
-        return None
+def saves_itself(spec: Spec) -> bool:
+    """True if the job has called `millpond.checkpoint()`: then only what it saved so is known to be whole."""
+    with _of_job(spec) as api:
+        head = head_of(api, checkpoint_branch(spec.project, spec.job))
+    return head is not None and head.message.endswith(SAVED_BY_JOB)
 
 
-def _warn(path: bytes, why: str) -> None:
-    log.warning("output skipped: %s: %s", to_text(path), why)
+def restore_checkpoint(server: str, desired: DesiredPlacement, directory: Path) -> None:
+    """Write the checkpoint that the placement goes on from into `directory`, which is empty."""
+    assert desired.checkpoint is not None
+    with Api(server, desired.token, patience=PATIENCE_SECONDS) as api:
+        commit = find_commit(api, desired.project, CHECKPOINT_DATASET, desired.checkpoint)
+        with ApiDownloader(api, desired.project, CHECKPOINT_DATASET, commit.id) as source:
+            fetch_tree(source, commit.tree, directory)
+
+
+def _of_job(spec: Spec) -> Api:
+    return Api(spec.env["MILL_SERVER"], spec.env["MILL_TOKEN"], patience=PATIENCE_SECONDS)

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from millpond.agent import checkpoint
+from millpond.agent.backoff import Backoff, may_pass
+from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.drivers import (
     Driver,
     EngineAway,
@@ -69,6 +72,7 @@ class World:
     server_url: str
     volumes: Volumes
     save_outputs: SaveOutputs
+    checkpoints: Checkpoints
     changed: Callable[[], None]
 
 
@@ -145,17 +149,30 @@ class Placement:
             return
         shipper = self._shipper = self._shipper or self._new_shipper()
         status = await self._run(shipper)
+        lost_checkpoint = await self._save_checkpoint(status)
         outcome = await self._save()
         if not self._dropped:
             await shipper.finish()
-        self._report("finished", problem=_problem(status) or outcome.problem, output_commit=outcome.output_commit)
+        self._report(
+            "finished",
+            problem=_problem(status) or outcome.problem,
+            output_commit=outcome.output_commit,
+            checkpoint_problem=lost_checkpoint,
+        )
 
     async def _prepare(self) -> bool:
         """Wait for the data, then make the directory. False when it was stopped before."""
+        backoff = Backoff()
         while not self._stop:
             desired = self._desired
-            if desired is not None and await in_thread(partial(self._make, desired)):
-                return True
+            try:
+                if desired is not None and await in_thread(partial(self._make, desired)):
+                    return True
+            except MillError as error:
+                if not may_pass(error):
+                    raise
+                self._wait_for(f"its checkpoint cannot be fetched yet: {error.message}")
+                await backoff.wait()
             await self._hear_news(within=5.0)
         return False
 
@@ -189,8 +206,13 @@ class Placement:
             image=desired.spec.image or self._world.driver.capabilities().default_image,
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
             epoch=self._epoch,
+            restore=partial(self._restore, desired),
         )
         return True
+
+    def _restore(self, desired: DesiredPlacement, directory: Path) -> None:
+        if desired.checkpoint is not None:
+            self._world.checkpoints.restore(desired, directory)
 
     def _new_shipper(self) -> Shipper:
         spec = read_spec(self.directory)
@@ -241,6 +263,13 @@ class Placement:
                 await asyncio.sleep(ENGINE_SECONDS)
             # Most waits are short at first, for a start or a command that ends at once; a longer one can wait longer.
             await asyncio.sleep(min(max(LOOK_SECONDS, (clock() - begin) / 4), LOOK_SECONDS_MOST))
+
+    async def _save_checkpoint(self, status: Exited | Lost) -> str | None:
+        """Save what the command left to go on from, once; why that could not be done."""
+        return (
+            await checkpoint.save(self.directory, status, self._world.checkpoints, wanted=lambda: not self._dropped)
+            or None
+        )
 
     async def _save(self) -> Outcome:
         """Commit the outputs, once."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from millpond.agent.keeper.clock import boot_id
@@ -18,6 +18,9 @@ from millpond.wire.desired import DesiredPlacement
 WORK = "work"
 OUTPUT = "output"
 TEMPORARY = "tmp"
+CHECKPOINT = "checkpoint"
+# What a job may write to, beside its home.
+WRITABLE = (WORK, OUTPUT, CHECKPOINT, TEMPORARY)
 # Where a container shows its inputs.
 DATA = "/data"
 
@@ -40,6 +43,7 @@ def prepare(
     image: str | None = None,
     gpu_memory_bytes: int = 0,
     epoch: float | None = None,
+    restore: Callable[[Path], None] = lambda directory: None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
@@ -47,7 +51,7 @@ def prepare(
     `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
     `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
-    the boot time here was zero.
+    the boot time here was zero. `restore` fills the directory of its checkpoint.
     Leftovers of an interrupted preparation are removed. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
@@ -63,8 +67,9 @@ def prepare(
         work.mkdir()
     else:
         copy_writable(code, work)
-    for name in (OUTPUT, TEMPORARY):
+    for name in (OUTPUT, CHECKPOINT, TEMPORARY):
         (directory / name).mkdir()
+    restore(directory / CHECKPOINT)
     renew(directory, renewed)
     mounts = mounts_of(desired, inputs)
     seen = {variable: Path(mount.target) for variable, mount in mounts.items()} if image else inputs
@@ -84,7 +89,7 @@ def prepare(
         ),
         directory=str(work),
         valid_seconds=desired.valid_seconds,
-        grace_seconds=desired.grace_seconds,
+        grace_seconds=desired.spec.grace_seconds,
         log_bytes=desired.log_bytes,
         epoch=None if epoch is None else (epoch, boot_id()),
         secret_env=tuple(desired.secrets),
@@ -141,7 +146,9 @@ def environment(
         "MILL_JOB_NAME": desired.job_name,
         "MILL_RUN_ID": desired.run_id,
         "MILL_PLACEMENT": desired.id,
+        "MILL_ATTEMPT": str(desired.attempt),
         "MILL_OUTPUT": str(directory / OUTPUT),
+        "MILL_CHECKPOINT": str(directory / CHECKPOINT),
         **{variable: str(path) for variable, path in inputs.items()},
     }
     if desired.spec.cpu:

@@ -17,6 +17,7 @@ import typer
 
 from millpond import __version__
 from millpond.agent.agent import Agent, Tools
+from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import run_trial
 from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
@@ -25,7 +26,14 @@ from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.isolation import DEFAULT, Accounts, Isolation, claim, detect, safely
 from millpond.agent.keeper.processes import identity, is_running
-from millpond.agent.lake import PATIENCE_SECONDS, open_source, save_outputs
+from millpond.agent.lake import (
+    PATIENCE_SECONDS,
+    open_source,
+    restore_checkpoint,
+    save_checkpoint,
+    save_outputs,
+    saves_itself,
+)
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.agent.stream import open_tunnel
@@ -162,6 +170,7 @@ async def _serve(
         driver=driver,
         source_of=partial(open_source, api),
         save_outputs=safely(save_outputs),
+        checkpoints=Checkpoints(partial(restore_checkpoint, server), safely(save_checkpoint), saves_itself),
         run_trial=partial(run_trial, api),
         isolation=isolation,
         open_tunnel=partial(open_tunnel, server, token),

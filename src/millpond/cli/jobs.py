@@ -26,12 +26,13 @@ from millpond.client.jobs import (
 )
 from millpond.client.task_file import write_task
 from millpond.model.job import Ending, JobState
-from millpond.model.job_spec import JobKind
+from millpond.model.job_spec import JobKind, JobSpec
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
 from millpond.wire.jobs import Attempt, Job, Rank
 
 app = typer.Typer()
 
+_GRACE = JobSpec.grace_seconds
 # Rows of a table without --limit.
 _SHOWN = 100
 
@@ -292,6 +293,8 @@ def show_job(mill: Session, job: Job) -> None:
             ("code", CommitId(job.spec.code_commit) if job.spec.code_commit else None),
             ("environment", CommitId(job.environment_commit) if job.environment_commit else job.environment_job),
             ("outputs", CommitId(job.output_commit) if job.output_commit else None),
+            ("checkpoint", CommitId(job.checkpoint_commit) if job.checkpoint_commit else None),
+            ("saved", job.saved_at),
             ("run", job.run_id),
             ("by", job.created_by),
             ("queued", job.queued_at),
@@ -353,6 +356,7 @@ def _rank(one: Rank, *, failed: bool) -> str:
 
 def _limits(job: Job) -> list[str]:
     limits = [f"{format_seconds(job.spec.timeout_seconds)} at most"] if job.spec.timeout_seconds else []
+    limits += [f"{format_seconds(job.spec.grace_seconds)} to end"] if job.spec.grace_seconds != _GRACE else []
     limits += [f"priority {job.spec.priority}"] if job.spec.priority else []
     limits += [f"{job.spec.retries} retries on {', '.join(job.spec.retry_on)}"] if job.spec.retries else []
     return limits + ([f"only on {job.wanted_compute}"] if job.wanted_compute else [])

@@ -149,6 +149,10 @@ def submit(
         int | None, typer.Option(metavar="N", help="Higher runs first. Default: 0.", min=-100, max=100)
     ] = None,
     timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Time limit of an attempt, like 90m.")] = None,
+    grace: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Time to save a checkpoint when stopped or preempted. Default: 30s."),
+    ] = None,
     retries: Annotated[
         int | None,
         typer.Option(metavar="N", help="Number of retries after a failure. Lost machines do not count.", min=0),
@@ -225,6 +229,7 @@ def submit(
         "node_selector": _merged(task, "node_selector", parse_pairs(node_selector, "--node-selector") or {}),
         "priority": priority,
         "timeout_seconds": None if timeout is None else _whole_seconds(timeout, "--timeout"),
+        "grace_seconds": None if grace is None else parse_seconds(grace),
         "retries": _retries(task, retries, retry_on),
         "retry_on": [word for text in retry_on or [] for word in text.split(",")],
         "backoff_seconds": None if backoff is None else parse_seconds(backoff),

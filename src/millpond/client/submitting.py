@@ -42,6 +42,7 @@ def submit(
     on: str | None = None,
     options: Mapping[str, str] | None = None,
     timeout: str | None = None,
+    grace: str | None = None,
     retries: int | None = None,
     code: Path | str | None = ".",
     server: str | None = None,
@@ -54,7 +55,7 @@ def submit(
     With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
     `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables:
     `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like `{"partition": "long"}` of Slurm.
-    Other fields of a specification may be given by name, like `priority=5` or `gpu_type="A100"`.
+    `grace` is the time between SIGTERM and SIGKILL. Other fields of a specification may be given by name, like `priority=5`.
     Raises DoesNotFit if no compute can ever run it.
     """
     task = read_task(Path(file)) if file is not None else EMPTY
@@ -72,6 +73,7 @@ def submit(
         "on": on,
         "options": None if options is None else dict(options),
         "timeout_seconds": None if timeout is None else parse_seconds(timeout),
+        "grace_seconds": None if grace is None else parse_seconds(grace),
         "retries": retries,
     }
     given = {key: value for key, value in named.items() if value is not None} | spec

@@ -24,6 +24,7 @@ _WRITTEN: Mapping[str, tuple[str, Callable[[str], int]]] = {
     "min_gpu_memory": ("min_gpu_memory_bytes", parse_bytes),
     "timeout": ("timeout_seconds", parse_seconds),
     "backoff": ("backoff_seconds", parse_seconds),
+    "grace": ("grace_seconds", parse_seconds),
     "idle": ("idle_seconds", parse_seconds),
 }
 # What a file says beside the spec.

@@ -209,6 +209,12 @@ def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[
     return [_job(row) for row in tx.execute(query.order_by(job.c.deleted_at).limit(limit))]
 
 
+def with_checkpoint(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Job]:
+    """Jobs that ended before that moment and have a checkpoint still."""
+    query = _JOBS.where(job.c.ended_at < moment, job.c.checkpoint_commit.is_not(None))
+    return [_job(row) for row in tx.execute(query.order_by(job.c.ended_at).limit(limit))]
+
+
 def _chosen(query: Select[Any], chosen: JobFilter) -> Select[Any]:
     query = query.where(job.c.deleted_at.is_not(None) if chosen.deleted else job.c.deleted_at.is_(None))
     if chosen.projects is not None:

@@ -22,7 +22,7 @@ _ALL_LIVING = select(placement).where(_LIVING).order_by(placement.c.created_at, 
 _OF_AGENT = _ALL_LIVING.where(placement.c.agent_id == bindparam("agent"))
 _OF_COMPUTE = _ALL_LIVING.where(placement.c.compute_id == bindparam("compute"))
 _RENEWALS = select(
-    placement.c.id, placement.c.job_id, placement.c.valid_seconds, placement.c.renewed_at
+    placement.c.id, placement.c.job_id, placement.c.valid_seconds, placement.c.renewed_at, placement.c.grace_seconds
 ).where(_LIVING)  # fmt: skip
 _HELD = (
     select(
@@ -58,6 +58,7 @@ class Renewal:
     job_id: str
     valid_seconds: int
     renewed_at: datetime
+    grace_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def insert(tx: Connection, value: Placement) -> None:
         "node": value.node,
         "state": value.state.value,
         "valid_seconds": value.valid_seconds,
+        "grace_seconds": value.grace_seconds,
         "gpu_indices": list(value.gpu_indices),
         "created_at": value.created_at,
         "renewed_at": value.renewed_at,
@@ -234,6 +236,7 @@ def _placement(row: Row[Any]) -> Placement:
         renewed_at=row.renewed_at,
         ended_at=row.ended_at,
         number=row.number,
+        grace_seconds=row.grace_seconds,
         started_at=row.started_at,
         exited_at=row.exited_at,
         exit_code=row.exit_code,

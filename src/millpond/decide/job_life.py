@@ -48,6 +48,8 @@ class Report:
     reason: str | None = None
     problem: str | None = None
     output_commit: str | None = None
+    # Why its newest checkpoint could not be saved.
+    checkpoint_problem: str | None = None
     # Of a distributed job: the process whose failure ended all the others.
     failed_rank: int | None = None
     # What the engine says it waits for, before the command has begun.
@@ -198,6 +200,8 @@ def _exited(job: Job, report: Report, now: datetime) -> Job:
 
 
 def _finished(job: Job, report: Report, now: datetime) -> Job:
+    if report.checkpoint_problem:
+        job = job.changed(reasons=_bounded([*job.status.reasons, report.checkpoint_problem]))
     ending, said = ending_of(job, report)
     if ending is None:
         return _end(job, JobState.SUCCEEDED, None, said, report, now)

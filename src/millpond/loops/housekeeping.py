@@ -17,7 +17,7 @@ from millpond.services.commits import records
 from millpond.services.commits.packs import verify
 from millpond.services.computes import compute_tests, joining
 from millpond.services.deps import Deps
-from millpond.services.jobs import bin, idle, placements
+from millpond.services.jobs import bin, checkpoints, idle, placements
 from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
@@ -41,6 +41,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("artifacts", artifact_commits.TOPIC, artifact_commits.SECONDS, partial(artifact_commits.gather_all, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
+        Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),

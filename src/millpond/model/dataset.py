@@ -15,6 +15,7 @@ class DatasetKind(Enum):
     CODE = "code"
     OUTPUT = "output"
     ARTIFACT = "artifact"
+    CHECKPOINT = "checkpoint"
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,9 @@ class JobStatus:
     ending: Ending | None = None
     problem: str | None = None
     output_commit: str | None = None
+    # The newest checkpoint, which the next attempt starts from, and when it was saved.
+    checkpoint_commit: str | None = None
+    saved_at: datetime | None = None
     # Where it is, or was last.
     placement_id: str | None = None
     compute: str | None = None
@@ -179,6 +182,8 @@ class Placement:
     ended_at: datetime | None
     # Ordinal among the attempts of its job, and how it went.
     number: int = 1
+    # Between SIGTERM and SIGKILL.
+    grace_seconds: int = 30
     started_at: datetime | None = None
     exited_at: datetime | None = None
     exit_code: int | None = None

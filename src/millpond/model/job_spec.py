@@ -135,6 +135,8 @@ class JobSpec:
     priority: Annotated[int, Ge(-100), Le(100)] = field(default=0, metadata=_UNPLACED)
     # Of one attempt; 0 for no limit.
     timeout_seconds: Annotated[int, Ge(0), Le(_YEAR)] = field(default=0, metadata=_UNPLACED)
+    # Between SIGTERM and SIGKILL when it is stopped or preempted: time to save a checkpoint.
+    grace_seconds: Annotated[int, Ge(0), Le(DAY)] = field(default=30, metadata=_UNPLACED)
     # How often it may be tried again after which endings (decide/retry.py), waiting so long before the first time.
     retries: Annotated[int, Ge(0), Le(MAX_RETRIES)] = field(default=0, metadata=_UNPLACED)
     retry_on: Annotated[tuple[str, ...], MaxLen(20)] = field(default=(), metadata=_UNPLACED)

@@ -12,12 +12,13 @@ _REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,126}")
 # Behind a ref: so many commits back. `~` alone is one, and so is each `^`.
 _BACK = re.compile(r"((?:\^|~[0-9]{0,9})*)$")
 
-# Hidden datasets of every project: the code of jobs, what jobs wrote, and the artifacts of runs. People cannot choose a
-# leading dot.
+# Hidden datasets of every project: the code, outputs and checkpoints of jobs, and the artifacts of runs. People cannot
+# choose a leading dot.
 CODE_DATASET = ".code"
 OUTPUT_DATASET = ".outputs"
 ARTIFACT_DATASET = ".artifacts"
-SYSTEM_DATASETS = (CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET)
+CHECKPOINT_DATASET = ".checkpoints"
+SYSTEM_DATASETS = (CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET)
 DEFAULT_BRANCH = "main"
 DEFAULT_PROJECT = "default"
 

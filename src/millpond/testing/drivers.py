@@ -21,6 +21,7 @@ from millpond.agent.drivers import Driver, EngineAway, Exited, Lost, NotStarted,
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import all_processes, marked
+from millpond.agent.prepare import CHECKPOINT, WRITABLE
 from millpond.agent.spec import Mount, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.testing.agents import a_spec
@@ -95,9 +96,10 @@ class DriverContract:
             root: Path = fields.pop("root", tmp_path)
             placement = root / f"p-{secrets.token_hex(6)}"  # engines remember names
             work = placement / "work"
-            for name in ("work", "output", "tmp"):
+            for name in WRITABLE:
                 (placement / name).mkdir(parents=True)
-            env = {"MILL_PLACEMENT": placement.name} | ({} if self.image else {"PATH": os.environ["PATH"]})
+            told = {"MILL_PLACEMENT": placement.name, "MILL_CHECKPOINT": str(placement / CHECKPOINT)}
+            env = told | ({} if self.image else {"PATH": os.environ["PATH"]})
             defaults: dict[str, Any] = {
                 "valid_seconds": 600,
                 "grace_seconds": 5,
@@ -200,6 +202,22 @@ class DriverContract:
         assert isinstance(status, Exited)
         assert (status.exit_code, status.reason) == (7, Reason.STOPPED)
         assert b"saved" in (placement / "log").read_bytes()
+
+    def test_it_goes_on_from_its_checkpoint_and_saves_the_next_one_when_it_is_stopped(
+        self, driver: Driver, place: Place
+    ) -> None:
+        script = (
+            'cat "$MILL_CHECKPOINT/state"; trap \'echo 2 > "$MILL_CHECKPOINT/state"; exit 7\' TERM; touch here; '
+            "while :; do sleep 0.05; done"
+        )
+        placement = place("sh", "-c", script)
+        state = placement / CHECKPOINT / "state"
+        state.write_text("1\n")
+        driver.start(placement)
+        self.wait_for_file(placement, "here")
+        driver.stop(placement)
+        assert isinstance(finished(driver, placement), Exited)
+        assert (placement / "log").read_bytes().startswith(b"1\n") and state.read_text() == "2\n"
 
     def test_what_outlives_the_command_is_ended_too(self, driver: Driver, place: Place) -> None:
         placement = place(

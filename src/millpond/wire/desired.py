@@ -120,6 +120,8 @@ class DesiredPlacement(WithSpec):
     # The number of its project, the same at every agent: its jobs run under an account that is made of it. 0: unknown.
     account: int = 0
     token: str
+    # The number of this attempt, from 1.
+    attempt: int = 1
     node: str
     gpu_indices: list[int] = []
     # Of a distributed job: one for each process, which all start or none. CPUs, memory and GPUs are then each one's.
@@ -128,8 +130,9 @@ class DesiredPlacement(WithSpec):
     code: DesiredInput | None
     # A tree of Python packages for the front of PYTHONPATH, with their programs in `bin`.
     environment: DesiredInput | None = None
+    # The commit of `.checkpoints` that it goes on from.
+    checkpoint: str | None = None
     valid_seconds: int
-    grace_seconds: int
     # How much of its log is kept, in all: what lies between its beginning and its end may go. 0: everything.
     log_bytes: int = 0
     # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.

@@ -62,6 +62,9 @@ class Job(WithSpec):
     # How a part of a GPU is kept to where it was placed: counted, or enforced.
     gpu_share: Literal["none", "accounted", "enforced"] | None = None
     output_commit: str | None
+    # Its newest checkpoint (a commit of `.checkpoints`), and when that was saved.
+    checkpoint_commit: str | None = None
+    saved_at: Time | None = None
     run_id: str
     created_by: str
     compute: str | None

@@ -174,6 +174,8 @@ class PlacementSeen(Request):
     # What the engine says of a placement that it has and has not begun, for people.
     waiting: str | None = None
     output_commit: str | None = None
+    # Why what the command left could not be saved as its checkpoint.
+    checkpoint_problem: str | None = None
     log_bytes: int = 0
     # Of a distributed job: its processes, and the one whose failure ended all others.
     ranks: list[RankSeen] = []

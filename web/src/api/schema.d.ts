@@ -3604,7 +3604,7 @@ export interface components {
          * DatasetKind
          * @enum {string}
          */
-        DatasetKind: "data" | "code" | "output" | "artifact";
+        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint";
         /**
          * DatasetTotals
          * @description The header of the hub: `6 Datasets · 290.2 MB · 3 NFS Connected · 1.07/360.77 GB used by cached commits`.
@@ -3801,10 +3801,17 @@ export interface components {
              */
             after: components["schemas"]["Dependency-Output"][];
             /**
+             * Attempt
+             * @default 1
+             */
+            attempt: number;
+            /**
              * Backoff Seconds
              * @default 5
              */
             backoff_seconds: number;
+            /** Checkpoint */
+            checkpoint?: string | null;
             code: components["schemas"]["DesiredInput"] | null;
             /** Code Commit */
             code_commit: string | null;
@@ -3841,7 +3848,10 @@ export interface components {
             gpu_indices: number[];
             /** Gpu Type */
             gpu_type: string | null;
-            /** Grace Seconds */
+            /**
+             * Grace Seconds
+             * @default 30
+             */
             grace_seconds: number;
             /** Id */
             id: string;
@@ -4510,6 +4520,8 @@ export interface components {
              * @default 5
              */
             backoff_seconds: number;
+            /** Checkpoint Commit */
+            checkpoint_commit?: string | null;
             /** Code Commit */
             code_commit: string | null;
             /** Command */
@@ -4567,6 +4579,11 @@ export interface components {
             gpu_share?: ("none" | "accounted" | "enforced") | null;
             /** Gpu Type */
             gpu_type: string | null;
+            /**
+             * Grace Seconds
+             * @default 30
+             */
+            grace_seconds: number;
             /** Id */
             id: string;
             /**
@@ -4657,6 +4674,8 @@ export interface components {
             retry_on: string[];
             /** Run Id */
             run_id: string;
+            /** Saved At */
+            saved_at?: string | null;
             /** Secrets */
             secrets: {
                 [key: string]: string;
@@ -4747,6 +4766,11 @@ export interface components {
             gpu_hundredths: number;
             /** Gpu Type */
             gpu_type?: string | null;
+            /**
+             * Grace Seconds
+             * @default 30
+             */
+            grace_seconds: number;
             /**
              * Idle Seconds
              * @default 0
@@ -4966,6 +4990,11 @@ export interface components {
             /** Gpu Type */
             gpu_type?: string | null;
             /**
+             * Grace Seconds
+             * @default 30
+             */
+            grace_seconds: number;
+            /**
              * Idle Seconds
              * @default 0
              */
@@ -5084,6 +5113,11 @@ export interface components {
             gpu_hundredths: number;
             /** Gpu Type */
             gpu_type: string | null;
+            /**
+             * Grace Seconds
+             * @default 30
+             */
+            grace_seconds: number;
             /**
              * Idle Seconds
              * @default 0
@@ -5960,6 +5994,8 @@ export interface components {
         };
         /** PlacementSeen */
         PlacementSeen: {
+            /** Checkpoint Problem */
+            checkpoint_problem?: string | null;
             /** Exit Code */
             exit_code?: number | null;
             /** Exited At */

@@ -19,6 +19,7 @@ from millpond.agent.isolation.cgroups import Cgroups, Limits
 from millpond.agent.isolation.outputs import take_back
 from millpond.agent.isolation.view import View, closed_above, programs, view_of
 from millpond.agent.keeper import confine
+from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
 from millpond.model.quantity import format_bytes
@@ -66,7 +67,7 @@ class Isolation:
     def hand_over(self, directory: Path, spec: Spec) -> tuple[int | None, list[Path]]:
         """Give the directories of a prepared placement to its account. The account, None for the agent's; and them."""
         uid = self.accounts.of(spec.account) if self.accounts else None
-        own = [directory / name for name in ("work", "output", "tmp", HOME)]
+        own = [directory / name for name in (*WRITABLE, HOME)]
         (directory / HOME).mkdir(exist_ok=True)
         if uid is not None:
             for path in own:

@@ -73,6 +73,9 @@ job = Table(
     Column("gpus", Integer, nullable=False, server_default=text("0")),
     # The template it is planned with or runs on (model/template.py: TemplateUse); null without one.
     Column("template", JSON(none_as_null=True), nullable=True),
+    # Its branch of `.checkpoints` keeps the commit.
+    Column("checkpoint_commit", String(64), nullable=True),
+    time_column("saved_at", nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.
@@ -112,6 +115,7 @@ placement = Table(
     Column("ranks", JSON, nullable=False, server_default=text("'[]'")),
     # Where it runs: a node of this compute. No plain index: see below.
     ref_column("compute_id", "compute.id", index=False),
+    Column("grace_seconds", Integer, nullable=False, server_default=text("10")),
     # Asked for with every exchange and every plan: they are few, those that have ended are ever more.
     Index("ix_placement_living", "agent_id",
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,8 @@ class Proposal:
     lineage: Mapping[str, Any] = field(default_factory=dict)
     # Further trees that entries were taken from, beside those of the parents.
     origins: Sequence[str] = ()
+    # Called in the transaction that makes the commit certain; what it raises keeps the commit from being made.
+    noted_by: Callable[[Connection, Commit], None] | None = None
 
 
 def accept(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal) -> Commit:
@@ -110,6 +112,8 @@ def make_visible(deps: Deps, actor: Actor, dataset: Dataset, proposal: Proposal,
         pending = refs.reserve_move(
             tx, dataset, branch=proposal.branch, commit=commit, expected=proposal.expected, by=actor.name, now=now
         )
+        if proposal.noted_by is not None:
+            proposal.noted_by(tx, commit)
         if dataset.kind is DatasetKind.DATA:
             details = {"commit": commit.id, "branch": proposal.branch}
             audit.record_dataset(tx, deps, actor, "dataset.commit", dataset, **details)

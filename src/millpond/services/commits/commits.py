@@ -6,29 +6,34 @@ Every step can be done again: a client that lost the answer asks again and gets 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 
 from millpond.db import commits, jobs
 from millpond.errors import BadRequest, Forbidden
-from millpond.model.dataset import Commit, Dataset
+from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.job import Job
-from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, check_ref_name
+from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET, check_ref_name
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import refs
 from millpond.services.commits.accept import Proposal, accept
 from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
+from millpond.services.jobs import checkpoints
 from millpond.services.people import access
 from millpond.wire import data as wire
+
+_OF_JOBS = (OUTPUT_DATASET, CHECKPOINT_DATASET)
 
 
 def create(
     deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: wire.CommitCreate
 ) -> tuple[Dataset, Commit]:
-    """Commit an uploaded tree to a branch. People commit to data and `.code`, a job to `.outputs` on its own branch.
+    """Commit an uploaded tree to a branch. People commit to data and `.code`, a job to `.outputs` and `.checkpoints` on
+    its own branch.
 
     Incomplete names what must be sent first, BadFormat what is wrong with the tree, RefMoved (`details["head"]`)
     that somebody else came first. Asking again for what is done already returns that commit.
@@ -48,29 +53,36 @@ def create(
     if (head.id if head else None) != asked.expected:
         raise refs.moved(dataset, asked.branch, head.id if head else None)
     before = head or parent
+    is_checkpoint = dataset.kind is DatasetKind.CHECKPOINT
     proposal = Proposal(
         tree=asked.tree,
         branch=asked.branch,
         expected=asked.expected,
-        parents=[before] if before else [],
+        # A checkpoint replaces the one before, which may then be collected.
+        parents=[before] if before and not is_checkpoint else [],
+        origins=[before.tree] if before and is_checkpoint else [],
         message=asked.message,
         owner=upload.owner,
         upload_id=upload.id,
         lineage=lineage,
+        noted_by=partial(checkpoints.note, actor=actor) if is_checkpoint else None,
     )
-    return dataset, accept(deps, actor, dataset, proposal)
+    commit = accept(deps, actor, dataset, proposal)
+    if is_checkpoint:
+        checkpoints.announce(deps, actor)
+    return dataset, commit
 
 
 def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str) -> Dataset:
     """The dataset, if this actor may commit there."""
     is_job = actor.kind is ActorKind.PLACEMENT
-    if is_job and (name != OUTPUT_DATASET or branch != actor.job_id):
-        raise Forbidden(f"A job can only commit to {OUTPUT_DATASET}, on the branch named after its id.")
-    if not is_job and name == OUTPUT_DATASET:
-        raise Forbidden(f"Only jobs can commit to {OUTPUT_DATASET}.")
+    if is_job and (name not in _OF_JOBS or branch != actor.job_id):
+        raise Forbidden(f"A job can only commit to {' and '.join(_OF_JOBS)}, on the branch named after its id.")
+    if not is_job and name in _OF_JOBS:
+        raise Forbidden(f"Only jobs can commit to {name}.")
     if name == ARTIFACT_DATASET:
         raise Forbidden(f"{ARTIFACT_DATASET} holds the artifacts of runs.", hint="Use millpond.log_artifact(…).")
-    if name in (CODE_DATASET, OUTPUT_DATASET):
+    if name in (CODE_DATASET, *_OF_JOBS):
         return dataset_service.ensure_system_dataset(deps, project, name)
     with deps.db.read() as tx:
         return dataset_service.find(tx, project, name)

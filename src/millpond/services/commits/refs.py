@@ -75,13 +75,14 @@ def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
 
 
 def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
-    """The code, outputs or artifacts of a job of the project; of several with that name, the newest's."""
+    """The code, outputs, artifacts or checkpoint of a job of the project; of several with that name, the newest's."""
     job = find_job(tx, dataset, name) if dataset.kind is not DatasetKind.DATA else None
     if job is None:
         return None
     if dataset.kind is DatasetKind.ARTIFACT:
         return head_commit(tx, dataset, job.run_id)
-    commit_id = job.spec.code_commit if dataset.kind is DatasetKind.CODE else job.status.output_commit
+    own = {DatasetKind.CODE: job.spec.code_commit, DatasetKind.CHECKPOINT: job.status.checkpoint_commit}
+    commit_id = own.get(dataset.kind, job.status.output_commit)
     return commits.get(tx, commit_id) if commit_id else None
 
 

@@ -285,6 +285,7 @@ def _report(seen: PlacementSeen) -> Report:
         reason=seen.reason,
         problem=seen.problem,
         output_commit=seen.output_commit,
+        checkpoint_problem=seen.checkpoint_problem[:500] if seen.checkpoint_problem else None,
         waiting=seen.waiting[:500] if seen.waiting else None,
         failed_rank=seen.failed_rank,
     )

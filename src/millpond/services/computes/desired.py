@@ -14,7 +14,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, Placement
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.sealing import Seal
-from millpond.services.jobs.placements import GRACE_SECONDS, secret_of
+from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
 from millpond.wire.desired import DesiredInput, DesiredPlacement, DesiredRank
 
@@ -70,6 +70,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         run_id=job.run_id,
         account=beside.accounts.get(job.project_id, 0),
         token=secret_of(beside.server_secret, placement.id),
+        attempt=placement.number,
         node=placement.node,
         spec=job.spec,
         gpu_indices=list(placement.gpu_indices),
@@ -79,8 +80,8 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         environment=data(ENVIRONMENT_ENV, job.status.environment_commit, OUTPUT_DATASET)
         if job.status.environment_commit
         else None,
+        checkpoint=job.status.checkpoint_commit,
         valid_seconds=placement.valid_seconds,
-        grace_seconds=GRACE_SECONDS,
         log_bytes=beside.log_bytes,
         secrets=beside.secrets.get(job.id, {}),
         want="run" if job.status.stop_requested_at is None else "stop",

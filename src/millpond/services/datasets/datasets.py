@@ -13,7 +13,15 @@ from millpond.errors import BadRequest, InUse, NameTaken
 from millpond.lake.records import Create, Delete, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
-from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET, SYSTEM_DATASETS, DatasetRef, check_name
+from millpond.model.names import (
+    ARTIFACT_DATASET,
+    CHECKPOINT_DATASET,
+    CODE_DATASET,
+    OUTPUT_DATASET,
+    SYSTEM_DATASETS,
+    DatasetRef,
+    check_name,
+)
 from millpond.model.people import SYSTEM, Actor, Project
 from millpond.services.caches import eviction
 from millpond.services.commits import records
@@ -27,6 +35,7 @@ _SYSTEM_KINDS = {
     CODE_DATASET: DatasetKind.CODE,
     OUTPUT_DATASET: DatasetKind.OUTPUT,
     ARTIFACT_DATASET: DatasetKind.ARTIFACT,
+    CHECKPOINT_DATASET: DatasetKind.CHECKPOINT,
 }
 
 

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import partial
 from logging import getLogger
 
-from sqlalchemy import Connection
-
 from millpond.db import commits, datasets, jobs, lineage, runs
-from millpond.db.datasets import PendingRecord
 from millpond.errors import ReadOnly
 from millpond.lake.keys import ProjectKeys
-from millpond.lake.records import Move
-from millpond.model.dataset import Dataset, RefType
 from millpond.model.job import Job
-from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, OUTPUT_DATASET
+from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import SYSTEM
-from millpond.services.commits import records
+from millpond.services.commits import system_branches
 from millpond.services.deps import Deps
 from millpond.services.people import audit
 from millpond.services.runs import logs
@@ -58,6 +52,7 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
     _release(deps, job, OUTPUT_DATASET, job.status.output_commit, now, is_needed=lineage.is_used)
     # As long as there is something that was made with it, a collection keeps it all the same.
     _release(deps, job, CODE_DATASET, job.spec.code_commit, now, is_needed=lineage.is_named_by_job)
+    system_branches.remove(deps, job.project_id, CHECKPOINT_DATASET, job.id, now)
     _remove_artifacts(deps, job.project_id, job.run_id, now)
     logs.remove(deps, job)
     with deps.db.write() as tx:
@@ -80,22 +75,11 @@ def _release(
             return
         branches = commits.ref_names(tx, [commit_id]).get(commit_id, ())
     for branch in branches:
-        records.write(deps, partial(_reserve_removal, dataset=dataset, branch=branch, now=now))
-
-
-def _reserve_removal(tx: Connection, *, dataset: Dataset, branch: str, now: datetime) -> PendingRecord:
-    records.wait_for_lock(tx, dataset.id, branch)
-    current = commits.find_ref(tx, dataset.id, branch)
-    move = Move(ref=branch, type=RefType.BRANCH, commit=None, previous=current.commit_id if current else None)
-    return records.reserve(tx, dataset, move, lock=branch, by=SYSTEM.name, now=now)
+        system_branches.remove(deps, job.project_id, name, branch, now)
 
 
 def _remove_artifacts(deps: Deps, project_id: str, run_id: str, now: datetime) -> None:
     """Delete the branch that keeps them, and loose objects of earlier versions, even without a row."""
-    with deps.db.read() as tx:
-        dataset = datasets.find(tx, project_id, ARTIFACT_DATASET)
-        branch = commits.find_ref(tx, dataset.id, run_id) if dataset else None
-    if dataset is not None and branch is not None:
-        records.write(deps, partial(_reserve_removal, dataset=dataset, branch=run_id, now=now))
+    system_branches.remove(deps, project_id, ARTIFACT_DATASET, run_id, now)
     for info in deps.store.list(ProjectKeys(project_id).artifacts(run_id)):
         deps.store.delete(info.key)

@@ -31,8 +31,6 @@ from millpond.services.people.tokens import PREFIX, hash_secret
 
 logger = getLogger(__name__)
 
-# Between SIGTERM and SIGKILL when a job is stopped.
-GRACE_SECONDS = 10
 # What a machine that was suspended, or whose clock runs slow, may be late by: a part of the validity, within bounds.
 _MARGIN_PART = 0.2
 _MARGIN_BOUNDS = (10.0, 120.0)
@@ -116,7 +114,7 @@ def expire(deps: Deps, now: datetime) -> None:
     with deps.db.read() as tx:
         living = placements.renewals(tx)
     silent = deps.unchanged.seconds("renewal", {one.id: one.renewed_at for one in living}, deps.clock.elapsed())
-    over = [one for one in living if silent[one.id] > runs_out_after(one.valid_seconds)]
+    over = [one for one in living if silent[one.id] > runs_out_after(one.valid_seconds, one.grace_seconds)]
     changed: list[Job] = []
     for placement in over:
         with deps.db.write() as tx:
@@ -137,7 +135,8 @@ def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], 
         job = jobs.lock(tx, placement.job_id)
         if job is None or job.status.placement_id != placement.id:
             continue
-        after = job_life.leave_alone(job, why(format_seconds(runs_out_after(placement.valid_seconds))))
+        over_after = runs_out_after(placement.valid_seconds, placement.grace_seconds)
+        after = job_life.leave_alone(job, why(format_seconds(over_after)))
         changed += [after] if job_changes.save(tx, job, after, now) else []
     return changed
 
@@ -157,6 +156,7 @@ def _new_placement(chosen: Start, job: Job, agent_id: str, valid_seconds: int, n
         node=chosen.node,
         state=PlacementState.PLACED,
         valid_seconds=valid_seconds,
+        grace_seconds=job.spec.grace_seconds,
         gpu_indices=chosen.gpu_indices,
         created_at=now,
         renewed_at=now,
@@ -180,10 +180,10 @@ def _new_token(placement: Placement, now: datetime) -> Token:
     )
 
 
-def runs_out_after(valid_seconds: int) -> float:
+def runs_out_after(valid_seconds: int, grace_seconds: int) -> float:
     """Time after the last renewal when the keeper has certainly ended the job, by SIGKILL if necessary."""
     least, most = _MARGIN_BOUNDS
-    return valid_seconds + GRACE_SECONDS + min(max(valid_seconds * _MARGIN_PART, least), most)
+    return valid_seconds + grace_seconds + min(max(valid_seconds * _MARGIN_PART, least), most)
 
 
 def _take_back(tx: Connection, placement: Renewal, now: datetime) -> Job | None:

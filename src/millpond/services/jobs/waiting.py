@@ -13,7 +13,6 @@ from millpond.decide.readiness import Never, Ready, Waits, readiness
 from millpond.model.job import Ending, Job, JobState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
-from millpond.services.jobs.placements import GRACE_SECONDS
 
 logger = getLogger(__name__)
 
@@ -50,7 +49,7 @@ def stop_overdue(deps: Deps, now: datetime) -> None:
     with deps.db.read() as tx:
         found = [job for job in jobs.with_time_limit(tx) if _may_be_overdue(job)]
     ran = deps.unchanged.seconds("time limit", {job.id: job.status.started_at for job in found}, deps.clock.elapsed())
-    overdue = [job for job in found if ran[job.id] > job.spec.timeout_seconds + GRACE_SECONDS + _LATER_SECONDS]
+    overdue = [job for job in found if ran[job.id] > _longest(job)]
     changed: list[Job] = []
     for seen in overdue:
         with deps.db.write() as tx:
@@ -71,6 +70,10 @@ def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
                 after = job_life.cancel(job, answer.reason, now)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
     job_changes.announce(deps, changed)
+
+
+def _longest(job: Job) -> int:
+    return job.spec.timeout_seconds + job.spec.grace_seconds + _LATER_SECONDS
 
 
 def _may_be_overdue(job: Job) -> bool:

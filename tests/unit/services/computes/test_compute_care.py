@@ -76,7 +76,7 @@ def test_a_new_agent_takes_over_the_compute_and_not_what_its_predecessor_runs(wo
     waiting = world.submit("waiting", cpu=1)
     world.schedule()
     assert world.job(waiting.id).status.state is JobState.QUEUED
-    world.clock.advance(placements.runs_out_after(600) + 1)
+    world.clock.advance(placements.runs_out_after(600, 30) + 1)
     agents.observe(world.deps, actor, observed(instance="second"))
     world.schedule()
     assert world.job(running.id).status.state is JobState.PLACED
@@ -101,7 +101,7 @@ def test_detaching_is_refused_while_jobs_run_and_forgets_the_compute(world: Worl
         tokens.actor_of(world.deps, world.agent.token)
     # The job is placed anew only once its keeper has certainly ended it; its name may be given again.
     assert world.job(running.id).status.state is JobState.PLACED
-    world.clock.advance(placements.runs_out_after(600) + 1)
+    world.clock.advance(placements.runs_out_after(600, 30) + 1)
     world.schedule()
     assert world.job(running.id).status.state is JobState.QUEUED
     add_agent(world.deps.db, "local", now=world.clock.now())
@@ -119,7 +119,7 @@ def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_t
         "Waiting: The credential of local was revoked. Re-attach it: mill compute token --compute local"
     )
     assert world.job(running.id).status.reasons[-1] == (
-        "The credential of local was revoked by millpond, so the job's state is unknown. It ends within 12 m 10 s "
+        "The credential of local was revoked by millpond, so the job's state is unknown. It ends within 12 m 30 s "
         "and is then placed again."
     )
     compute_care.revoke(world.deps, SYSTEM, "local")

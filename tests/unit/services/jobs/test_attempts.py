@@ -137,7 +137,7 @@ def test_the_agent_is_told_the_time_limit_and_the_server_keeps_it_too(world: Wor
     world.clock.advance(61)
     world.schedule()
     assert [placement.want for placement in world.sync(running).placements] == ["run"]
-    world.clock.advance(40)
+    world.clock.advance(60)
     world.schedule()
     assert [placement.want for placement in world.sync(running).placements] == ["stop"]
     after = end(world, desired, signal=15, reason="stopped")

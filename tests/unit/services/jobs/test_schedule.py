@@ -21,7 +21,7 @@ from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.observed import Capabilities, FillSeen, NodeFacts, PlacementSeen
 from tests.unit.services.world import World
 
-RUNS_OUT = runs_out_after(600)
+RUNS_OUT = runs_out_after(600, 30)
 
 
 def test_a_job_that_fits_is_placed_with_a_token_of_its_own(world: World) -> None:

@@ -32,7 +32,7 @@ from millpond.agent.drivers.podman.exit_codes import explained
 from millpond.agent.drivers.podman.options import PodmanOptions
 from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.isolation.isolation import account_name, passwd_entry
-from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
+from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.model.quantity import format_bytes
 from millpond.wire.observed import NodeFacts
@@ -150,7 +150,7 @@ class PodmanDriver:
     def _launch(self, directory: Path, spec: Spec) -> None:
         """Write what the keeper is to run, and give the job's directories to whoever it runs as."""
         isolation = self._machine.isolation
-        for name in (WORK, OUTPUT, TEMPORARY):
+        for name in WRITABLE:
             (directory / name).mkdir(exist_ok=True)
         uid, own = isolation.hand_over(directory, spec)
         groups = tuple(isolation.accounts.of(one) for one in spec.accounts) if isolation.accounts else ()

@@ -33,7 +33,7 @@ from millpond.agent.drivers.slurm.script import (
 from millpond.agent.drivers.slurm.status import Watched, standing
 from millpond.agent.drivers.slurm.tunnel import ProgramStream, step_arguments
 from millpond.agent.isolation import Isolation
-from millpond.agent.prepare import OUTPUT, TEMPORARY, WORK
+from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, keeper_directory, rank_directories, read_spec, write_private
 from millpond.wire.observed import NodeFacts
 
@@ -166,7 +166,7 @@ class SlurmDriver:
         if spec is None:
             raise OSError(f"{directory} has no job to start")
         options = self._chosen(spec)
-        for name in (WORK, OUTPUT, TEMPORARY):
+        for name in WRITABLE:
             (directory / name).mkdir(exist_ok=True)
         if self._isolation.accounts is not None:
             self._isolation.prepare(directory, spec)

@@ -157,6 +157,7 @@ def _of_placement(tx: Connection, project_id: str, placement_id: str) -> tuple[s
         job.spec.code_commit,
         job.status.environment_commit,
         job.status.output_commit,
+        job.status.checkpoint_commit,
     ]
     found = commits.get_many(tx, {commit_id for commit_id in named if commit_id})
     own = {commit.dataset_id: datasets.get(tx, commit.dataset_id) for commit in found}

@@ -1,0 +1,70 @@
+"""What a job leaves in the lake: a directory as the newest commit of the job's own branch."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from millpond.client.commits import COMMIT_SECONDS, find_commit
+from millpond.client.http import Api
+from millpond.client.paths import dataset_path
+from millpond.client.retrying_sender import until_complete
+from millpond.client.transfer import ApiUploader
+from millpond.errors import NotFound
+from millpond.lake.push import PushOptions, push_directory, seen_before
+from millpond.model.path import to_text
+from millpond.wire.quick.data import Commit, CommitCreate
+
+log = logging.getLogger(__name__)
+
+
+class JobBranch(NamedTuple):
+    """Where a job commits: a hidden dataset of its project, on the branch that is named after it."""
+
+    project: str
+    dataset: str
+    job: str
+
+
+def commit_directory(
+    api: Api, branch: JobBranch, directory: Path, *, message: str, stat_cache: Path | None = None
+) -> Commit:
+    """Make everything below `directory` the newest commit of the branch.
+
+    May be called again after any interruption: what is committed already is found again, and not sent twice.
+    `stat_cache` is a file that remembers unchanged files between calls.
+    """
+    options = PushOptions(stat_cache=stat_cache, ignore_files=())
+    return until_complete(lambda: _commit(api, branch, directory, message, options))
+
+
+def head_of(api: Api, branch: JobBranch) -> Commit | None:
+    """The newest commit of the branch; None before the first."""
+    try:
+        return find_commit(api, branch.project, branch.dataset, branch.job)
+    except NotFound:
+        return None
+
+
+def _commit(api: Api, branch: JobBranch, directory: Path, message: str, options: PushOptions) -> Commit:
+    head = head_of(api, branch)
+    if head is not None and head.tree == seen_before(directory, options, _warn):
+        return head
+    with ApiUploader(api, branch.project, known_tree=head.tree if head else None) as uploader:
+        pushed = push_directory(directory, uploader, options=options, warn=_warn)
+        if head is not None and head.tree == pushed.tree.root:
+            return head
+        request = CommitCreate(
+            upload=uploader.id,
+            tree=pushed.tree.root,
+            branch=branch.job,
+            expected=head.id if head else None,
+            message=message,
+        )
+    path = f"{dataset_path(branch.project, branch.dataset)}/commits"
+    return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
+
+
+def _warn(path: bytes, why: str) -> None:
+    log.warning("skipped: %s: %s", to_text(path), why)
