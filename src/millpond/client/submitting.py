@@ -55,7 +55,8 @@ def submit(
     With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
     `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables:
     `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like `{"partition": "long"}` of Slurm.
-    `grace` is the time between SIGTERM and SIGKILL. Other fields of a specification may be given by name, like `priority=5`.
+    `grace` is the time between SIGTERM and SIGKILL. Other fields of a specification may be
+    given by name, like `priority=5`.
     Raises DoesNotFit if no compute can ever run it.
     """
     task = read_task(Path(file)) if file is not None else EMPTY
