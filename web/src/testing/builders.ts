@@ -30,6 +30,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     retries: 0,
     retry_on: [],
     backoff_seconds: 5,
+    grace_seconds: 30,
     after: [],
     ports: [],
     idle_seconds: 0,

@@ -32,6 +32,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     retries: 0,
     retry_on: [],
     backoff_seconds: 5,
+    grace_seconds: 30,
     after: [],
     environment: null,
     kind: "training",

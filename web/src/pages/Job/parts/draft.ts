@@ -137,6 +137,7 @@ export function requestOf(draft: Draft): JobCreate {
     retries: Number(draft.retries),
     retry_on: Number(draft.retries) > 0 ? draft.retryOn : [],
     backoff_seconds: 5,
+    grace_seconds: 30,
     after: draft.after,
     environment: draft.environment,
     kind: draft.interactive || draft.ports.length > 0 ? "interactive" : "training",
