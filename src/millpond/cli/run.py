@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,7 +98,7 @@ def metrics(
         ("METRIC", lambda row: row[0].key),
         ("STEP", lambda row: row[0].steps[row[1]]),
         ("VALUE", lambda row: row[0].values[row[1]]),
-        ("WHEN", lambda row: row[0].times[row[1]]),
+        ("WHEN", lambda row: datetime.fromtimestamp(row[0].times[row[1]] / 1000, UTC)),
     ]
     points = [(one, index) for one in series.items for index in range(len(one.steps))]
     mill.out.items(points, columns, empty="This run has no metrics.")

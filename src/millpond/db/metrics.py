@@ -1,76 +1,223 @@
-"""Metrics of runs: every point, and the newest value of each key kept beside them."""
+"""Metrics of runs: a summary of each key, and its points as batches and chunks (docs/design/016)."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from itertools import groupby, pairwise
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import metric, metric_point
-from millpond.model.run import MetricPoint
+from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk
+from millpond.db.tables import metric, metric_batch, metric_chunk
+from millpond.model.run import Run
+from millpond.model.series import Points, Summary
+
+CHUNK_POINTS = 8192
+
+_UPDATE = metric.update().where(metric.c.id == bindparam("metric"))
+_SUMMARY = (
+    metric.c.points, metric.c.last, metric.c.last_step, metric.c.last_at, metric.c.least, metric.c.least_step,
+    metric.c.greatest, metric.c.greatest_step,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPoint:
-    """A value of None stands for NaN and the infinities."""
+class Metric:
+    """A metric of a run, without its points."""
 
-    step: int
-    value: float | None
-    at: datetime
+    id: int
+    run_id: str
+    key: str
+    points: int
 
 
-def add(tx: Connection, run_id: str, points: Sequence[MetricPoint]) -> None:
-    """Only while the run is locked: the newest value of a key is the one with the greatest step, the last of equals."""
-    by_key: dict[str, list[MetricPoint]] = defaultdict(list)
-    for point in points:
-        by_key[point.key].append(point)
-    if not by_key:
+def add(tx: Connection, run: Run, points: Mapping[str, Points]) -> None:
+    """One batch. Only while the run is locked, and none of the points may be empty."""
+    if not points:
         return
-    fresh = [{"run_id": run_id, "key": key, "newest": None, "newest_step": -(2**63), "points": 0} for key in by_key]
+    known = _summaries(tx, run.id, points)
+    fresh = [
+        {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(Summary.of(added))}
+        for key, added in points.items()
+        if key not in known
+    ]
     insert_missing(tx, metric, fresh)
-    rows = tx.execute(select(metric).where(metric.c.run_id == run_id, metric.c.key.in_(list(by_key)))).all()
-    for row in rows:
-        added = by_key[row.key]
-        newest = max(enumerate(added), key=lambda item: (item[1].step, item[0]))[1]
-        values: dict[str, object] = {"points": row.points + len(added)}
-        if newest.step >= row.newest_step:
-            values |= {"newest": _stored(newest.value), "newest_step": newest.step}
-        tx.execute(metric.update().where(metric.c.id == row.id).values(**values))
-    ids = {row.key: row.id for row in rows}
-    tx.execute(
-        metric_point.insert(),
-        [{"metric_id": ids[p.key], "step": p.step, "value": _stored(p.value), "at": p.at} for p in points],
-    )
+    if changed := [
+        {"metric": row.id, **_values(_summary(row).merged(Summary.of(points[key])))} for key, row in known.items()
+    ]:
+        tx.execute(_UPDATE, changed)
+    ids = {key: row.id for key, row in (_summaries(tx, run.id, points) if fresh else known).items()}
+    data = encode_batch([(ids[key], added) for key, added in points.items()])
+    tx.execute(metric_batch.insert().values(run_id=run.id, data=data))
 
 
-def newest(tx: Connection, run_ids: Collection[str]) -> Mapping[str, Mapping[str, float]]:
-    """The newest value of every key of every run; keys whose newest value is NaN are left out."""
-    found: dict[str, dict[str, float]] = {run_id: {} for run_id in run_ids}
-    query = select(metric.c.run_id, metric.c.key, metric.c.newest).where(metric.c.run_id.in_(list(run_ids)))
-    for row in tx.execute(query.where(metric.c.newest.is_not(None)).order_by(metric.c.key)):
-        found[row.run_id][row.key] = row.newest
+def fold(tx: Connection, run_id: str) -> None:
+    """Turn the batches of a run into chunks. Only while the run is locked."""
+    batches = tx.execute(_batches([run_id])).all()
+    gathered: dict[int, list[Points]] = defaultdict(list)
+    for row in batches:
+        for metric_id, points in decode_batch(row.data):
+            gathered[metric_id].append(points)
+    tails = _tails(tx, gathered)
+    rows = [row for metric_id, parts in gathered.items() for row in _chunks(metric_id, parts, tails.get(metric_id, ()))]
+    merged = [chunk.id for chunks in tails.values() for chunk in chunks]
+    for begin in range(0, len(merged), 1000):
+        tx.execute(delete(metric_chunk).where(metric_chunk.c.id.in_(merged[begin : begin + 1000])))
+    if rows:
+        tx.execute(metric_chunk.insert(), rows)
+    if batches:
+        tx.execute(delete(metric_batch).where(metric_batch.c.run_id == run_id, metric_batch.c.id <= batches[-1].id))
+
+
+def summaries(
+    tx: Connection, run_ids: Collection[str], keys: Collection[str] | None = None
+) -> Mapping[str, Mapping[str, Summary]]:
+    """By run and key: of all keys, or of these."""
+    found: dict[str, dict[str, Summary]] = {run_id: {} for run_id in run_ids}
+    query = select(metric.c.run_id, metric.c.key, *_SUMMARY).where(metric.c.run_id.in_(list(run_ids)))
+    if keys is not None:
+        query = query.where(metric.c.key.in_(list(keys)))
+    for row in tx.execute(query.order_by(metric.c.run_id, metric.c.key)):
+        found[row.run_id][row.key] = _summary(row)
     return found
 
 
-def keys(tx: Connection, run_id: str) -> Sequence[str]:
-    return tx.scalars(select(metric.c.key).where(metric.c.run_id == run_id).order_by(metric.c.key)).all()
+def of_runs(tx: Connection, run_ids: Collection[str], keys: Collection[str] | None = None) -> Sequence[Metric]:
+    """Which metrics runs have, by run and key."""
+    query = select(metric.c.id, metric.c.run_id, metric.c.key, metric.c.points)
+    query = query.where(metric.c.run_id.in_(list(run_ids)))
+    if keys is not None:
+        query = query.where(metric.c.key.in_(list(keys)))
+    return [Metric(*row) for row in tx.execute(query.order_by(metric.c.run_id, metric.c.key))]
 
 
-def points(tx: Connection, run_id: str, key: str) -> Sequence[StoredPoint]:
-    """By step, and in the order they came within one."""
-    query = (
-        select(metric_point.c.step, metric_point.c.value, metric_point.c.at)
-        .join(metric, metric.c.id == metric_point.c.metric_id)
-        .where(metric.c.run_id == run_id, metric.c.key == key)
-        .order_by(metric_point.c.step, metric_point.c.id)
+def unfolded(tx: Connection, run_ids: Collection[str], wanted: Collection[int]) -> Mapping[int, Sequence[Points]]:
+    """Points of these metrics that are still in batches, in the order they came."""
+    found: dict[int, list[Points]] = defaultdict(list)
+    for row in tx.execute(_batches(run_ids)):
+        for metric_id, points in decode_batch(row.data):
+            if metric_id in wanted:
+                found[metric_id].append(points)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stored chunk; `decode` reads its points."""
+
+    points: int
+    least_step: int
+    greatest_step: int
+    is_sorted: bool
+    data: bytes
+
+    def decode(self) -> Points:
+        return decode_chunk(self.data)
+
+
+def chunks(
+    tx: Connection, metric_ids: Sequence[int], *, start: int | None, end: int | None
+) -> Iterator[tuple[int, Sequence[Chunk]]]:
+    """By metric, in the order they were written: chunks that may hold steps from `start` to `end`."""
+    query = select(metric_chunk).where(metric_chunk.c.metric_id.in_(metric_ids))
+    if start is not None:
+        query = query.where(metric_chunk.c.greatest_step >= start)
+    if end is not None:
+        query = query.where(metric_chunk.c.least_step <= end)
+    rows = tx.execute(query.order_by(metric_chunk.c.metric_id, metric_chunk.c.id))
+    for metric_id, group in groupby(rows, key=lambda row: row.metric_id):
+        yield (
+            metric_id,
+            [Chunk(row.points, row.least_step, row.greatest_step, row.is_sorted, row.data) for row in group],
+        )
+
+
+def are_in_order(found: Sequence[Chunk]) -> bool:
+    """True if the points of these chunks, one after the other, are sorted by step."""
+    return all(chunk.is_sorted for chunk in found) and all(
+        before.greatest_step <= after.least_step for before, after in pairwise(found)
     )
-    return [StoredPoint(row.step, row.value, row.at) for row in tx.execute(query)]
 
 
-def _stored(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _summaries(tx: Connection, run_id: str, keys: Collection[str]) -> dict[str, Any]:
+    query = select(metric.c.id, metric.c.key, *_SUMMARY)
+    query = query.where(metric.c.run_id == run_id, metric.c.key.in_(list(keys)))
+    return {row.key: row for row in tx.execute(query)}
+
+
+def _batches(run_ids: Collection[str]) -> Any:
+    query = select(metric_batch.c.id, metric_batch.c.data).where(metric_batch.c.run_id.in_(list(run_ids)))
+    return query.order_by(metric_batch.c.id)
+
+
+def _tails(tx: Connection, gathered: Mapping[int, Sequence[Points]]) -> Mapping[int, Sequence[Any]]:
+    """By metric, the last chunks that are no longer than what comes behind them: those are written anew with it.
+
+    So a point is rewritten only when its chunk doubles.
+    """
+    found: dict[int, list[Any]] = {}
+    wanted = sorted(gathered)
+    for begin in range(0, len(wanted), 500):
+        sizes = select(metric_chunk.c.id, metric_chunk.c.metric_id, metric_chunk.c.points)
+        sizes = sizes.where(metric_chunk.c.metric_id.in_(wanted[begin : begin + 500]))
+        rows = tx.execute(sizes.order_by(metric_chunk.c.metric_id, metric_chunk.c.id.desc())).all()
+        ids = [row.id for _, group in groupby(rows, key=lambda row: row.metric_id) for row in _merged(group, gathered)]
+        whole = select(metric_chunk).where(metric_chunk.c.id.in_(ids)).order_by(metric_chunk.c.id)
+        for row in tx.execute(whole):
+            found.setdefault(row.metric_id, []).append(row)
+    return found
+
+
+def _merged(newest_first: Iterator[Any], gathered: Mapping[int, Sequence[Points]]) -> Iterator[Any]:
+    behind: int | None = None
+    for row in newest_first:
+        behind = sum(map(len, gathered[row.metric_id])) if behind is None else behind
+        if row.points > behind or row.points >= CHUNK_POINTS:
+            return
+        behind += row.points
+        yield row
+
+
+def _chunks(metric_id: int, parts: Sequence[Points], tail: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    whole = Points.joined([*(decode_chunk(row.data) for row in tail), *parts])
+    for begin in range(0, len(whole), CHUNK_POINTS):
+        points = whole.cut(begin, begin + CHUNK_POINTS)
+        yield {
+            "metric_id": metric_id,
+            "points": len(points),
+            "least_step": min(points.steps),
+            "greatest_step": max(points.steps),
+            "is_sorted": points.is_sorted,
+            "data": encode_chunk(points),
+        }
+
+
+def _values(summary: Summary) -> dict[str, Any]:
+    return {
+        "points": summary.points,
+        "last": None if math.isnan(summary.last) else summary.last,
+        "last_step": summary.last_step,
+        "last_at": summary.last_at,
+        "least": summary.least,
+        "least_step": summary.least_step,
+        "greatest": summary.greatest,
+        "greatest_step": summary.greatest_step,
+    }
+
+
+def _summary(row: Any) -> Summary:
+    return Summary(
+        points=row.points,
+        last=math.nan if row.last is None else row.last,
+        last_step=row.last_step,
+        last_at=row.last_at,
+        least=row.least,
+        least_step=row.least_step,
+        greatest=row.greatest,
+        greatest_step=row.greatest_step,
+    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, select, tuple_
+from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
-from millpond.db.tables import job, project, run, run_writer
+from millpond.db.tables import job, project, run, run_record, run_writer
+from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
-from millpond.model.run import Run, RunState
+from millpond.model.run import Run, RunRecord, RunState
 
 # Made once: every job has a run, which begins and ends with it.
 _INSERT = run.insert()
@@ -24,7 +25,20 @@ class RunFilter:
 
     projects: Collection[str] | None = None
     experiment: str | None = None
-    deleted: bool = False
+    parent: str | None = None
+    # None: whether in the bin or not.
+    deleted: bool | None = False
+
+    def apply(self, query: Select[Any]) -> Select[Any]:
+        if self.deleted is not None:
+            query = query.where(run.c.deleted_at.is_not(None) if self.deleted else run.c.deleted_at.is_(None))
+        if self.projects is not None:
+            query = query.where(run.c.project_id.in_(self.projects))
+        if self.experiment is not None:
+            query = query.where(run.c.experiment == self.experiment)
+        if self.parent is not None:
+            query = query.where(run.c.parent_id == self.parent)
+        return query
 
 
 def insert(tx: Connection, value: Run) -> None:
@@ -32,14 +46,14 @@ def insert(tx: Connection, value: Run) -> None:
 
 
 def get(tx: Connection, run_id: str) -> Run | None:
-    row = tx.execute(_runs().where(run.c.id == run_id)).first()
-    return _run(row) if row else None
+    row = tx.execute(selected().where(run.c.id == run_id)).first()
+    return to_run(row) if row else None
 
 
 def lock(tx: Connection, run_id: str) -> Run | None:
     """Read it to change it: nobody else changes it until this transaction ends."""
-    row = tx.execute(_runs().where(run.c.id == run_id).with_for_update(of=run)).first()
-    return _run(row) if row else None
+    row = tx.execute(selected().where(run.c.id == run_id).with_for_update(of=run)).first()
+    return to_run(row) if row else None
 
 
 def save(tx: Connection, value: Run) -> None:
@@ -62,17 +76,47 @@ def ids(tx: Connection, project_id: str, *, limit: int = 1000) -> Sequence[str]:
     return tx.scalars(query.order_by(run.c.started_at.desc()).limit(limit)).all()
 
 
+def names(tx: Connection, project_id: str, *, limit: int = 1000) -> Sequence[str]:
+    """Of the newest runs of a project."""
+    query = select(run.c.name).where(run.c.project_id == project_id, run.c.deleted_at.is_(None))
+    return tx.scalars(query.order_by(run.c.started_at.desc()).limit(limit)).all()
+
+
+def named(tx: Connection, project_id: str, name: str, *, deleted: bool = False, limit: int) -> Sequence[Run]:
+    """Runs with exactly this name, newest first."""
+    query = RunFilter(projects=[project_id], deleted=deleted).apply(selected()).where(run.c.name == name)
+    return _all(tx, query.order_by(run.c.started_at.desc(), run.c.id.desc()).limit(limit))
+
+
+def with_prefix(tx: Connection, project_id: str, prefix: str, *, limit: int) -> Sequence[Run]:
+    """Runs whose id begins so."""
+    query = selected().where(run.c.project_id == project_id, run.c.id >= prefix, run.c.id < prefix + "\x7f")
+    return _all(tx, query.order_by(run.c.id).limit(limit))
+
+
+def of_project(tx: Connection, project_id: str, run_ids: Iterable[str]) -> Sequence[Run]:
+    """Those of the runs that are in the project, in any order."""
+    return _all(tx, selected().where(run.c.project_id == project_id, run.c.id.in_(list(run_ids))))
+
+
+def id_of_job(tx: Connection, job_id: str) -> str | None:
+    return tx.scalar(select(run.c.id).where(run.c.job_id == job_id))
+
+
+def count_children(tx: Connection, run_id: str) -> int:
+    query = select(func.count()).select_from(run).where(run.c.parent_id == run_id, run.c.deleted_at.is_(None))
+    return tx.scalar(query) or 0
+
+
 def page(tx: Connection, chosen: RunFilter, *, limit: int, before: tuple[datetime, str] | None = None) -> Sequence[Run]:
     """Newest first, behind the run that started at that moment with that id."""
-    query = _runs().where(run.c.deleted_at.is_not(None) if chosen.deleted else run.c.deleted_at.is_(None))
-    if chosen.projects is not None:
-        query = query.where(run.c.project_id.in_(chosen.projects))
-    if chosen.experiment is not None:
-        query = query.where(run.c.experiment == chosen.experiment)
+    return _all(tx, newest_first(chosen.apply(selected()), before).limit(limit))
+
+
+def newest_first(query: Select[Any], before: tuple[datetime, str] | None) -> Select[Any]:
     if before is not None:
         query = query.where(tuple_(run.c.started_at, run.c.id) < tuple_(*before))
-    query = query.order_by(run.c.started_at.desc(), run.c.id.desc()).limit(limit)
-    return [_run(row) for row in tx.execute(query)]
+    return query.order_by(run.c.started_at.desc(), run.c.id.desc())
 
 
 def silent_since(tx: Connection, moment: datetime, *, limit: int) -> Sequence[str]:
@@ -85,12 +129,29 @@ def silent_since(tx: Connection, moment: datetime, *, limit: int) -> Sequence[st
 
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Run]:
     """Runs without a job that have lain in the bin since before that moment."""
-    query = _runs().where(run.c.deleted_at < moment, run.c.job_id.is_(None))
-    return [_run(row) for row in tx.execute(query.order_by(run.c.deleted_at).limit(limit))]
+    query = selected().where(run.c.deleted_at < moment, run.c.job_id.is_(None))
+    return _all(tx, query.order_by(run.c.deleted_at).limit(limit))
+
+
+def ended_unfolded(tx: Connection, *, limit: int) -> Sequence[str]:
+    """Runs that have ended with batches of points that are not folded."""
+    query = select(run.c.id).where(run.c.unfolded > 0, run.c.state != RunState.RUNNING.value)
+    return tx.scalars(query.order_by(run.c.id).limit(limit)).all()
+
+
+def record(tx: Connection, run_id: str) -> RunRecord:
+    document = tx.scalar(select(run_record.c.document).where(run_record.c.run_id == run_id))
+    return from_document(RunRecord, document) if document else RunRecord()
+
+
+def save_record(tx: Connection, run_id: str, value: RunRecord) -> None:
+    """Only while the run is locked."""
+    tx.execute(run_record.delete().where(run_record.c.run_id == run_id))
+    tx.execute(run_record.insert().values(run_id=run_id, document=to_document(value)))
 
 
 def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bool:
-    """Whether this batch is new; from now on it, and those before it, are not."""
+    """True if this batch is new; from now on it, and those before it, are not."""
     key = (run_writer.c.run_id == run_id) & (run_writer.c.writer == writer)
     heard = tx.scalar(select(run_writer.c.sequence).where(key))
     if heard is None:
@@ -102,17 +163,22 @@ def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bo
     return True
 
 
-def _runs() -> Select[Any]:
+def selected() -> Select[Any]:
+    """Runs as `to_run` reads them."""
     columns = (run, project.c.name.label("project"), job.c.state.label("job_state"))
     return select(*columns).join(project, project.c.id == run.c.project_id).outerjoin(job, job.c.id == run.c.job_id)
+
+
+def to_run(row: Row[Any]) -> Run:
+    job_state = JobState(row.job_state) if row.job_state else None
+    return Run(**dict(row._mapping) | {"state": RunState(row.state), "job_state": job_state})
+
+
+def _all(tx: Connection, query: Select[Any]) -> Sequence[Run]:
+    return [to_run(row) for row in tx.execute(query)]
 
 
 def _values(value: Run) -> dict[str, Any]:
     values = asdict(value) | {"state": value.state.value}
     del values["project"], values["job_state"]
     return values
-
-
-def _run(row: Row[Any]) -> Run:
-    job_state = JobState(row.job_state) if row.job_state else None
-    return Run(**dict(row._mapping) | {"state": RunState(row.state), "job_state": job_state})

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+import math
 
-Point = TypeVar("Point")
+from millpond.model.series import Points
+
+LEAST_LIMIT = 4
 
 
-def thin(points: Sequence[Point], limit: int, value: Callable[[Point], float | None]) -> list[Point]:
-    """At most `limit` (at least 4) of the points, in their order: first, last, and least and greatest of each stretch.
+def thin(points: Points, limit: int) -> Points:
+    """At most `limit` (at least 4) of the points, in their order: first, last, least and greatest of each stretch.
 
-    Points without a value stand for NaN: a stretch of nothing else keeps one of them.
+    A stretch of nothing but NaN keeps one of them.
     """
-    limit = max(4, limit)
-    if len(points) <= limit:
-        return list(points)
-    kept: list[Point] = [points[0]]
-    inner = len(points) - 2
+    limit = max(LEAST_LIMIT, limit)
+    count = len(points)
+    if count <= limit:
+        return points
+    has_nan = any(map(math.isnan, points.values))
     stretches = (limit - 2) // 2
+    places = [0]
     for number in range(stretches):
-        begin = 1 + inner * number // stretches
-        end = 1 + inner * (number + 1) // stretches
-        kept += [points[index] for index in _extremes(points, begin, end, value)]
-    return [*kept, points[-1]]
+        begin = 1 + (count - 2) * number // stretches
+        end = 1 + (count - 2) * (number + 1) // stretches
+        places += _extremes(points, begin, end, has_nan)
+    return points.take([*places, count - 1])
 
 
-def _extremes(points: Sequence[Point], begin: int, end: int, value: Callable[[Point], float | None]) -> list[int]:
-    valued = [(found, index) for index in range(begin, end) if (found := value(points[index])) is not None]
+def _extremes(points: Points, begin: int, end: int, has_nan: bool) -> list[int]:
+    stretch = points.values[begin:end]
+    valued = [value for value in stretch if not math.isnan(value)] if has_nan else stretch
     if not valued:
         return [begin] if begin < end else []
-    return sorted({min(valued)[1], max(valued)[1]})
+    # Found by the array itself: a million points are looked at for one screen of charts.
+    return sorted({begin + stretch.index(min(valued)), begin + stretch.index(max(valued))})

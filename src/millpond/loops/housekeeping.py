@@ -39,6 +39,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("idle jobs", "idle", 15.0, partial(idle.stop_idle, deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
+        Loop("metric chunks", "metrics", 60.0, partial(runs.fold_ended, deps)),
         Loop("artifacts", artifact_commits.TOPIC, artifact_commits.SECONDS, partial(artifact_commits.gather_all, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
 from millpond.model.job import JobState
+from millpond.model.series import Points, Summary
+
+DEFAULT_EXPERIMENT = "default"
+MAX_KEY = 250
+MAX_NAME = 200
+MAX_VALUE_BYTES = 64 << 10
+MAX_NOTES_BYTES = 256 << 10
 
 
 class RunState(Enum):
@@ -17,6 +24,10 @@ class RunState(Enum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     LOST = "lost"  # a script that stopped reporting without saying how it ended
+
+    @property
+    def is_finished(self) -> bool:
+        return self is not RunState.RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +39,94 @@ class Run:
     name: str
     job_id: str | None
     state: RunState
-    params: Mapping[str, Any]
-    tags: Mapping[str, str]
     created_by: str
     started_at: datetime
     ended_at: datetime | None
     seen_at: datetime
     deleted_at: datetime | None
+    # A run of the same project that this one is a part of; it may be gone.
+    parent_id: str | None = None
+    # How many batches of points wait to be folded into chunks (docs/design/016).
+    unfolded: int = 0
     # Of its job, as it was read: a run knows no waiting.
     job_state: JobState | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class MetricPoint:
-    key: str
-    step: int
-    value: float
-    at: datetime
+class ParamChange:
+    """A value that a parameter had before."""
+
+    value: Any
+    until: str  # ISO 8601
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run with parameters, tags and metrics: all of them, or those that a list was asked for."""
+
+    run: Run
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, Summary] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What only the details of a run show. `origin` is what the script recorded of itself (docs/tracking.md)."""
+
+    notes: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    view: RunView
+    record: RunRecord
+    # Earlier values of parameters that were changed, oldest first.
+    changes: Mapping[str, tuple[ParamChange, ...]]
+    children: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What is asked for when a run is created. Without `resume`, a run of this id that exists is left as it is."""
+
+    id: str | None = None
+    name: str | None = None
+    experiment: str = DEFAULT_EXPERIMENT
+    parent_id: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    started_at: datetime | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a client reports at once. A report with a writer counts once per sequence number."""
+
+    writer: str | None = None
+    sequence: int = 0
+    name: str | None = None
+    experiment: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, Points] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    progress: float | None = None
+    ended: RunState | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEdit:
+    """What somebody changes about a run; None leaves a field as it is. A tag of None is removed."""
+
+    name: str | None = None
+    experiment: str | None = None
+    notes: str | None = None
+    tags: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def a_run(**changes: Any) -> Run:
     """The run of a script."""
     run = Run(
         id="run00001", project_id="project1", project=DEFAULT_PROJECT, experiment="default", name="train",
-        job_id=None, state=RunState.RUNNING, params={}, tags={}, created_by="maria", started_at=NOON, ended_at=None,
+        job_id=None, state=RunState.RUNNING, created_by="maria", started_at=NOON, ended_at=None,
         seen_at=NOON, deleted_at=None,
     )  # fmt: skip
     return replace(run, **changes)

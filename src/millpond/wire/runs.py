@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from millpond.model.job import JobState
 from millpond.model.run import RunState
 from millpond.wire.base import Request, Response, Time
+
+_NOT_FINITE = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"], "type": "string"}]}
+
+
+def written_number(value: float) -> float | str:
+    """A number as JSON can say it: NaN and the infinities as words, as protobuf writes them."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+# A number, or "NaN", "Infinity", "-Infinity".
+Number = Annotated[
+    float,
+    PlainSerializer(written_number, return_type=float | str, when_used="json"),
+    WithJsonSchema(_NOT_FINITE, mode="serialization"),
+]
+
+
+class MetricSummary(Response):
+    """What is known of a metric without its points. `min` and `max` are None while every value was NaN."""
+
+    points: int
+    last: Number
+    last_step: int
+    min: Number | None
+    min_step: int | None
+    max: Number | None
+    max_step: int | None
 
 
 class Run(Response):
@@ -17,17 +47,39 @@ class Run(Response):
     experiment: str
     name: str
     job: str | None  # id
+    # The run that this one is a part of, by id; it may be gone.
+    parent: str | None = None
     state: RunState
     # Of its job, which may still wait or be prepared; None for scripts.
     job_state: JobState | None = None
     params: dict[str, object]
     tags: dict[str, str]
-    # The newest value of every metric.
+    # The last value of every metric; keys whose last value is NaN or infinite are only in `summaries`.
     metrics: dict[str, float]
+    # Last, least and greatest value of every metric.
+    summaries: dict[str, MetricSummary] = {}
     created_by: str
     started_at: Time
     ended_at: Time | None
     deleted_at: Time | None = None
+
+
+class ParamChange(Response):
+    """A value that a parameter had before."""
+
+    value: object
+    until: str
+
+
+class RunDetails(Run):
+    notes: str = ""
+    # What the script recorded of itself: command, Git, host, Python, packages.
+    origin: dict[str, object] = {}
+    inputs: list[dict[str, object]] = []
+    # Earlier values of parameters that were changed, oldest first.
+    param_changes: dict[str, list[ParamChange]] = {}
+    # How many runs have this one as their parent.
+    children: int = 0
 
 
 class RunCreate(Request):
@@ -36,23 +88,45 @@ class RunCreate(Request):
     id: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
     name: str | None = None
     experiment: str = "default"
+    parent: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
     params: dict[str, object] = {}
     tags: dict[str, str] = {}
     started_at: Time | None = None
+    # Let a run of this id that has ended run again.
+    resume: bool = False
+
+
+class RunEdit(Request):
+    """What is left out stays as it is. A tag of null is removed."""
+
+    name: str | None = None
+    experiment: str | None = None
+    notes: str | None = None
+    tags: dict[str, str | None] = {}
 
 
 class MetricPoint(Request):
     key: str = Field(min_length=1, max_length=250)
-    # None stands for NaN and infinities, which JSON cannot say; they are kept and shown as gaps.
+    # "NaN", "Infinity" and "-Infinity" stand for what JSON cannot say; null is NaN.
     value: float | None
     step: int = 0
     at: Time
 
 
+class SeriesPart(Request):
+    """Points of one metric as columns of equal length."""
+
+    key: str = Field(min_length=1, max_length=250)
+    steps: list[int] = Field(max_length=10_000)
+    values: list[float | None] = Field(max_length=10_000)
+    # Milliseconds since 1970.
+    times: list[int] = Field(max_length=10_000)
+
+
 class RunBatch(Request):
     """What a client reports at once. `sequence` grows by one per batch of a run: a batch sent twice counts once."""
 
-    sequence: int = Field(ge=0)
+    sequence: int = Field(ge=0, lt=1 << 63)
     # Made by the client at start: batches of two clients reporting to one run do not shadow each other.
     writer: str = Field(min_length=1, max_length=64)
     # Another name or experiment for the run.
@@ -61,6 +135,8 @@ class RunBatch(Request):
     params: dict[str, object] = {}
     tags: dict[str, str] = {}
     metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
+    series: list[SeriesPart] = Field(default=[], max_length=10_000)
+    origin: dict[str, object] = {}
     # How far a job is, from 0 to 1.
     progress: float | None = Field(default=None, ge=0, le=1)
     ended: RunState | None = None
@@ -68,17 +144,57 @@ class RunBatch(Request):
 
 
 class Series(Response):
-    """One metric of one run; thinned to at most `limit` points when longer (least and greatest are kept)."""
+    """One metric of one run by step; thinned to at most `limit` points when longer (least and greatest are kept)."""
 
+    run: str
     key: str
     steps: list[int]
-    values: list[float | None]  # None stands for NaN and infinities, which JSON cannot say
-    times: list[Time]
+    values: list[Number]
+    # Milliseconds since 1970.
+    times: list[int]
+    # How many points there are between the steps that were asked for.
     total: int
 
 
 class SeriesList(Response):
     items: list[Series]
+
+
+class SeriesPage(SeriesList):
+    """One page of a series. `next` goes into `?cursor=` of the following request; None on the last page."""
+
+    next: str | None = None
+
+
+class SeriesAsked(Request):
+    """Series of several runs at once."""
+
+    runs: list[str] = Field(min_length=1, max_length=1000)
+    # All keys without it.
+    keys: list[str] | None = Field(default=None, max_length=100)
+    limit: int = Field(default=1000, ge=4, le=100_000)
+    start: int | None = None
+    end: int | None = None
+
+
+class RunsAsked(Request):
+    runs: list[str] = Field(min_length=1, max_length=1000)
+
+
+class ComparedRow(Response):
+    """One parameter, tag or metric of all runs compared, in their order; null where a run does not have it."""
+
+    key: str
+    values: list[object]
+    differs: bool
+
+
+class Comparison(Response):
+    runs: list[Run]
+    params: list[ComparedRow]
+    tags: list[ComparedRow]
+    # The last values.
+    metrics: list[ComparedRow]
 
 
 class Artifact(Response):

@@ -1,4 +1,4 @@
-"""Jobs, runs and computes as the wire shows them."""
+"""Jobs as the wire shows them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency
 from millpond.model.run import UsageSample
 from millpond.services.jobs.jobs import AttemptView, JobView
-from millpond.services.runs.runs import RunView
-from millpond.services.runs.series import Series
-from millpond.wire import jobs, runs
+from millpond.wire import jobs
 
 # Fields of a status that the wire has under the same name.
 _STATUS = {field.name for field in fields(JobStatus)} & jobs.Job.model_fields.keys()
@@ -67,36 +65,6 @@ def attempt(view: AttemptView) -> jobs.Attempt:
         ending=value.ending,
         problem=value.problem,
         ranks=[jobs.Rank.model_validate(asdict(one) | {"state": one.state.value}) for one in value.ranks],
-    )
-
-
-def run(view: RunView) -> runs.Run:
-    value = view.run
-    return runs.Run(
-        id=value.id,
-        project=value.project,
-        experiment=value.experiment,
-        name=value.name,
-        job=value.job_id,
-        state=value.state,
-        job_state=value.job_state,
-        params=dict(value.params),
-        tags=dict(value.tags),
-        metrics=dict(view.metrics),
-        created_by=value.created_by,
-        started_at=value.started_at,
-        ended_at=value.ended_at,
-        deleted_at=value.deleted_at,
-    )
-
-
-def series(value: Series) -> runs.Series:
-    return runs.Series(
-        key=value.key,
-        steps=[point.step for point in value.points],
-        values=[point.value for point in value.points],
-        times=[point.at for point in value.points],
-        total=value.total,
     )
 
 

@@ -31,17 +31,24 @@ from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.people import audit, member, project, server, session, token, user
+from millpond.db.tables.runs import (
+    experiment,
+    metric,
+    metric_batch,
+    metric_chunk,
+    run,
+    run_param,
+    run_record,
+    run_tag,
+    run_writer,
+)
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.templates import queue, template
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
 from millpond.db.tables.work import (
     job,
     loose_artifact,
-    metric,
-    metric_point,
     placement,
-    run,
-    run_writer,
     staged_artifact,
     usage,
 )
@@ -62,6 +69,7 @@ __all__ = [
     "dataset",
     "doomed_object",
     "eviction",
+    "experiment",
     "fill_rate",
     "job",
     "join_token",
@@ -73,7 +81,8 @@ __all__ = [
     "member",
     "metadata",
     "metric",
-    "metric_point",
+    "metric_batch",
+    "metric_chunk",
     "node",
     "pack",
     "page",
@@ -86,6 +95,9 @@ __all__ = [
     "ref",
     "refusal",
     "run",
+    "run_param",
+    "run_record",
+    "run_tag",
     "run_writer",
     "secret",
     "server",

@@ -1,4 +1,4 @@
-"""Jobs, placements and runs."""
+"""Jobs, placements, and what runs keep beside their records (runs.py)."""
 
 from __future__ import annotations
 
@@ -122,58 +122,6 @@ placement = Table(
     Index("ix_placement_living_compute", "compute_id",
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),
 )  # fmt: skip
-
-run = Table(
-    "run",
-    metadata,
-    id_column(),
-    ref_column("project_id", "project.id"),
-    Column("experiment", String(200), nullable=False),
-    Column("name", String(200), nullable=False),
-    Column("job_id", String(32), nullable=True, index=True),
-    Column("state", String(20), nullable=False),
-    Column("params", JSON, nullable=False),
-    Column("tags", JSON, nullable=False),
-    Column("created_by", String(63), nullable=False),
-    time_column("started_at", index=True),
-    time_column("ended_at", nullable=True),
-    time_column("seen_at"),
-    time_column("deleted_at", nullable=True),
-    # All that a search by name looks at.
-    Index("ix_run_search", "project_id", "name", "deleted_at", "started_at", "id"),
-)
-
-# How far each client's batches have been taken: a batch sent twice counts once.
-run_writer = Table(
-    "run_writer",
-    metadata,
-    Column("run_id", String(32), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
-    Column("writer", String(64), primary_key=True),
-    Column("sequence", BigInteger, nullable=False),
-)
-
-metric = Table(
-    "metric",
-    metadata,
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    ref_column("run_id", "run.id", cascade=True, index=False),
-    Column("key", String(250), nullable=False),
-    Column("newest", Double, nullable=True),
-    Column("newest_step", BigInteger, nullable=False),
-    Column("points", BigInteger, nullable=False),
-    UniqueConstraint("run_id", "key"),
-)
-
-metric_point = Table(
-    "metric_point",
-    metadata,
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("metric_id", BigId, ForeignKey("metric.id", ondelete="CASCADE"), nullable=False),
-    Column("step", BigInteger, nullable=False),
-    Column("value", Double, nullable=True),
-    time_column("at"),
-    Index("ix_metric_point_metric_id_step", "metric_id", "step"),
-)
 
 # Artifacts whose content is in the lake, and which the run's next commit will hold (docs/design/013).
 staged_artifact = Table(

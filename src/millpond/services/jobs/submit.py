@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, jobs, placements, runs, templates
+from millpond.db import computes, experiments, jobs, placements, run_values, runs, templates
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
 from millpond.decide.job_names import made_name
@@ -22,7 +22,7 @@ from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
-from millpond.model.run import Run, RunState
+from millpond.model.run import DEFAULT_EXPERIMENT, Run, RunState
 from millpond.services.commits import refs
 from millpond.services.computes.templates import find_named
 from millpond.services.datasets import datasets, reading
@@ -33,7 +33,6 @@ from millpond.services.jobs.options import check_gpus, check_options, check_sele
 from millpond.services.people import access, audit, secrets
 from millpond.wire.jobs import JobCreate
 
-DEFAULT_EXPERIMENT = "default"
 # What people may ask for.
 _ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
 _TRIES = 5
@@ -197,7 +196,10 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice
         try:
             with deps.db.write() as tx:
                 job = _new_job(tx, actor, project, name, choice, now)
-                runs.insert(tx, _new_run(job))
+                run = _new_run(job)
+                runs.insert(tx, run)
+                experiments.ensure(tx, project.id, run.experiment, now)
+                run_values.set_tags(tx, run, job.spec.tags)
                 jobs.insert(tx, job)
                 audit.record(
                     tx, now=job.queued_at, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
@@ -256,8 +258,6 @@ def _new_run(job: Job) -> Run:
         name=job.name,
         job_id=job.id,
         state=RunState.RUNNING,
-        params={},
-        tags=job.spec.tags,
         created_by=job.created_by,
         started_at=job.queued_at,
         ended_at=None,

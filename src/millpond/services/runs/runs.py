@@ -1,114 +1,113 @@
-"""Runs: made by jobs and by scripts anywhere, fed by batches that count once, shown with their newest metrics."""
+"""Runs: made by jobs and by scripts anywhere, found, changed, moved to the bin and back."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import jobs, metrics, runs
-from millpond.db.runs import RunFilter
+from millpond.db import experiments, metrics, run_values, runs
 from millpond.decide.job_names import made_name
 from millpond.errors import Conflict, Invalid, NameTaken
 from millpond.model.ids import new_job_id
-from millpond.model.job import Job
-from millpond.model.people import Actor, Project, Role
-from millpond.model.run import MetricPoint, Run, RunState
+from millpond.model.people import Actor, Project
+from millpond.model.run import NewRun, Run, RunDetails, RunEdit, RunState, RunView
 from millpond.services.deps import Deps
-from millpond.services.jobs import job_changes
-from millpond.services.listing import Listing, page_of
 from millpond.services.people import access, audit
-from millpond.services.time_cursors import moment_of, written_moment
-from millpond.wire import runs as wire
-from millpond.wire.runs import RunBatch, RunCreate
+from millpond.services.runs.run_checks import check_name, check_notes, check_tags, checked_params
 
 # A script that says nothing for so long is taken for dead; its next batch revives it.
 SILENCE = timedelta(minutes=5)
-MAX_TEXT = 200
+_MOST_DEPTH = 32
+_LEAST_PREFIX = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RunView:
-    run: Run
-    # The newest value of every metric.
-    metrics: Mapping[str, float]
+def create(deps: Deps, actor: Actor, project: Project, asked: NewRun) -> RunView:
+    """Creating one with the same id again is the same run; with `resume` it is running again.
 
-
-def create(deps: Deps, actor: Actor, project: Project, request: RunCreate) -> RunView:
-    """Creating one with the same id again is the same run."""
+    A job makes runs inside its own: without a parent, its run is the parent.
+    """
     now = deps.clock.now()
-    run = _new_run(actor, project, request, now)
+    params = checked_params(asked.params)
+    check_tags(asked.tags)
+    run = _new_run(actor, project, asked, now)
     try:
         with deps.db.write() as tx:
-            existing = runs.get(tx, run.id)
+            existing = runs.lock(tx, run.id)
             if existing is None:
+                run = _inside_job(tx, actor, project, run)
                 runs.insert(tx, run)
-                audit.record(
-                    tx, now=now, actor=actor, action="run.create", subject=f"{project.name}/{run.id}",
-                    project_id=project.id,
-                )  # fmt: skip
+                experiments.ensure(tx, project.id, run.experiment, now)
+                run_values.set_params(tx, run, params, now)
+                run_values.set_tags(tx, run, asked.tags)
+                _record(tx, now, actor, project, run, "run.create")
+            elif asked.resume and existing.project_id == project.id:
+                existing = _resume(tx, actor, project, existing, now)
     except IntegrityError as error:
         raise Conflict(f"Another request is creating run {run.id}.", hint="Try again.") from error
     if existing is not None and existing.project_id != project.id:
         raise NameTaken(f"Cannot use the run id {run.id!r} here.", hint="Leave it out to get a new one.")
-    if existing is None:
-        _publish(deps, run, "created")
-    return _view(deps, existing or run)
+    if existing is None or asked.resume:
+        publish(deps, existing or run, "created")
+    return view(deps, existing or run)
 
 
 def find(tx: Connection, actor: Actor, project: Project, run_id: str) -> Run:
-    """A run of the project; for a job's own token, only its own run."""
+    """A run of the project; for a job's own token, only its own run and those inside it."""
     run = runs.get(tx, run_id)
-    if run is None or run.project_id != project.id or (actor.job_id is not None and run.job_id != actor.job_id):
+    if run is None or run.project_id != project.id or not _reaches(tx, actor, run):
         raise access.not_found("run", run_id, runs.ids(tx, project.id) if actor.job_id is None else ())
     return run
 
 
-def get(deps: Deps, actor: Actor, project: Project, run_id: str) -> RunView:
+def resolve(deps: Deps, actor: Actor, project: Project, written: str, *, unique: bool = False) -> RunView:
+    """A run by its id, the beginning of it (if only one begins so), or its name: then the newest of that name.
+
+    With `unique`, Conflict if several runs have the name: for what changes a run.
+    """
+    with deps.db.read() as tx:
+        found = runs.get(tx, written)
+        if found is None or found.project_id != project.id:
+            found = _by_name(tx, project, written, unique=unique) or _by_prefix(tx, project, written)
+        if found is None:
+            raise access.not_found("run", written, {*runs.names(tx, project.id), *runs.ids(tx, project.id)})
+    return view(deps, found)
+
+
+def get(deps: Deps, actor: Actor, project: Project, run_id: str) -> RunDetails:
     with deps.db.read() as tx:
         run = find(tx, actor, project, run_id)
-    return _view(deps, run)
+        return RunDetails(
+            view=_view(tx, run),
+            record=runs.record(tx, run.id),
+            changes=run_values.param_changes(tx, run.id),
+            children=runs.count_children(tx, run.id),
+        )
 
 
-def list_runs(
-    deps: Deps, actor: Actor, *, project: str | None, experiment: str | None, deleted: bool, limit: int,
-    cursor: str | None,
-) -> Listing[RunView]:  # fmt: skip
-    """Newest first, of one project or of all the actor may see."""
-    with deps.db.read() as tx:
-        among = [access.find_project(tx, actor, project, Role.VIEWER).id] if project else access.visible_projects(actor)
-        chosen = RunFilter(projects=among, experiment=experiment, deleted=deleted)
-        found = runs.page(tx, chosen, limit=limit + 1, before=moment_of(cursor))
-        newest = metrics.newest(tx, [run.id for run in found])
-    views = [RunView(run, newest[run.id]) for run in found]
-    return page_of(views, limit, key=lambda view: written_moment(view.run.started_at, view.run.id))
-
-
-def take_batch(deps: Deps, actor: Actor, project: Project, run_id: str, batch: RunBatch) -> None:
-    """Add what a client reports. A batch that was taken before changes nothing and is answered alike."""
+def edit(deps: Deps, actor: Actor, project: Project, run_id: str, asked: RunEdit) -> RunDetails:
+    """Change its name, experiment, notes or tags."""
     now = deps.clock.now()
-    points = [_point(point) for point in batch.metrics]
+    check_name(asked.name, "name")
+    check_name(asked.experiment, "experiment")
+    check_tags(asked.tags)
+    check_notes(asked.notes or "")
     with deps.db.write() as tx:
-        job_id = find(tx, actor, project, run_id).job_id
-        # The job before its run, in the order in which they end.
-        job = jobs.lock(tx, job_id) if job_id is not None and batch.progress is not None else None
-        run = runs.lock(tx, run_id)
-        if run is None or not runs.take_sequence(tx, run_id, batch.writer, batch.sequence):
-            return
-        metrics.add(tx, run_id, points)
-        after = _reported(run, batch, now)
+        find(tx, actor, project, run_id)
+        run = _locked(tx, run_id)
+        after = replace(run, name=asked.name or run.name, experiment=asked.experiment or run.experiment)
+        if after.experiment != run.experiment:
+            experiments.ensure(tx, project.id, after.experiment, now)
         runs.save(tx, after)
-        moved = _note_progress(tx, job, batch.progress)
-    _publish(deps, after, "batch")
-    if after.state is not run.state:
-        deps.events.wake("artifacts")
-    if moved is not None:
-        job_changes.publish(deps, moved)
+        run_values.set_tags(tx, after, {key: text for key, text in asked.tags.items() if text is not None})
+        run_values.remove_tags(tx, run_id, [key for key, text in asked.tags.items() if text is None])
+        if asked.notes is not None:
+            runs.save_record(tx, run_id, replace(runs.record(tx, run_id), notes=asked.notes))
+        _record(tx, now, actor, project, after, "run.edit")
+    publish(deps, after, "changed")
+    return get(deps, actor, project, run_id)
 
 
 def move_to_bin(deps: Deps, actor: Actor, project: Project, run_id: str) -> RunView:
@@ -120,7 +119,7 @@ def take_from_bin(deps: Deps, actor: Actor, project: Project, run_id: str) -> Ru
 
 
 def mark_lost(deps: Deps, now: datetime) -> int:
-    """Housekeeping: scripts that have been silent too long; how many."""
+    """Housekeeping: end scripts that have been silent too long; return how many."""
     with deps.db.read() as tx:
         silent = runs.silent_since(tx, now - SILENCE, limit=1000)
     lost: list[Run] = []
@@ -131,76 +130,119 @@ def mark_lost(deps: Deps, now: datetime) -> int:
                 lost.append(replace(run, state=RunState.LOST, ended_at=run.seen_at))
                 runs.save(tx, lost[-1])
     for run in lost:
-        _publish(deps, run, "ended")
+        publish(deps, run, "ended")
     return len(lost)
 
 
-def _note_progress(tx: Connection, job: Job | None, progress: float | None) -> Job | None:
-    """The run's job, which this transaction has locked, if it is now further (or less far) than it was said to be."""
-    if job is None or job.status.state.is_finished or job.status.progress == progress:
-        return None
-    after = job.changed(progress=progress)
-    jobs.save(tx, after)
-    return after
+def fold_ended(deps: Deps, now: datetime) -> int:
+    """Housekeeping: turn the batches of points of runs that have ended into chunks; return of how many runs."""
+    with deps.db.read() as tx:
+        waiting = runs.ended_unfolded(tx, limit=200)
+    for run_id in waiting:
+        with deps.db.write() as tx:
+            run = runs.lock(tx, run_id)
+            if run is not None and run.unfolded:
+                metrics.fold(tx, run_id)
+                runs.save(tx, replace(run, unfolded=0))
+    return len(waiting)
 
 
-def _new_run(actor: Actor, project: Project, request: RunCreate, now: datetime) -> Run:
-    run_id = request.id or new_job_id()
-    for text, field in ((request.name, "name"), (request.experiment, "experiment")):
-        if text is not None and not 1 <= len(text) <= MAX_TEXT:
-            raise Invalid(f"The {field} of a run must have 1 to {MAX_TEXT} characters.", fields=[field])
+def publish(deps: Deps, run: Run, what: str) -> None:
+    data = {"project": run.project, "id": run.id, "what": what, "state": run.state.value}
+    deps.events.publish(f"run:{run.id}", project_id=run.project_id, data=data)
+    if what != "batch":
+        deps.events.publish("runs", project_id=run.project_id, data=data)
+
+
+def view(deps: Deps, run: Run) -> RunView:
+    with deps.db.read() as tx:
+        return _view(tx, run)
+
+
+def _view(tx: Connection, run: Run) -> RunView:
+    return RunView(
+        run,
+        params=run_values.params(tx, [run.id])[run.id],
+        tags=run_values.tags(tx, [run.id])[run.id],
+        metrics=metrics.summaries(tx, [run.id])[run.id],
+    )
+
+
+def _new_run(actor: Actor, project: Project, asked: NewRun, now: datetime) -> Run:
+    run_id = asked.id or new_job_id()
+    check_name(asked.name, "name")
+    check_name(asked.experiment, "experiment")
+    if asked.parent_id == run_id:
+        raise Invalid("A run cannot be its own parent.", fields=["parent"])
     return Run(
         id=run_id,
         project_id=project.id,
         project=project.name,
-        experiment=request.experiment,
-        name=request.name or made_name(run_id),
+        experiment=asked.experiment,
+        name=asked.name or made_name(run_id),
         job_id=None,
         state=RunState.RUNNING,
-        params=_storable(request.params),
-        tags=request.tags,
         created_by=actor.name,
-        started_at=min(request.started_at or now, now),
+        started_at=min(asked.started_at or now, now),
         ended_at=None,
         seen_at=now,
         deleted_at=None,
+        parent_id=asked.parent_id,
     )
 
 
-def _point(point: wire.MetricPoint) -> MetricPoint:
-    if "\0" in point.key or not -(2**63) < point.step < 2**63:
-        raise Invalid(f"Metric {point.key!r} has a key or step that cannot be stored.", fields=["metrics"])
-    return MetricPoint(point.key, point.step, math.nan if point.value is None else point.value, point.at)
-
-
-def _storable(value: object) -> Any:
-    """Parameters as JSON has them: NaN and the infinities, which it cannot say, become words."""
-    match value:
-        case float() if not math.isfinite(value):
-            return str(value)
-        case dict():
-            return {str(key): _storable(item) for key, item in value.items()}
-        case list():
-            return [_storable(item) for item in value]
-    return value
-
-
-def _reported(run: Run, batch: RunBatch, now: datetime) -> Run:
-    """The run after a batch. Of what is told twice the newest value stands. A job's run ends with its job."""
-    params = {**run.params, **_storable(batch.params)}
-    run = replace(
-        run,
-        name=batch.name or run.name,
-        experiment=batch.experiment or run.experiment,
-        params=params,
-        tags={**run.tags, **batch.tags},
-        seen_at=max(now, run.seen_at),
-    )
-    if run.job_id is not None:
+def _inside_job(tx: Connection, actor: Actor, project: Project, run: Run) -> Run:
+    """A run that a job makes has the job's run among its parents."""
+    if actor.job_id is None:
         return run
-    if batch.ended is not None and batch.ended is not RunState.RUNNING:
-        return replace(run, state=batch.ended, ended_at=min(batch.ended_at or now, now))
-    return replace(run, state=RunState.RUNNING, ended_at=None) if run.state is RunState.LOST else run
+    if run.parent_id is None:
+        return replace(run, parent_id=runs.id_of_job(tx, actor.job_id))
+    find(tx, actor, project, run.parent_id)
+    return run
+
+
+def _reaches(tx: Connection, actor: Actor, run: Run) -> bool:
+    """True unless a job asks for a run that is neither its own nor inside its own."""
+    if actor.job_id is None:
+        return True
+    for _ in range(_MOST_DEPTH):
+        if run.job_id == actor.job_id:
+            return True
+        parent = runs.get(tx, run.parent_id) if run.parent_id else None
+        if parent is None or parent.project_id != run.project_id:
+            return False
+        run = parent
+    return False
+
+
+def _by_name(tx: Connection, project: Project, name: str, *, unique: bool) -> Run | None:
+    found = runs.named(tx, project.id, name, limit=6) or runs.named(tx, project.id, name, deleted=True, limit=6)
+    if unique and len(found) > 1:
+        ids = [run.id for run in found]
+        raise Conflict(f"Several runs are named {name!r}.", hint=f"Use the id: {', '.join(ids)}.", ids=ids)
+    return found[0] if found else None
+
+
+def _by_prefix(tx: Connection, project: Project, written: str) -> Run | None:
+    if len(written) < _LEAST_PREFIX or not written.isalnum():
+        return None
+    found = runs.with_prefix(tx, project.id, written, limit=2)
+    return found[0] if len(found) == 1 else None
+
+
+def _resume(tx: Connection, actor: Actor, project: Project, run: Run, now: datetime) -> Run:
+    if run.deleted_at is not None:
+        raise Conflict(
+            f"Cannot resume run {run.id}: it is deleted.", hint=f"Restore it first: mill run undelete {run.id}"
+        )
+    if run.job_id is not None or not _reaches(tx, actor, run):
+        raise Conflict(f"Cannot resume run {run.id}: it belongs to a job.", hint="Run the job again.")
+    if run.state is RunState.RUNNING:
+        return run
+    after = replace(run, state=RunState.RUNNING, ended_at=None, seen_at=max(now, run.seen_at))
+    runs.save(tx, after)
+    _record(tx, now, actor, project, after, "run.resume")
+    return after
 
 
 def _set_deleted(deps: Deps, actor: Actor, project: Project, run_id: str, moment: datetime | None) -> RunView:
@@ -212,24 +254,21 @@ def _set_deleted(deps: Deps, actor: Actor, project: Project, run_id: str, moment
                 hint=f"Use `mill delete {found.job_id}` or `mill undelete {found.job_id}`.",
                 job=found.job_id,
             )
-        run = runs.lock(tx, run_id) or found
+        run = _locked(tx, run_id)
         after = replace(run, deleted_at=(run.deleted_at or moment) if moment else None)
         runs.save(tx, after)
-        audit.record(
-            tx, now=deps.clock.now(), actor=actor, action="run.delete" if moment else "run.undelete",
-            subject=f"{project.name}/{run_id}", project_id=project.id,
-        )  # fmt: skip
-    _publish(deps, after, "changed")
-    return _view(deps, after)
+        _record(tx, deps.clock.now(), actor, project, run, "run.delete" if moment else "run.undelete")
+    publish(deps, after, "changed")
+    return view(deps, after)
 
 
-def _view(deps: Deps, run: Run) -> RunView:
-    with deps.db.read() as tx:
-        return RunView(run, metrics.newest(tx, [run.id])[run.id])
+def _locked(tx: Connection, run_id: str) -> Run:
+    run = runs.lock(tx, run_id)
+    if run is None:
+        raise access.not_found("run", run_id)
+    return run
 
 
-def _publish(deps: Deps, run: Run, what: str) -> None:
-    data = {"project": run.project, "id": run.id, "what": what, "state": run.state.value}
-    deps.events.publish(f"run:{run.id}", project_id=run.project_id, data=data)
-    if what != "batch":
-        deps.events.publish("runs", project_id=run.project_id, data=data)
+def _record(tx: Connection, now: datetime, actor: Actor, project: Project, run: Run, action: str) -> None:
+    subject = f"{project.name}/{run.id}"
+    audit.record(tx, now=now, actor=actor, action=action, subject=subject, project_id=project.id)

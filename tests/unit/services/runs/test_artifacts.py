@@ -22,6 +22,7 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, DatasetKind
 from millpond.model.lineage import LineageDirection, Maker
 from millpond.model.people import Actor, Role
+from millpond.model.run import NewRun
 from millpond.services.caches import requests as cache_requests
 from millpond.services.commits.uploads import uploads
 from millpond.services.commits.uploads.server import ServerUploader
@@ -31,7 +32,7 @@ from millpond.services.lake import collect
 from millpond.services.runs import artifact_commits, artifact_staging, artifacts, runs
 from millpond.testing.server import add_user
 from millpond.wire.cache import CacheAdd
-from millpond.wire.runs import ArtifactPut, ArtifactsLogged, RunCreate
+from millpond.wire.runs import ArtifactPut, ArtifactsLogged
 from tests.unit.services.world import World
 
 DAY = 86_400
@@ -39,7 +40,7 @@ DAY = 86_400
 
 @pytest.fixture
 def run_id(world: World) -> str:
-    return runs.create(world.deps, world.maria, world.project, RunCreate(name="train")).run.id
+    return runs.create(world.deps, world.maria, world.project, NewRun(name="train")).run.id
 
 
 def put(world: World, run_id: str, path: str, content: bytes, actor: Actor | None = None) -> None:

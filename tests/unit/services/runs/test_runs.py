@@ -4,34 +4,39 @@ from datetime import timedelta
 
 import pytest
 
+from millpond.api import run_shapes
 from millpond.db import actors
 from millpond.errors import Conflict, Invalid, NameTaken, NotFound
 from millpond.model.people import SYSTEM, Actor
-from millpond.model.run import RunState
+from millpond.model.run import NewRun, RunState, RunView
 from millpond.services.people import projects, tokens
-from millpond.services.runs import runs, series
-from millpond.services.runs.runs import RunView
-from millpond.wire.runs import MetricPoint, RunBatch, RunCreate
+from millpond.services.runs import reports, run_lists, runs, series
+from millpond.services.runs.run_lists import RunListAsked
+from millpond.wire.runs import MetricPoint, RunBatch
 from tests.unit.services.world import World
 
 
 def create(world: World, **fields: object) -> RunView:
-    return runs.create(world.deps, world.maria, world.project, RunCreate(**fields))  # type: ignore[arg-type]
+    return runs.create(world.deps, world.maria, world.project, NewRun(**fields))  # type: ignore[arg-type]
 
 
 def batch(world: World, run_id: str, sequence: int, *, actor: Actor | None = None, **fields: object) -> None:
     sent = RunBatch(sequence=sequence, **{"writer": "one", **fields})  # type: ignore[arg-type]
-    runs.take_batch(world.deps, actor or world.maria, world.project, run_id, sent)
+    reports.take_report(world.deps, actor or world.maria, world.project, run_id, run_shapes.run_report(sent))
 
 
 def point(world: World, key: str, value: float | None, step: int = 0) -> MetricPoint:
     return MetricPoint(key=key, value=value, step=step, at=world.clock.now())
 
 
+def last(view: RunView) -> dict[str, float]:
+    return {key: summary.last for key, summary in view.metrics.items()}
+
+
 def test_a_script_makes_a_run(world: World) -> None:
     view = create(world, name="first try", experiment="sweep", params={"lr": 0.1}, tags={"a": "b"})
     assert (view.run.name, view.run.experiment, view.run.state) == ("first try", "sweep", RunState.RUNNING)
-    assert runs.get(world.deps, world.maria, world.project, view.run.id) == view
+    assert runs.get(world.deps, world.maria, world.project, view.run.id).view == view
     assert "-" in create(world).run.name
 
 
@@ -39,13 +44,13 @@ def test_creating_it_twice_is_one_run(world: World) -> None:
     first = create(world, id="offline00001", name="a")
     batch(world, "offline00001", 0, params={"lr": 1})
     again = create(world, id="offline00001", name="b")
-    assert (again.run.name, again.run.params) == ("a", {"lr": 1})
+    assert (again.run.name, again.params) == ("a", {"lr": 1})
     assert again.run.id == first.run.id
 
 
 def test_an_id_of_another_project_gives_nothing_away(world: World) -> None:
     other = projects.create(world.deps, SYSTEM, name="other")
-    runs.create(world.deps, SYSTEM, other, RunCreate(id="offline00001", name="secret name"))
+    runs.create(world.deps, SYSTEM, other, NewRun(id="offline00001", name="secret name"))
     with pytest.raises(NameTaken) as caught:
         create(world, id="offline00001")
     assert "secret" not in caught.value.message
@@ -58,19 +63,19 @@ def test_a_batch_counts_once(world: World) -> None:
     for _ in range(2):
         batch(world, run_id, 0, metrics=[point(world, "loss", 0.5, 1)], params={"lr": 1}, tags={"t": "x"})
     batch(world, run_id, 1, metrics=[point(world, "loss", 0.25, 2)], params={"lr": 2})
-    view = runs.get(world.deps, world.maria, world.project, run_id)
-    assert (view.metrics, view.run.params, view.run.tags) == ({"loss": 0.25}, {"lr": 2}, {"t": "x"})
-    (found,) = series.metric_series(world.deps, world.maria, world.project, run_id, key=None, limit=100)
-    assert [(p.step, p.value) for p in found.points] == [(1, 0.5), (2, 0.25)]
+    view = runs.get(world.deps, world.maria, world.project, run_id).view
+    assert (last(view), view.params, view.tags) == ({"loss": 0.25}, {"lr": 2}, {"t": "x"})
+    (found,) = series.metric_series(world.deps, world.maria, world.project, [run_id], keys=None, limit=100)
+    assert list(zip(found.points.steps, found.points.values, strict=True)) == [(1, 0.5), (2, 0.25)]
 
 
 def test_values_that_json_cannot_say(world: World) -> None:
     run_id = create(world, params={"lr": float("nan"), "deep": {"x": [float("inf")]}}).run.id
     batch(world, run_id, 0, metrics=[point(world, "loss", None, 1), point(world, "loss", float("inf"), 2)])
-    view = runs.get(world.deps, world.maria, world.project, run_id)
-    assert view.run.params == {"lr": "nan", "deep": {"x": ["inf"]}}
-    (found,) = series.metric_series(world.deps, world.maria, world.project, run_id, key="loss", limit=100)
-    assert [p.value for p in found.points] == [None, None]
+    view = runs.get(world.deps, world.maria, world.project, run_id).view
+    assert view.params == {"lr": "nan", "deep": {"x": ["inf"]}}
+    (found,) = series.metric_series(world.deps, world.maria, world.project, [run_id], keys=["loss"], limit=100)
+    assert [str(value) for value in found.points.values] == ["nan", "inf"]
 
 
 @pytest.mark.parametrize(("key", "step"), [("a\0b", 0), ("loss", 2**70)])
@@ -83,7 +88,7 @@ def test_points_that_cannot_be_stored_are_refused(world: World, key: str, step: 
 def test_a_long_series_is_thinned(world: World) -> None:
     run_id = create(world).run.id
     batch(world, run_id, 0, metrics=[point(world, "loss", float(n % 17), n) for n in range(5000)])
-    (found,) = series.metric_series(world.deps, world.maria, world.project, run_id, key="loss", limit=100)
+    (found,) = series.metric_series(world.deps, world.maria, world.project, [run_id], keys=["loss"], limit=100)
     assert len(found.points) <= 100
     assert found.total == 5000
 
@@ -152,11 +157,8 @@ def test_lists_show_the_newest_metrics(world: World) -> None:
     batch(world, first, 0, metrics=[point(world, "acc", 0.9)])
 
     def listed(**chosen: object) -> list[tuple[str, dict[str, float]]]:
-        wanted: dict[str, object] = {
-            "project": None, "experiment": None, "deleted": False, "limit": 10, "cursor": None,
-        }  # fmt: skip
-        found = runs.list_runs(world.deps, world.maria, **wanted | chosen)  # type: ignore[arg-type]
-        return [(view.run.id, dict(view.metrics)) for view in found.items]
+        found = run_lists.list_runs(world.deps, world.maria, RunListAsked(**chosen), limit=10)  # type: ignore[arg-type]
+        return [(view.run.id, last(view)) for view in found.items]
 
     assert listed() == [(second, {}), (first, {"acc": 0.9})]
     assert listed(experiment="a", project="default") == [(first, {"acc": 0.9})]
