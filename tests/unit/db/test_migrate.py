@@ -12,12 +12,13 @@ import pytest
 from sqlalchemy import JSON, Connection, Inspector, MetaData, Table, inspect, text
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, jobs, migrate, nodes, placements
+from millpond.db import computes, experiments, jobs, metrics, migrate, nodes, placements, run_values
 from millpond.db.engine import Database
 from millpond.db.tables import metadata
 from millpond.errors import SetupError
 from millpond.model.job import JobState
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
+from millpond.model.series import Summary
 from millpond.testing.clock import NOON
 from millpond.testing.postgres import Postgres
 
@@ -284,3 +285,33 @@ def test_columns_of_old_jobs_become_their_specification(two_urls: tuple[str, str
         after=(Dependency("j0", "any"),), ports=(8888,), idle_seconds=600, secrets={"K": "S"},
         options={"partition": "long"}, environment="e1", processes=4, experiment="lungs", tags={"git.commit": "abc"},
     )  # fmt: skip
+
+
+A_SCRIPTS_RUN = """
+INSERT INTO run (id, project_id, experiment, name, state, params, tags, created_by, started_at, seen_at)
+VALUES ('r1', 'p', 'lungs', 'train', 'running', '{"lr": 0.1, "layers": [1, 2], "kind": "x"}', '{"a": "b"}', 'maria',
+  '2026-01-01 00:00:00', '2026-01-01 00:00:00')
+"""
+A_METRIC = "INSERT INTO metric (id, run_id, key, newest, newest_step, points) VALUES (7, 'r1', 'loss', 0.5, 2, 4)"
+A_POINT = text("INSERT INTO metric_point (metric_id, step, value, at) VALUES (7, :step, :value, '2026-01-01 00:00:01')")
+
+
+def test_rows_of_points_become_chunks_and_values_of_runs_become_rows(two_urls: tuple[str, str]) -> None:
+    with opened(two_urls[0]) as db:
+        with db.write() as tx:
+            migrate.upgrade(tx, "0012")
+            tx.execute(A_PROJECT)
+            tx.exec_driver_sql(A_SCRIPTS_RUN)
+            tx.exec_driver_sql(A_METRIC)
+            # In the order they came; a value of null was NaN.
+            for step, value in ((0, 0.9), (2, None), (1, 0.7), (2, 0.5)):
+                tx.execute(A_POINT, {"step": step, "value": value})
+        migrate.prepare(db, NOON)
+        with db.read() as tx:
+            assert run_values.params(tx, ["r1"])["r1"] == {"lr": 0.1, "layers": [1, 2], "kind": "x"}
+            assert run_values.tags(tx, ["r1"])["r1"] == {"a": "b"}
+            assert [one.name for one in experiments.of_project(tx, "p")] == ["lungs"]
+            assert metrics.summaries(tx, ["r1"])["r1"]["loss"] == Summary(4, 0.5, 2, 1767225601000, 0.5, 2, 0.9, 0)
+            ((_, (chunk,)),) = metrics.chunks(tx, [7], start=None, end=None)
+    assert list(chunk.decode().steps) == [0, 2, 1, 2]
+    assert [str(value) for value in chunk.decode().values] == ["0.9", "nan", "0.7", "0.5"]

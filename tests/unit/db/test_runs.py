@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from millpond.db import artifacts, metrics, projects, runs, usage
+from millpond.db import artifacts, metrics, projects, run_values, runs, usage
 from millpond.db.engine import Database
-from millpond.db.metrics import StoredPoint
 from millpond.db.runs import RunFilter
 from millpond.model.people import Project
-from millpond.model.run import MetricPoint, RunState, UsageSample
+from millpond.model.run import ParamChange, RunRecord, RunState, UsageSample
+from millpond.model.series import Points
 from millpond.model.tree import Entry, Kind
 from millpond.testing.builders_work import a_run, add_job
 from millpond.testing.clock import NOON
@@ -25,7 +24,7 @@ def run(db: Database) -> None:
 
 
 def test_a_run_comes_back_as_it_was_put_in(db: Database) -> None:
-    run = a_run(id="other000", params={"lr": 0.1, "layers": [1, 2]}, tags={"team": "blue"})
+    run = a_run(id="other000", parent_id="run00001")
     with db.write() as tx:
         runs.insert(tx, run)
     with db.read() as tx:
@@ -39,36 +38,6 @@ def test_a_batch_counts_once_per_writer(db: Database) -> None:
         assert runs.take_sequence(tx, "run00001", "two", 0)
         assert runs.take_sequence(tx, "run00001", "one", 5)
         assert not runs.take_sequence(tx, "run00001", "one", 3)
-
-
-def test_points_come_back_by_step(db: Database) -> None:
-    with db.write() as tx:
-        metrics.add(tx, "run00001", [MetricPoint("loss", 2, 0.5, NOON), MetricPoint("loss", 1, 0.9, NOON)])
-        metrics.add(tx, "run00001", [MetricPoint("loss", 3, math.nan, NOON), MetricPoint("acc", 1, 0.1, NOON)])
-    with db.read() as tx:
-        assert metrics.keys(tx, "run00001") == ["acc", "loss"]
-        assert metrics.points(tx, "run00001", "loss") == [
-            StoredPoint(1, 0.9, NOON),
-            StoredPoint(2, 0.5, NOON),
-            StoredPoint(3, None, NOON),
-        ]
-
-
-def test_the_newest_value_is_that_of_the_greatest_step(db: Database) -> None:
-    with db.write() as tx:
-        metrics.add(tx, "run00001", [MetricPoint("loss", 5, 0.2, NOON), MetricPoint("loss", 4, 0.3, NOON)])
-        metrics.add(tx, "run00001", [MetricPoint("loss", 1, 0.9, NOON)])
-        metrics.add(tx, "run00001", [MetricPoint("flat", 0, 1.0, NOON), MetricPoint("flat", 0, 2.0, NOON)])
-        metrics.add(tx, "run00001", [MetricPoint("broken", 0, math.inf, NOON)])
-    with db.read() as tx:
-        assert metrics.newest(tx, ["run00001", "nobody"]) == {"run00001": {"flat": 2.0, "loss": 0.2}, "nobody": {}}
-
-
-def test_a_thousand_points_at_once(db: Database) -> None:
-    with db.write() as tx:
-        metrics.add(tx, "run00001", [MetricPoint("loss", n, float(n), NOON) for n in range(1000)])
-    with db.read() as tx:
-        assert len(metrics.points(tx, "run00001", "loss")) == 1000
 
 
 def test_silent_scripts_are_found_and_jobs_are_not(db: Database) -> None:
@@ -95,13 +64,19 @@ def test_lists_are_newest_first_and_filtered(db: Database) -> None:
 
 def test_deleting_a_run_takes_everything_of_it_along(db: Database) -> None:
     with db.write() as tx:
-        metrics.add(tx, "run00001", [MetricPoint("loss", 1, 0.5, NOON)])
+        metrics.add(tx, a_run(), {"loss": Points.of([1], [0.5], [0])})
+        metrics.fold(tx, "run00001")
+        metrics.add(tx, a_run(), {"loss": Points.of([2], [0.5], [0])})
+        run_values.set_params(tx, a_run(), {"lr": 1}, NOON)
+        run_values.set_tags(tx, a_run(), {"a": "b"})
+        runs.save_record(tx, "run00001", RunRecord(notes="x"))
         runs.take_sequence(tx, "run00001", "one", 0)
         artifacts.stage(tx, "run00001", [Entry(b"a", Kind.FILE)], owner="user:u", now=NOON)
         runs.delete(tx, "run00001")
     with db.read() as tx:
         assert runs.get(tx, "run00001") is None
-        assert metrics.keys(tx, "run00001") == []
+        assert metrics.of_runs(tx, ["run00001"]) == []
+        assert run_values.params(tx, ["run00001"]) == {"run00001": {}}
         assert not artifacts.is_waiting(tx, "run00001")
 
 
@@ -114,3 +89,32 @@ def test_a_sample_of_the_same_moment_counts_once(db: Database) -> None:
         usage.add(tx, job.id, [])
     with db.read() as tx:
         assert usage.of_job(tx, job.id, most=10) == [sample, replace(sample, at=NOON + timedelta(seconds=2))]
+
+
+def test_parameters_come_back_as_they_were_and_remember_what_they_had(db: Database) -> None:
+    values = {"lr": 0.1, "text": "0.1", "flag": True, "none": None, "layers": [1, {"a": 2}], "long": "x" * 1000}
+    with db.write() as tx:
+        run_values.set_params(tx, a_run(), values, NOON)
+        run_values.set_params(tx, a_run(), {"lr": 0.2, "text": "0.1"}, NOON)
+    with db.read() as tx:
+        assert run_values.params(tx, ["run00001"])["run00001"] == values | {"lr": 0.2}
+        assert run_values.params(tx, ["run00001"], ["flag"])["run00001"] == {"flag": True}
+        assert run_values.param_changes(tx, "run00001") == {"lr": (ParamChange(0.1, NOON.isoformat()),)}
+
+
+def test_tags_are_set_changed_and_removed(db: Database) -> None:
+    with db.write() as tx:
+        run_values.set_tags(tx, a_run(), {"a": "1", "b": "2"})
+        run_values.set_tags(tx, a_run(), {"b": "3"})
+        run_values.remove_tags(tx, "run00001", ["a"])
+    with db.read() as tx:
+        assert run_values.tags(tx, ["run00001"]) == {"run00001": {"b": "3"}}
+
+
+def test_a_record_comes_back(db: Database) -> None:
+    record = RunRecord("why", {"host": "a", "git": {"commit": "b"}}, ({"name": "x"},))
+    with db.write() as tx:
+        assert runs.record(tx, "run00001") == RunRecord()
+        runs.save_record(tx, "run00001", record)
+    with db.read() as tx:
+        assert runs.record(tx, "run00001") == record

@@ -1,41 +1,46 @@
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.decide.series import thin
+from millpond.model.series import Points
 
 
-def identity(value: float | None) -> float | None:
-    return value
+def points(values: list[float]) -> Points:
+    return Points.of(range(len(values)), values, range(len(values)))
 
 
-def test_a_short_series_stays_as_it_is() -> None:
-    assert thin([3.0, 1.0, 2.0], 10, identity) == [3.0, 1.0, 2.0]
+@given(st.lists(st.floats(), min_size=1, max_size=400), st.integers(4, 60))
+def test_ends_and_extremes_stay(values: list[float], limit: int) -> None:
+    found = thin(points(values), limit)
+    assert len(found) <= max(limit, 4) or len(found) == len(values)
+    assert (found.steps[0], found.steps[-1]) == (0, len(values) - 1)
+    assert found.is_sorted
+    valued = [value for value in values if not math.isnan(value)]
+    if valued:
+        left = [value for value in found.values if not math.isnan(value)]
+        assert (min(left), max(left)) == (min(valued), max(valued))
 
 
-def test_the_peak_of_a_long_series_is_kept() -> None:
-    values = [0.0] * 10_000
-    values[4321], values[7777] = 9.0, -9.0
-    kept = thin(values, 100, identity)
-    assert len(kept) <= 100
-    assert (max(kept), min(kept)) == (9.0, -9.0)
+def test_a_short_series_is_exact() -> None:
+    short = points([1.0, 2.0, 3.0])
+    assert thin(short, 4) is short
 
 
-def test_gaps_are_kept_where_there_is_nothing_else() -> None:
-    values: list[float | None] = [1.0] * 500 + [None] * 500
-    assert None in thin(values, 50, identity)
+def test_a_spike_among_a_hundred_thousand_stays() -> None:
+    values = [0.0] * 100_000
+    values[77_777] = 5.0
+    values[77_778] = math.nan
+    found = thin(points(values), 100)
+    assert len(found) <= 100
+    assert 77_777 in found.steps
 
 
-@given(
-    st.lists(st.tuples(st.integers(), st.one_of(st.none(), st.floats(allow_nan=False))), max_size=400),
-    st.integers(4, 60),
-)
-def test_any_series(points: list[tuple[int, float | None]], limit: int) -> None:
-    numbered = [(number, value) for number, (_, value) in enumerate(points)]
-    kept = thin(numbered, limit, lambda point: point[1])
-    assert len(kept) <= max(limit, 4)
-    assert kept == sorted(kept, key=lambda point: point[0])
-    assert len(set(kept)) == len(kept)
-    if numbered:
-        assert (kept[0], kept[-1]) == (numbered[0], numbered[-1])
+@pytest.mark.parametrize("limit", [4, 5, 10])
+def test_nothing_but_nan(limit: int) -> None:
+    found = thin(points([math.nan] * 100), limit)
+    assert 2 <= len(found) <= limit

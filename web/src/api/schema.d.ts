@@ -1747,11 +1747,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List Runs
+         * @description Runs of a project, newest first unless sorted otherwise.
+         */
+        get: operations["list_runs"];
         put?: never;
         /**
          * Create Run
-         * @description Creating one with the same id again is the same run.
+         * @description Creating one with the same id again is the same run; with `resume` it runs again.
          */
         post: operations["create_run"];
         delete?: never;
@@ -1778,7 +1782,11 @@ export interface paths {
         delete: operations["delete_run"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Edit Run
+         * @description Change the name, experiment, notes or tags of a run.
+         */
+        patch: operations["edit_run"];
         trace?: never;
     };
     "/api/v1/projects/{project}/runs/{run}/artifacts": {
@@ -1858,9 +1866,29 @@ export interface paths {
         };
         /**
          * Get Metrics
-         * @description One metric, or all of them without `key`.
+         * @description Some metrics of a run, or all of them without `key`; a series with more than `limit` points is thinned.
          */
         get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/{run}/metrics/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Metric History
+         * @description Every point of one metric, a page at a time.
+         */
+        get: operations["get_metric_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1880,6 +1908,66 @@ export interface paths {
         put?: never;
         /** Undelete Run */
         post: operations["undelete_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare Runs
+         * @description Parameters, tags and last metrics of runs side by side, and which of them differ.
+         */
+        post: operations["compare_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Run
+         * @description The run with this id or name; of several with one name, the newest.
+         */
+        get: operations["find_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get Metrics Of Runs
+         * @description Metrics of several runs, each series thinned to `limit` points: exact if it is not longer.
+         */
+        post: operations["get_metrics_of_runs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2204,10 +2292,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Runs
-         * @description Of all projects one may see, newest first.
+         * List All Runs
+         * @description Runs of all projects one may see, newest first unless sorted otherwise.
          */
-        get: operations["list_runs"];
+        get: operations["list_all_runs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3359,6 +3447,29 @@ export interface components {
              * @default
              */
             project_id: string;
+        };
+        /**
+         * ComparedRow
+         * @description One parameter, tag or metric of all runs compared, in their order; null where a run does not have it.
+         */
+        ComparedRow: {
+            /** Differs */
+            differs: boolean;
+            /** Key */
+            key: string;
+            /** Values */
+            values: unknown[];
+        };
+        /** Comparison */
+        Comparison: {
+            /** Metrics */
+            metrics: components["schemas"]["ComparedRow"][];
+            /** Params */
+            params: components["schemas"]["ComparedRow"][];
+            /** Runs */
+            runs: components["schemas"]["Run"][];
+            /** Tags */
+            tags: components["schemas"]["ComparedRow"][];
         };
         /**
          * Compute
@@ -5546,6 +5657,26 @@ export interface components {
             value: number | null;
         };
         /**
+         * MetricSummary
+         * @description What is known of a metric without its points. `min` and `max` are None while every value was NaN.
+         */
+        MetricSummary: {
+            /** Last */
+            last: number | ("NaN" | "Infinity" | "-Infinity");
+            /** Last Step */
+            last_step: number;
+            /** Max */
+            max: number | ("NaN" | "Infinity" | "-Infinity") | null;
+            /** Max Step */
+            max_step: number | null;
+            /** Min */
+            min: number | ("NaN" | "Infinity" | "-Infinity") | null;
+            /** Min Step */
+            min_step: number | null;
+            /** Points */
+            points: number;
+        };
+        /**
          * Check
          * @description One thing a test of a compute looked at. `value` is in `unit`, for programs; `message` is for people.
          */
@@ -5991,6 +6122,16 @@ export interface components {
         PageSlotsRequest: {
             /** Pages */
             pages: string[];
+        };
+        /**
+         * ParamChange
+         * @description A value that a parameter had before.
+         */
+        ParamChange: {
+            /** Until */
+            until: string;
+            /** Value */
+            value: unknown;
         };
         /** PlacementSeen */
         PlacementSeen: {
@@ -6563,11 +6704,20 @@ export interface components {
             params: {
                 [key: string]: unknown;
             };
+            /** Parent */
+            parent?: string | null;
             /** Project */
             project: string;
             /** Started At */
             started_at: string;
             state: components["schemas"]["RunState"];
+            /**
+             * Summaries
+             * @default {}
+             */
+            summaries: {
+                [key: string]: components["schemas"]["MetricSummary"];
+            };
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -6591,6 +6741,13 @@ export interface components {
             /** Name */
             name?: string | null;
             /**
+             * Origin
+             * @default {}
+             */
+            origin: {
+                [key: string]: unknown;
+            };
+            /**
              * Params
              * @default {}
              */
@@ -6601,6 +6758,11 @@ export interface components {
             progress?: number | null;
             /** Sequence */
             sequence: number;
+            /**
+             * Series
+             * @default []
+             */
+            series: components["schemas"]["SeriesPart"][];
             /**
              * Tags
              * @default {}
@@ -6632,6 +6794,13 @@ export interface components {
             params: {
                 [key: string]: unknown;
             };
+            /** Parent */
+            parent?: string | null;
+            /**
+             * Resume
+             * @default false
+             */
+            resume: boolean;
             /** Started At */
             started_at?: string | null;
             /**
@@ -6640,6 +6809,100 @@ export interface components {
              */
             tags: {
                 [key: string]: string;
+            };
+        };
+        /** RunDetails */
+        RunDetails: {
+            /**
+             * Children
+             * @default 0
+             */
+            children: number;
+            /** Created By */
+            created_by: string;
+            /** Deleted At */
+            deleted_at?: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Experiment */
+            experiment: string;
+            /** Id */
+            id: string;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: {
+                [key: string]: unknown;
+            }[];
+            /** Job */
+            job: string | null;
+            job_state?: components["schemas"]["JobState"] | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number;
+            };
+            /** Name */
+            name: string;
+            /**
+             * Notes
+             * @default
+             */
+            notes: string;
+            /**
+             * Origin
+             * @default {}
+             */
+            origin: {
+                [key: string]: unknown;
+            };
+            /**
+             * Param Changes
+             * @default {}
+             */
+            param_changes: {
+                [key: string]: components["schemas"]["ParamChange"][];
+            };
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Parent */
+            parent?: string | null;
+            /** Project */
+            project: string;
+            /** Started At */
+            started_at: string;
+            state: components["schemas"]["RunState"];
+            /**
+             * Summaries
+             * @default {}
+             */
+            summaries: {
+                [key: string]: components["schemas"]["MetricSummary"];
+            };
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * RunEdit
+         * @description What is left out stays as it is. A tag of null is removed.
+         */
+        RunEdit: {
+            /** Experiment */
+            experiment?: string | null;
+            /** Name */
+            name?: string | null;
+            /** Notes */
+            notes?: string | null;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string | null;
             };
         };
         /**
@@ -6676,6 +6939,11 @@ export interface components {
             /** Waiting */
             waiting: boolean;
         };
+        /** RunsAsked */
+        RunsAsked: {
+            /** Runs */
+            runs: string[];
+        };
         /**
          * RunState
          * @enum {string}
@@ -6710,24 +6978,69 @@ export interface components {
         };
         /**
          * Series
-         * @description One metric of one run; thinned to at most `limit` points when longer (least and greatest are kept).
+         * @description One metric of one run by step; thinned to at most `limit` points when longer (least and greatest are kept).
          */
         Series: {
             /** Key */
             key: string;
+            /** Run */
+            run: string;
             /** Steps */
             steps: number[];
             /** Times */
-            times: string[];
+            times: number[];
             /** Total */
             total: number;
             /** Values */
-            values: (number | null)[];
+            values: (number | ("NaN" | "Infinity" | "-Infinity"))[];
+        };
+        /**
+         * SeriesAsked
+         * @description Series of several runs at once.
+         */
+        SeriesAsked: {
+            /** End */
+            end?: number | null;
+            /** Keys */
+            keys?: string[] | null;
+            /**
+             * Limit
+             * @default 1000
+             */
+            limit: number;
+            /** Runs */
+            runs: string[];
+            /** Start */
+            start?: number | null;
         };
         /** SeriesList */
         SeriesList: {
             /** Items */
             items: components["schemas"]["Series"][];
+        };
+        /**
+         * SeriesPage
+         * @description One page of a series. `next` goes into `?cursor=` of the following request; None on the last page.
+         */
+        SeriesPage: {
+            /** Items */
+            items: components["schemas"]["Series"][];
+            /** Next */
+            next?: string | null;
+        };
+        /**
+         * SeriesPart
+         * @description Points of one metric as columns of equal length.
+         */
+        SeriesPart: {
+            /** Key */
+            key: string;
+            /** Steps */
+            steps: number[];
+            /** Times */
+            times: number[];
+            /** Values */
+            values: (number | null)[];
         };
         /**
          * Session
@@ -11596,6 +11909,55 @@ export interface operations {
             };
         };
     };
+    list_runs: {
+        parameters: {
+            query?: {
+                /** @description Values to return, like `params.lr, min(metrics.loss)`. */
+                columns?: string | null;
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Runs in the bin instead. */
+                deleted?: boolean;
+                /** @description Only runs of this experiment. */
+                experiment?: string | null;
+                /** @description Like `metrics.acc > 0.9 and params.lr = '0.1'`. */
+                filter?: string;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only runs inside this run, by id. */
+                parent?: string | null;
+                /** @description Like `metrics.acc desc, started_at`. */
+                sort?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Run_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     create_run: {
         parameters: {
             query?: never;
@@ -11651,7 +12013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Run"];
+                    "application/json": components["schemas"]["RunDetails"];
                 };
             };
             /** @description A problem */
@@ -11685,6 +12047,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetails"];
                 };
             };
             /** @description A problem */
@@ -11881,9 +12280,14 @@ export interface operations {
     get_metrics: {
         parameters: {
             query?: {
-                key?: string | null;
+                /** @description Only points up to this step. */
+                end?: number | null;
+                /** @description Only these metrics. */
+                key?: string[] | null;
                 /** @description Maximum number of points per series. */
                 limit?: number;
+                /** @description Only points from this step on. */
+                start?: number | null;
             };
             header?: never;
             path: {
@@ -11902,6 +12306,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_metric_history: {
+        parameters: {
+            query: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                key: string;
+                /** @description Maximum number of points. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesPage"];
                 };
             };
             /** @description A problem */
@@ -11935,6 +12378,115 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunsAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_run: {
+        parameters: {
+            query: {
+                /** @description Id, beginning of an id, or name. */
+                run: string;
+                /** @description Refuse a name that several runs have. */
+                unique?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_metrics_of_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeriesAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesList"];
                 };
             };
             /** @description A problem */
@@ -12694,16 +13246,26 @@ export interface operations {
             };
         };
     };
-    list_runs: {
+    list_all_runs: {
         parameters: {
             query?: {
+                /** @description Values to return, like `params.lr, min(metrics.loss)`. */
+                columns?: string | null;
                 /** @description `next` of the previous page. */
                 cursor?: string | null;
+                /** @description Runs in the bin instead. */
                 deleted?: boolean;
+                /** @description Only runs of this experiment. */
                 experiment?: string | null;
+                /** @description Like `metrics.acc > 0.9 and params.lr = '0.1'`. */
+                filter?: string;
                 /** @description Maximum number of items. */
                 limit?: number;
+                /** @description Only runs inside this run, by id. */
+                parent?: string | null;
                 project?: string | null;
+                /** @description Like `metrics.acc desc, started_at`. */
+                sort?: string;
             };
             header?: never;
             path?: never;

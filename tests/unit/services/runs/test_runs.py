@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.api import run_shapes
+from millpond.api.shapes import runs as run_shapes
 from millpond.db import actors
 from millpond.errors import Conflict, Invalid, NameTaken, NotFound
 from millpond.model.people import SYSTEM, Actor

@@ -40,13 +40,22 @@ export function MetricCharts({ place, ended }: Props) {
 
 const MetricChart = memo(function MetricChart({ series }: { series: Series }) {
   const data = useMemo(
-    () => ({ x: series.steps, time: false, lines: [{ label: series.key, values: series.values }] }),
+    () => ({
+      x: series.steps,
+      time: false,
+      lines: [{ label: series.key, values: series.values.map(finite) }],
+    }),
     [series],
   );
   const shown = series.steps.length;
   const note = series.total > shown ? `${shown} of ${series.total.toLocaleString("en")} points` : undefined;
   return <Chart title={series.key} data={data} format={formatMetric} note={note} />;
 });
+
+/** A value that can be drawn; NaN and infinities are gaps. */
+function finite(value: Series["values"][number]): number | null {
+  return typeof value === "number" ? value : null;
+}
 
 /** Four significant digits, without trailing zeros. */
 export function formatMetric(value: number): string {
