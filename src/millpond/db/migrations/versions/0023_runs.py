@@ -15,8 +15,8 @@ from millpond.db.metric_columns import encode_chunk
 from millpond.db.tables.base import UtcTime
 from millpond.model.series import Points, Summary
 
-revision = "0022"
-down_revision = "0021"
+revision = "0023"
+down_revision = "0022"
 
 _AT_ONCE = 500
 _CHUNK_POINTS = 8192
