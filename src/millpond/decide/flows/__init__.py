@@ -1,0 +1,1 @@
+"""Flows: reading and checking `flow.yaml`, its expressions, and what runs next."""
