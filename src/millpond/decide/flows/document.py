@@ -97,7 +97,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             inside = above | {id(node)}
             return [self.value(item, (*path, index), inside) for index, item in enumerate(node.value)]
-        is_plain = isinstance(node, yaml.ScalarNode) and node.style is None
+        is_plain = isinstance(node, yaml.ScalarNode) and not node.style
         return scalar(node.value) if is_plain else node.value
 
     def _items(self, node: yaml.MappingNode, path: Path, above: frozenset[int]) -> Iterator[tuple[str, Any]]:

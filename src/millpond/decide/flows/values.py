@@ -1,4 +1,4 @@
-"""Whether a value may stand for a parameter: type, bounds, choices. The same for flows, components, forms and `--set`."""
+"""Whether a value may stand for a parameter: type, bounds, choices. For flows, components, forms and `--set` alike."""
 
 from __future__ import annotations
 

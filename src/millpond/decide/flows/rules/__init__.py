@@ -1,0 +1,31 @@
+"""What must hold of a flow before anything runs. Each rule is a function from the flow to the problems it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.rules import fan_out, graph, params, ports, publishing, references, steps
+from millpond.model.flow import FlowProblem
+
+Rule = Callable[[FlowContext], Iterator[FlowProblem]]
+
+RULES: tuple[Rule, ...] = (
+    references.are_readable,
+    references.name_what_exists,
+    references.in_text_are_scalars,
+    graph.has_no_cycle,
+    graph.comes_after_known_steps,
+    steps.components_exist,
+    steps.commands_are_complete,
+    steps.datasets_are_datasets,
+    ports.inputs_fit,
+    ports.inputs_are_complete,
+    params.of_components_fit,
+    params.have_valid_defaults,
+    fan_out.is_bounded,
+    fan_out.is_gathered,
+    publishing.names_outputs_and_branches,
+    publishing.triggers_no_loop,
+    publishing.triggers_are_complete,
+)
