@@ -1,0 +1,1 @@
+"""Flows from this machine: run locally without a server."""
