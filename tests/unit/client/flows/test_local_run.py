@@ -146,5 +146,5 @@ def test_bad_values_are_refused_before_anything_runs(
 
 
 def test_a_flow_with_problems_does_not_run(tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match=r"flow\.yaml:4:20"):
+    with pytest.raises(Invalid, match=r"flow\.yaml:4:18"):
         run(tmp_path, "steps:\n  a: {component: nosuch@1}\n")
