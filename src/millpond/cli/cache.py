@@ -13,10 +13,10 @@ from millpond.cli.cache_holds import add_keeping_commands
 from millpond.cli.cache_lookup import find_cached, idle_of, list_found
 from millpond.cli.cache_reasons import add_reason_commands
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, CommitId
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.cli.usage import add_summary_command
+from millpond.cli.values import Bytes, CommitId
 from millpond.client.caches import (
     change_cached,
     clear_cached,

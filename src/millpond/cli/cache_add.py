@@ -8,9 +8,9 @@ import typer
 
 from millpond.cli.cache_arguments import Written, name_of
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, Seconds
 from millpond.cli.progress import Meter
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes, Seconds
 from millpond.client.caching import ask_cached, look_again
 from millpond.errors import VolumeProblem
 from millpond.model.cached_state import CachedState

@@ -9,8 +9,8 @@ import typer
 from millpond.cli.cache_arguments import On, Written, name_of
 from millpond.cli.cache_lookup import find_cached
 from millpond.cli.command import command
-from millpond.cli.output import CommitId
 from millpond.cli.session import Session
+from millpond.cli.values import CommitId
 from millpond.client.caches import hold_cached, keep_branch, list_policies, release_cached, unkeep_branch
 from millpond.errors import NotFound
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef

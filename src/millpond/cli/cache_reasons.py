@@ -8,8 +8,8 @@ import typer
 
 from millpond.cli.cache_arguments import On, Written
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes, CommitId, Seconds
 from millpond.client.caches import list_offers, list_refusals, plan_evictions, why_cached
 from millpond.model.names import DatasetRef
 from millpond.model.quantity import format_bytes, format_count

@@ -11,8 +11,9 @@ from millpond.cli.command import command
 from millpond.cli.compute_attach import add_attach_commands
 from millpond.cli.compute_tokens import add_token_commands
 from millpond.cli.compute_trust import add_trust_commands, trust_words
-from millpond.cli.output import Bytes, Column
+from millpond.cli.output import Column
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.client import computes
 from millpond.errors import MillError, NotReady
 from millpond.model.quantity import format_bytes, format_count, format_gpus, parse_seconds

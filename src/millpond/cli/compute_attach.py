@@ -10,8 +10,8 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.compute_attach_kubernetes import attach_kubernetes
-from millpond.cli.output import Bytes
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.errors import SetupError
 from millpond.wire.computes import Compute
 

@@ -22,8 +22,8 @@ from millpond.cli.data_sync import sync_folder
 from millpond.cli.data_verify import add_checking_commands
 from millpond.cli.data_zip import add_zip_command
 from millpond.cli.dataset_argument import named
-from millpond.cli.output import Bytes, CommitId, Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes, CommitId, Seconds
 from millpond.client.datasets import (
     change_dataset,
     create_dataset,

@@ -8,8 +8,8 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.dataset_argument import named
-from millpond.cli.output import Bytes
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.client.dataset_bin import list_deleted, purge_dataset, set_retention, undelete_dataset
 from millpond.client.datasets import get_dataset
 from millpond.errors import BadRequest

@@ -9,9 +9,9 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.dataset_argument import Named, named
-from millpond.cli.output import CommitId
 from millpond.cli.progress import Meter, going_on, tell
 from millpond.cli.session import Session
+from millpond.cli.values import CommitId
 from millpond.client.branches import create_ref, delete_ref, merge, revert
 from millpond.client.checkout import checkout
 from millpond.client.commits import find_dataset

@@ -8,9 +8,9 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.dataset_argument import two_refs
-from millpond.cli.output import one_line
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.cli.values import one_line
 from millpond.cli.working_copy import here, warn_skipped
 from millpond.client.datasets import diff
 from millpond.client.sync import compare

@@ -1,4 +1,4 @@
-"""`mill list`, `get`, `attempts`, `events`, `spec`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
+"""`mill get`, `attempts`, `events`, `spec`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 from millpond.cli.bulk_result import Changed, changed_of
 from millpond.cli.command import command
 from millpond.cli.follow import say_end, say_state
-from millpond.cli.output import CommitId, Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import CommitId, Seconds
 from millpond.client.jobs import (
     delete_jobs,
     get_job,
@@ -25,88 +25,46 @@ from millpond.client.jobs import (
     why_job,
 )
 from millpond.client.task_file import write_task
-from millpond.model.job import Ending, JobState
-from millpond.model.job_spec import JobKind, JobSpec
+from millpond.errors import BadRequest
+from millpond.model.job import Ending
+from millpond.model.job_spec import JobSpec
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
 from millpond.wire.jobs import Attempt, Job, Rank
 
 app = typer.Typer()
 
 _GRACE = JobSpec.grace_seconds
-# Rows of a table without --limit.
-_SHOWN = 100
 
 Names = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs: NAME, NAME#N or id.")]
 Name = Annotated[str, typer.Argument(metavar="JOB", help="Job: NAME (the newest), NAME#N or id.")]
-
-
-@command(app, "list")
-def list_all(
-    mill: Session,
-    text: Annotated[str | None, typer.Argument(help="Part of a name, or the beginning of an id.")] = None,
-    state: Annotated[JobState | None, typer.Option(help="Only jobs in this state.")] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only your own jobs.")] = False,
-    user: Annotated[str | None, typer.Option(help="Only jobs of this user.")] = None,
-    compute: Annotated[str | None, typer.Option(help="Only jobs on this compute.")] = None,
-    kind: Annotated[JobKind | None, typer.Option(help="Only jobs of this kind.")] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="List the bin instead.")] = False,
-    all_projects: Annotated[
-        bool, typer.Option("--all-projects", "-A", help="List jobs of every project you can see.")
-    ] = False,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", "-n", metavar="N", help="Number of jobs to list. Default: 100; with --json, all.", min=1
-        ),
-    ] = None,
-) -> None:
-    """List jobs, newest first.
-
-    Example: mill list --state running --mine
-    """
-    shown = limit if limit or mill.out.as_json else _SHOWN
-    narrowed = any((text, state, mine, user, compute, kind, deleted))
-    found = list_jobs(
-        mill.api,
-        project=None if all_projects else mill.project,
-        state=state.value if state else None,
-        deleted=deleted,
-        mine=mine,
-        user=user,
-        compute=compute,
-        kind=kind.value if kind else None,
-        text=text,
-        at_most=None if shown is None else shown + 1,
-    )
-    jobs = list(found)
-    mill.out.items(
-        jobs[:shown],
-        [
-            ("JOB", lambda j: j.written),
-            ("ID", lambda j: j.id),
-            *([("PROJECT", lambda j: j.project)] if all_projects else []),
-            ("STATE", lambda j: j.state),
-            ("HOW", how_it_is),
-            ("USER", lambda j: j.created_by),
-            ("COMPUTE", lambda j: j.compute),
-            ("GPUS", _all_gpus),
-            ("QUEUED", lambda j: j.queued_at),
-            ("RUNNING", lambda j: _seconds(j.ledger.run)),
-            ("TOTAL", lambda j: Seconds(j.ledger.total)),
-        ],
-        empty="No job matches." if narrowed else "No jobs yet. Submit one: mill submit -- python train.py",
-    )
-    if shown is not None and len(jobs) > shown:
-        mill.out.note(f"Showing the newest {shown}. More: --limit N. All: --json.")
+# As kubectl and Run:AI have it: `mill get job train`.
+WithNoun = Annotated[list[str], typer.Argument(metavar="[job] JOB", help="Job: NAME (the newest), NAME#N or id.")]
 
 
 @command(app, "get")
-def get(mill: Session, job: Name) -> None:
+def get(mill: Session, job: WithNoun) -> None:
     """Show one job.
 
     Example: mill get train
     """
-    show_job(mill, get_job(mill.api, mill.project, job))
+    show_job(mill, get_job(mill.api, mill.project, _one_job(job)))
+
+
+@command(app, "describe")
+def describe(mill: Session, job: WithNoun) -> None:
+    """Show one job with its reasons and events.
+
+    Example: mill describe job train
+    """
+    found = get_job(mill.api, mill.project, _one_job(job))
+    if mill.out.as_json:
+        past = list_events(mill.api, found.project, found.id)
+        mill.out.json({**found.model_dump(mode="json"), "events": [one.model_dump(mode="json") for one in past]})
+        return
+    show_job(mill, found)
+    for reason in found.reasons:
+        mill.out.line(f"  {reason}")
+    events(mill, found.id)
 
 
 @command(app, "attempts")
@@ -255,6 +213,15 @@ def undelete(mill: Session, jobs: Names) -> None:
     _show_changed(mill, back)
 
 
+def _one_job(words: list[str]) -> str:
+    """The name in `mill get train` and in `mill get job train`."""
+    if len(words) == 2 and words[0] in ("job", "jobs"):
+        return words[1]
+    if len(words) > 1:
+        raise BadRequest("Give one job.", hint=f"Like: mill get {words[-1]}")
+    return words[0]
+
+
 def show_job(mill: Session, job: Job) -> None:
     ledger = job.ledger
     parts = [(n, getattr(ledger, n)) for n in ("earlier", "queue", "fill", "environment", "run", "save")]
@@ -305,15 +272,6 @@ def show_job(mill: Session, job: Job) -> None:
             ("total", Seconds(ledger.total)),
         ],
     )
-
-
-def how_it_is(job: Job) -> str | None:
-    """Detail of the state: how the job ended, its progress, or which attempt comes next."""
-    if job.state is JobState.RUNNING and job.progress is not None:
-        return f"{job.progress:.0%}"
-    if job.state is JobState.QUEUED and job.attempt:
-        return f"attempt {job.attempt + 1}"
-    return how_it_ended(job) if job.state.is_finished else None
 
 
 def how_it_ended(one: Job | Attempt) -> str | None:
@@ -373,17 +331,7 @@ def _resources(job: Job) -> list[str]:
     return [*asked, f"for each of {job.spec.processes} processes"] if asked and job.spec.processes else asked
 
 
-def _all_gpus(job: Job) -> str | None:
-    if not job.spec.gpu_hundredths:
-        return None
-    return (f"{job.spec.processes} x " if job.spec.processes else "") + _gpus(job)
-
-
 def _gpus(job: Job) -> str:
     """GPUs per process; for a fraction, also whether it is enforced where the job runs."""
     how = {"accounted": " (accounted, not enforced)", "enforced": " (enforced)"}.get(job.gpu_share or "", "")
     return f"{format_gpus(job.spec.gpu_hundredths)}{how}"
-
-
-def _seconds(value: float | None) -> Seconds | None:
-    return None if value is None else Seconds(value)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.output import Bytes
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.client import lake_care
 from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.lake import Collected, ProjectCollected

@@ -5,43 +5,23 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from enum import Enum
-from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TextIO, TypeVar
 
+from millpond.cli.columns import drawn_column, fitting
 from millpond.cli.report import json_text, printable, use_color
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.cli.values import human, one_line, plain
 
 Item = TypeVar("Item")
 Column = tuple[str, Callable[[Item], Any]]
 
 # A word about somebody who does not answer is said so often at most.
 _WAITING_SECONDS = 10.0
-_AGO = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 class Document(Protocol):
     """A shape of `wire`, or a quick one."""
 
     def model_dump(self, *, mode: str) -> Any: ...
-
-
-class Bytes(NamedTuple):
-    """A size: `32.4 MB` for people, the plain number for programs."""
-
-    number: int
-
-
-class Seconds(NamedTuple):
-    """A length of time: `3 m 20 s` for people, the plain number for programs."""
-
-    number: float
-
-
-class CommitId(NamedTuple):
-    """A commit: its first digits for people, all of it for programs."""
-
-    id: str
 
 
 class Output:
@@ -84,18 +64,23 @@ class Output:
     def for_people(self) -> bool:
         return self.stdout.isatty() and not self.as_json
 
-    def items(self, items: Iterable[Item], columns: Sequence[Column[Item]], *, empty: str) -> None:
-        """A list. `empty` says on stderr what to do when there is nothing."""
+    def items(
+        self, items: Iterable[Item], columns: Sequence[Column[Item]], *, empty: str, drop: Sequence[str] = ()
+    ) -> None:
+        """Print a list. `empty` says on stderr what to do when there is nothing.
+
+        `drop` names the columns to leave out first, in order, where the terminal is too narrow for all.
+        """
         found = list(items)
         if self.as_json:
             self.json({"items": [_document(item) for item in found]})
         elif not found:
             self.note(empty)
         elif self.for_people:
-            self._table(found, columns)
+            self.table(found, columns, drop)
         else:
             for item in found:
-                self.line("\t".join(_plain(value(item)) for _, value in columns))
+                self.line("\t".join(plain(value(item)) for _, value in columns))
 
     def shape(self, shape: Document, fields: Sequence[tuple[str, Any]]) -> None:
         """One thing, as its wire shape or as lines of `name: value`; fields without a value are left out."""
@@ -107,9 +92,9 @@ class Output:
             if value is None or value in ("", []):
                 continue
             if self.for_people:
-                self.line(f"{name + ':':<{width + 1}} {_human(value)}")
+                self.line(f"{name + ':':<{width + 1}} {human(value)}")
             else:
-                self.line(f"{name}\t{_plain(value)}")
+                self.line(f"{name}\t{plain(value)}")
 
     def json(self, document: Any) -> None:
         self.line(json_text(document, indent=2 if self.stdout.isatty() else None))
@@ -150,77 +135,27 @@ class Output:
         self.stderr.write(text + "\n")
         self.stderr.flush()
 
-    def _table(self, items: Sequence[Item], columns: Sequence[Column[Item]]) -> None:
+    def table(self, items: Sequence[Item], columns: Sequence[Column[Item]], drop: Sequence[str] = ()) -> None:
         # Imported by those who draw a table: it takes longer than many a command.
         from rich.console import Console  # noqa: PLC0415
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
+        console = Console(file=self.stdout, force_terminal=self.color, highlight=False)
+        drawn = [drawn_column(title, [value(item) for item in items]) for title, value in columns]
+        kept = fitting(drawn, console.width, drop)
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-        for title, value in columns:
-            first = value(items[0])
-            number = isinstance(first, (int, float, Bytes, Seconds)) and not isinstance(first, bool)
-            # Words may be folded on a narrow terminal; half a number or half an id helps nobody.
-            table.add_column(title, justify="right" if number else "left", no_wrap=not isinstance(first, str))
-        for item in items:
+        for column in kept:
+            table.add_column(
+                column.title, justify="right" if column.is_number else "left", no_wrap=not column.folds, overflow="fold"
+            )
+        for row in range(len(items)):
             # Text, not str: a name like "[bold]" is a name and no markup.
-            table.add_row(*(Text(_human(value(item))) for _, value in columns))
-        Console(file=self.stdout, force_terminal=self.color, highlight=False).print(table)
-
-
-def ago(moment: datetime, now: datetime | None = None) -> str:
-    """`5 m ago`, `in 3 h`, or the date in the viewer's zone once that is easier to grasp."""
-    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
-    if abs(seconds) < 1:
-        return "now"
-    if abs(seconds) >= 14 * 86_400:
-        return f"{moment.astimezone():%Y-%m-%d}"
-    size, unit = next((size, unit) for size, unit in _AGO if abs(seconds) >= size)
-    return f"{int(seconds // size)} {unit} ago" if seconds > 0 else f"in {int(-seconds // size)} {unit}"
-
-
-def one_line(text: str) -> str:
-    """A name or path from anybody, so that it neither ends its line nor moves a terminal's cursor."""
-    return printable(text.replace("\t", "\\t").replace("\n", "\\n"))
+            table.add_row(*(Text(column.cells[row]) for column in kept))
+        console.print(table)
+        if left_out := [column.title for column in drawn if column not in kept]:
+            self.note(f"Columns left out: {', '.join(left_out)}. Widen the terminal, or use --json.")
 
 
 def _document(item: Any) -> Any:
     return item.model_dump(mode="json") if hasattr(item, "model_dump") else item
-
-
-def _human(value: Any) -> str:
-    if isinstance(value, Bytes):
-        return format_bytes(value.number)
-    if isinstance(value, Seconds):
-        return format_seconds(value.number)
-    if isinstance(value, CommitId):
-        return value.id[:12]
-    if isinstance(value, datetime):
-        return ago(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return printable(" ".join(_word(value).split()))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, (Bytes, Seconds)):
-        return str(value.number)
-    if isinstance(value, CommitId):
-        return value.id
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return one_line(_word(value))
-
-
-def _word(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_word(part) for part in value)
-    return str(value)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.output import Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import Seconds
 from millpond.client.people import change_project, create_project
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_count, format_gpus, parse_gpu_amount, parse_seconds

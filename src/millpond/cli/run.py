@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, Column
+from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
 from millpond.client.runs import get_metrics, get_run, list_runs

@@ -8,8 +8,8 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.dataset_argument import named
-from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes, Seconds
 from millpond.client.connections import connection_for
 from millpond.client.sources import (
     change_source,

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
+from millpond.cli import runai_words as runai
 from millpond.cli.command import command
 from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
@@ -45,6 +46,7 @@ class SubmitCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own, rest = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, [])
         ctx.meta[_COMMAND] = rest
+        own = runai.without_bare_command(own, rest)
         try:
             return super().parse_args(ctx, list(own))
         except Exception as error:
@@ -188,15 +190,21 @@ def submit(
         bool, typer.Option("--interactive", help="Run an interactive job, like a notebook.")
     ] = False,
     port: Annotated[
-        list[int] | None, typer.Option("--port", metavar="N", help="Port to open in a browser. Repeatable.")
+        list[str] | None, typer.Option("--port", metavar="N", help="Port to open in a browser. Repeatable.")
     ] = None,
     idle: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop the job after this long without use, like 2h.")
     ] = None,
+    large_shm: Annotated[bool, typer.Option("--large-shm", help="Do not limit the size of /dev/shm.")] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not upload the working directory.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job ends.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large.")] = False,
+    command_text: runai.Command = None,
+    arguments: runai.Arguments = None,
+    service_type: runai.ServiceType = None,
+    node_type: runai.NodeType = None,
+    local_image: runai.LocalImage = False,
 ) -> None:
     """Run a command as a job, next to its data.
 
@@ -208,9 +216,11 @@ def submit(
 
     Example: mill submit train --data xray --gpu 1 -- python train.py
     """
+    runai.check_service_type(service_type, port)
     task = read_task(file) if file is not None else EMPTY
+    selector = runai.selector_of(parse_pairs(node_selector, "--node-selector") or {}, node_type)
     asked = {
-        "command": ctx.meta[_COMMAND] or None,
+        "command": runai.command_of(ctx.meta[_COMMAND], command_text, arguments) or None,
         "env": _merged(task, "env", dict(_variable(text) for text in env or [])),
         "secrets": _merged(task, "secrets", dict(parse_secret(text) for text in secret or [])),
         "options": _merged(task, "options", dict(_option(text) for text in option or [])),
@@ -221,12 +231,13 @@ def submit(
         "gpu_hundredths": _gpus(gpu, gpu_per_process, processes),
         "gpu_enforced": enforced or None,
         "image": image,
+        "large_shm": large_shm or None,
         "experiment": experiment,
         "compute": compute,
         "on": on,
         "gpu_type": gpu_type,
         "min_gpu_memory_bytes": None if min_gpu_memory is None else parse_bytes(min_gpu_memory),
-        "node_selector": _merged(task, "node_selector", parse_pairs(node_selector, "--node-selector") or {}),
+        "node_selector": _merged(task, "node_selector", selector),
         "priority": priority,
         "timeout_seconds": None if timeout is None else _whole_seconds(timeout, "--timeout"),
         "grace_seconds": None if grace is None else parse_seconds(grace),
@@ -235,7 +246,7 @@ def submit(
         "backoff_seconds": None if backoff is None else parse_seconds(backoff),
         "after": [to_document(Dependency.parse(text)) for text in after or []],
         "kind": "interactive" if interactive or port is not None or idle is not None else None,
-        "ports": port,
+        "ports": None if port is None else [runai.parse_port(text) for text in port],
         "idle_seconds": None if idle is None else _whole_seconds(idle, "--idle"),
     }
     given = {key: value for key, value in asked.items() if value not in (None, [], {})}

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.output import Bytes
 from millpond.cli.pairs import parse_pairs
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes
 from millpond.client.templates import (
     create_template,
     get_template,

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
+from millpond.cli.values import Bytes, Seconds
 from millpond.client.topology import get_caches_summary, get_volume_usage
 from millpond.model.quantity import format_bytes, format_count, format_rate, format_seconds, parse_seconds
 from millpond.wire.topology import CacheUses, RunningFill

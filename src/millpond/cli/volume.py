@@ -10,9 +10,9 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.compute_trust import trust_words
-from millpond.cli.output import Bytes, Seconds
 from millpond.cli.session import Session
 from millpond.cli.usage import add_usage_command
+from millpond.cli.values import Bytes, Seconds
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, limit_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
 from millpond.model.quantity import LONGEST_IDLE, format_bytes, format_count, parse_bytes, parse_seconds

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from millpond.cli.output import one_line
 from millpond.cli.session import Session
+from millpond.cli.values import one_line
 from millpond.client.commits import find_dataset, find_datasets
 from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.errors import Conflict, MillError, NotFound

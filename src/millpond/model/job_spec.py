@@ -109,6 +109,8 @@ class JobSpec:
     inputs: tuple[JobInput, ...] = ()
     # The container image it runs in; None: as the driver does without.
     image: Annotated[str, Len(1, 300)] | None = None
+    # No limit for /dev/shm, where a driver sets one.
+    large_shm: bool = field(default=False, metadata=_UNPLACED)
     # A commit of the project's code that its working directory starts as.
     code_commit: str | None = None
     # A commit of the project's code that holds requirements.txt and what builds it.

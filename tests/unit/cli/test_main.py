@@ -10,7 +10,6 @@ from millpond.cli.main import main
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--port", "70000"), "ports.0: Input should be less than or equal to 65535"),
         (("--backoff", "2d"), "backoff_seconds: Input should be less than or equal to 86400"),
         (("--image", ""), "image: String should have at least 1 character"),
     ],

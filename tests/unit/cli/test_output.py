@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from millpond.cli.output import Bytes, CommitId, Output, Seconds, ago
+from millpond.cli.output import Output
 from millpond.cli.progress import Meter, progress_words
+from millpond.cli.values import Bytes, CommitId, Seconds, ago
 
 NOW = datetime(2026, 11, 15, 20, 0, tzinfo=UTC)
 

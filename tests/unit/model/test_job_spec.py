@@ -22,6 +22,7 @@ FULL: dict[str, Any] = {
         {"dataset": "default/xray", "ref": "main", "commit_id": "c1", "dataset_id": "d1", "env": "MILL_DATA_XRAY"}
     ],
     "image": "python:3.12",
+    "large_shm": True,
     "code_commit": "c2",
     "environment": "c3",
     "processes": 2,

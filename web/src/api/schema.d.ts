@@ -3982,6 +3982,11 @@ export interface components {
             /** @default training */
             kind: components["schemas"]["JobKind"];
             /**
+             * Large Shm
+             * @default false
+             */
+            large_shm: boolean;
+            /**
              * Log Bytes
              * @default 0
              */
@@ -4711,6 +4716,11 @@ export interface components {
             inputs: components["schemas"]["JobInput-Output"][];
             /** @default training */
             kind: components["schemas"]["JobKind"];
+            /**
+             * Large Shm
+             * @default false
+             */
+            large_shm: boolean;
             ledger: components["schemas"]["Ledger"];
             /** Losses */
             losses: number;
@@ -4896,6 +4906,11 @@ export interface components {
             inputs: (string | components["schemas"]["JobInput-Input"])[];
             /** @default training */
             kind: components["schemas"]["JobKind"];
+            /**
+             * Large Shm
+             * @default false
+             */
+            large_shm: boolean;
             /**
              * Memory Bytes
              * @default 0
@@ -5120,6 +5135,11 @@ export interface components {
             /** @default training */
             kind: components["schemas"]["JobKind"];
             /**
+             * Large Shm
+             * @default false
+             */
+            large_shm: boolean;
+            /**
              * Memory Bytes
              * @default 0
              */
@@ -5243,6 +5263,11 @@ export interface components {
             inputs: components["schemas"]["JobInput-Output"][];
             /** @default training */
             kind: components["schemas"]["JobKind"];
+            /**
+             * Large Shm
+             * @default false
+             */
+            large_shm: boolean;
             /**
              * Memory Bytes
              * @default 0

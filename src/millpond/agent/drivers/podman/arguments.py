@@ -65,7 +65,7 @@ def run_arguments(
         *(f"--env={name}" for name in lines_apart(spec)),
         "--http-proxy=false",
         f"--network={options.network}",
-        f"--shm-size={options.shm_size}",
+        f"--shm-size={0 if spec.asked.large_shm else options.shm_size}",
         "--security-opt=no-new-privileges",
         "--security-opt=label=disable",
         *_init(),
