@@ -23,6 +23,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     on: null,
     gpu_type: null,
     min_gpu_memory_bytes: 0,
+    large_shm: false,
     node_selector: {},
     options: {},
     priority: 0,

@@ -24,6 +24,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     gpu_hundredths: 50,
     gpu_enforced: false,
     min_gpu_memory_bytes: 0,
+    large_shm: false,
     image: null,
     code_commit: null,
     compute: null,

@@ -129,6 +129,7 @@ export function requestOf(draft: Draft): JobCreate {
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
     gpu_enforced: draft.enforced,
     min_gpu_memory_bytes: 0,
+    large_shm: false,
     image: draft.image.trim() || null,
     code_commit: draft.code,
     compute: draft.compute,
