@@ -11,6 +11,7 @@ import difflib
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import datetime
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -67,6 +68,8 @@ def _plain(value: Any) -> Any:
         return to_document(value)
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -87,6 +90,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return lambda value: tuple(item(one) for one in value)
     if is_dataclass(hint):
         return lambda value: from_document(hint, value)  # type: ignore[arg-type]
+    if hint is datetime:
+        return lambda value: datetime.fromisoformat(value) if isinstance(value, str) else value
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint
     return lambda value: value

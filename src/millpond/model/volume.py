@@ -78,6 +78,29 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class CacheVerification:
+    """Every file of a cached commit held against its digest; what is wrong is fetched anew.
+
+    `state` is asked, running, done or failed; `examples` are a few of the paths that were wrong.
+    """
+
+    number: int
+    state: str
+    asked_by: str
+    asked_at: datetime
+    ended_at: datetime | None = None
+    checked_files: int = 0
+    checked_bytes: int = 0
+    damaged_files: int = 0
+    missing_files: int = 0
+    extra_files: int = 0
+    healed_files: int = 0
+    fetched_bytes: int = 0
+    examples: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CachedCommit:
     id: str
     volume_id: str

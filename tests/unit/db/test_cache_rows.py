@@ -25,21 +25,19 @@ from millpond.testing.builders_data import (
     the_project,
 )
 from millpond.testing.events import FakeEvents
-from millpond.wire.cache import CacheAdd, CacheHold
-from millpond.wire.cache_plans import CachePolicyCreate
 
 
 def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
     admin, agent = the_admin(deps), an_agent(deps)
     volume = a_volume(deps, agent, capacity=10 * GB)
     first = a_commit(deps, {"a": b"1" * 9000, "b": b"2" * 9000})
-    cached = cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs")).cached
+    cached = cache_requests.request(deps, admin, dataset="xray", volume="nfs").cached
     carry_out(deps, agent)
     maria = an_actor(deps, "maria", default=Role.MEMBER)
-    cache_holds.hold(deps, maria, cached.id, CacheHold(seconds=60))
+    cache_holds.hold(deps, maria, cached.id, seconds=60)
     second = a_commit(deps, {"a": b"1" * 9000, "b": b"3" * 9000})
-    policy = cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs"))
-    assert (policy.commit_id, policy.state) == (second.id, "filling")
+    policy = cache_policies.keep(deps, admin, dataset="xray", volume="nfs")
+    assert (policy.head, policy.state) == (second.id, "filling")
     with deps.db.read() as tx:
         found = differences.find(tx, the_project(deps).id, first.tree, second.tree)
     assert found is not None
@@ -55,7 +53,7 @@ def test_holds_kept_branches_and_reasons(deps: Deps) -> None:
         leases.hold_for_user(tx, cached.id, maria.user_id or "", kind=LeaseKind.READ, until=now, reason="", now=now)
         leases.release_lost(tx, maria.user_id or "", project_id=the_project(deps).id)
         assert not leases.holders(tx, [cached.id], now - timedelta(days=1))
-    cache_policies.unkeep(deps, admin, policy.id)
+    cache_policies.unkeep(deps, admin, policy.policy.id)
     assert cache_policies.carry_out(deps, now) == 0
     assert volume.name == "nfs"
 
@@ -66,7 +64,7 @@ def test_new_heads_are_compared_before_anybody_asks(deps: Deps) -> None:
     first = a_commit(deps, {"a": b"1" * 9000, "b": b"2" * 9000})
     now = deps.clock.now()
     compared.prepare_new(deps, now)  # nothing is cached: nothing to compare with
-    cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs"))
+    cache_requests.request(deps, admin, dataset="xray", volume="nfs")
     carry_out(deps, agent)
     second = a_commit(deps, {"a": b"1" * 9000, "b": b"3" * 9000})
     assert isinstance(deps.events, FakeEvents)
@@ -78,7 +76,7 @@ def test_new_heads_are_compared_before_anybody_asks(deps: Deps) -> None:
     with deps.db.read() as tx:
         found = differences.find(tx, the_project(deps).id, first.tree, second.tree)
     assert found is not None
-    cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs"))
+    cache_requests.request(deps, admin, dataset="xray", volume="nfs")
     with deps.db.read() as tx:
         assert differences.new_heads(tx, since=now - timedelta(seconds=1)) == []
 
@@ -117,7 +115,7 @@ def test_files_that_commits_share_are_counted_once(deps: Deps) -> None:
     ids = []
     for content in (b"1", b"2"):
         a_commit(deps, {"a": content * 9000})
-        ids.append(cache_requests.request(deps, admin, CacheAdd(dataset="xray", volume="nfs")).cached.id)
+        ids.append(cache_requests.request(deps, admin, dataset="xray", volume="nfs").cached.id)
         carry_out(deps, agent)
     project = the_project(deps).id
     with deps.db.write() as tx:

@@ -34,7 +34,6 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd
 from millpond.wire.data import CommitCreate
 
 
@@ -106,7 +105,7 @@ def test_many_requests_reserve_the_same_bytes_once(deps: Deps) -> None:
     def ask(number: int) -> None:
         name = f"xray@{found[number % 2].id}"
         try:
-            added = cache_requests.request(deps, admin, CacheAdd(dataset=name, volume="nfs"))
+            added = cache_requests.request(deps, admin, dataset=name, volume="nfs")
             outcomes.append("started" if added.started else "there")
         except Exception as error:
             outcomes.append(type(error).__name__)
@@ -125,7 +124,7 @@ def test_a_cached_commit_lives_is_leased_and_evicted(deps: Deps) -> None:
     agent = an_agent(deps)
     volume = a_volume(deps, agent)
     commit = a_commit(deps, {"a": b"1"})
-    cached = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray")).cached
+    cached = cache_requests.request(deps, the_admin(deps), dataset="xray").cached
     carry_out(deps, agent)
     job, by = add_job(deps.db), the_admin(deps).name
     with deps.db.write() as tx:

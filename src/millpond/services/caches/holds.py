@@ -20,11 +20,10 @@ from millpond.services.caches.access import (
     require_member,
     require_role,
 )
-from millpond.services.caches.explain.shapes import shapes
+from millpond.services.caches.explain.details import CachedDetails, details
 from millpond.services.caches.uses import count_hit
 from millpond.services.deps import Deps
 from millpond.services.people.access import not_found
-from millpond.wire import cache as wire
 
 HOLD_SECONDS = 8 * 3600
 # Reading is renewed while it goes on, and ended when it does: this is how long a reader that was killed is waited for.
@@ -33,42 +32,51 @@ READ_SECONDS = 15 * 60
 PAGE = "page"
 
 
-def hold(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheHold) -> wire.CachedCommit:
+def hold(
+    deps: Deps,
+    actor: Actor,
+    cached_id: str,
+    *,
+    kind: LeaseKind = LeaseKind.HOLD,
+    reader: str | None = None,
+    seconds: int | None = None,
+    reason: str = "",
+) -> CachedDetails:
     """Hold it until a time, or for longer than before. Reading takes viewers, holding by wish members.
 
-    NotReady for what is not there, or not to be used any more: its dataset was deleted, or it is on its way out. Who
-    reads it already may read on: it goes when the last one is done.
+    `reader` tells readers of one user apart: each ends with its own release. NotReady for what is not there, or not to
+    be used any more: its dataset was deleted, or it is on its way out. Who reads it already may read on: it goes when
+    the last one is done.
     """
     now = deps.clock.now()
-    is_reading = asked.kind == "read"
+    is_reading = kind is LeaseKind.READ
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id, Role.VIEWER)
         user_id = _user(actor)
         if not is_reading:
             require_member(actor, view.cached.project_id, view.project)
-        if not (is_reading and _reads_on(tx, view, user_id, asked.reader, now)):
+        if not (is_reading and _reads_on(tx, view, user_id, reader, now)):
             check_may_use(view, whole=is_reading)
-        seconds = READ_SECONDS if is_reading else asked.seconds or HOLD_SECONDS
-        kind = LeaseKind.READ if is_reading else LeaseKind.HOLD
+        seconds = READ_SECONDS if is_reading else seconds or HOLD_SECONDS
         until = now + timedelta(seconds=seconds)
         is_new = leases.hold_for_user(
-            tx, cached_id, user_id, kind=kind, until=until, reason=asked.reason, now=now,
-            reader=asked.reader if is_reading else None,
+            tx, cached_id, user_id, kind=kind, until=until, reason=reason, now=now,
+            reader=reader if is_reading else None,
         )  # fmt: skip
         caches.touch(tx, [cached_id], now)
         if is_reading and is_new:
             count_hit(tx, view.cached, now)
         if not is_reading:
             audit_cache(tx, actor, "cache.hold", view, now, seconds=seconds)
-        shape = _shape(tx, actor, cached_id, now)
+        shown = _details(tx, actor, cached_id, now)
     if is_new or not is_reading:
         announce(deps, [view], "changed")
-    return shape
+    return shown
 
 
 def release(
     deps: Deps, actor: Actor, cached_id: str, *, reader: str | None = None, user: str | None = None
-) -> wire.CachedCommit:
+) -> CachedDetails:
     """End one's own holds, by wish and by reading, or what one reader has. Its idle time begins now.
 
     Administrators of the project end what another `user` holds by wish; who reads it is not disturbed.
@@ -84,9 +92,9 @@ def release(
             caches.touch(tx, [cached_id], now)
             if reader is None:
                 audit_cache(tx, actor, "cache.release", view, now, user=user or actor.name)
-        shape = _shape(tx, actor, cached_id, now)
+        shown = _details(tx, actor, cached_id, now)
     announce(deps, [view], "changed")
-    return shape
+    return shown
 
 
 def _other(tx: Connection, actor: Actor, view: CachedView, name: str) -> str:
@@ -157,5 +165,5 @@ def _user(actor: Actor) -> str:
     return actor.user_id
 
 
-def _shape(tx: Connection, actor: Actor, cached_id: str, now: datetime) -> wire.CachedCommit:
-    return shapes(tx, actor, [find_cached(tx, actor, cached_id, Role.VIEWER)], now)[0]
+def _details(tx: Connection, actor: Actor, cached_id: str, now: datetime) -> CachedDetails:
+    return details(tx, actor, [find_cached(tx, actor, cached_id, Role.VIEWER)], now)[0]

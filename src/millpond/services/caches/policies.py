@@ -25,7 +25,6 @@ from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
-from millpond.wire import cache_plans as wire
 
 logger = getLogger(__name__)
 
@@ -37,34 +36,32 @@ RETRY = timedelta(seconds=60)
 TOPIC = "branches"
 
 
-def keep(deps: Deps, actor: Actor, asked: wire.CachePolicyCreate) -> wire.CachePolicy:
+def keep(deps: Deps, actor: Actor, dataset: str, volume: str, *, project: str | None = None) -> PolicyView:
     """Keep a branch cached on a volume from now on. Keeping it twice is once; NotFound without such a branch."""
     now = deps.clock.now()
     with deps.db.read() as tx:
-        dataset, ref = datasets.find_written(tx, actor, asked.dataset, project=asked.project)
-        require_member(actor, dataset.project_id, dataset.project)
+        kept, ref = datasets.find_written(tx, actor, dataset, project=project)
+        require_member(actor, kept.project_id, kept.project)
         branch = ref or DEFAULT_BRANCH
-        refs.branch_head(tx, dataset, branch)
-        volume = find_volume(tx, asked.volume)
-    policy = CachePolicy(new_id(), volume.id, dataset.id, branch, actor.name, now)
+        refs.branch_head(tx, kept, branch)
+        place = find_volume(tx, volume)
+    policy = CachePolicy(new_id(), place.id, kept.id, branch, actor.name, now)
     try:
         with deps.db.write() as tx:
-            if policies.find(tx, volume.id, dataset.id, branch) is None:
+            if policies.find(tx, place.id, kept.id, branch) is None:
                 policies.insert(tx, policy)
                 audit.record(
-                    tx, now=now, actor=actor, action="cache.keep", subject=f"{dataset.written}@{branch}",
-                    project_id=dataset.project_id, details={"volume": volume.name},
+                    tx, now=now, actor=actor, action="cache.keep", subject=f"{kept.written}@{branch}",
+                    project_id=kept.project_id, details={"volume": place.name},
                 )  # fmt: skip
     except IntegrityError as error:
-        raise NameTaken(
-            f"Another request to keep {dataset.written}@{branch} on {volume.name} is in progress."
-        ) from error
+        raise NameTaken(f"Another request to keep {kept.written}@{branch} on {place.name} is in progress.") from error
     carry_out(deps, now)
     with deps.db.read() as tx:
-        found = policies.find(tx, volume.id, dataset.id, branch)
+        found = policies.find(tx, place.id, kept.id, branch)
     if found is None:
-        raise access.not_found("policy", f"{dataset.written}@{branch}")
-    return _shape(found)
+        raise access.not_found("policy", f"{kept.written}@{branch}")
+    return found
 
 
 def unkeep(deps: Deps, actor: Actor, policy_id: str) -> None:
@@ -89,7 +86,7 @@ def unkeep(deps: Deps, actor: Actor, policy_id: str) -> None:
 def list_visible(
     deps: Deps, actor: Actor, *, volume: str | None, dataset: str | None, project: str | None, limit: int,
     cursor: str | None,
-) -> Listing[wire.CachePolicy]:  # fmt: skip
+) -> Listing[PolicyView]:  # fmt: skip
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
         if project is not None:
@@ -99,7 +96,7 @@ def list_visible(
         found = policies.page(
             tx, among=among, limit=limit + 1, after=text_of(cursor), volume_id=volume_id, dataset_id=dataset_id
         )
-    return page_of([_shape(view) for view in found], limit, key=lambda item: item.id)
+    return page_of(found, limit, key=lambda item: item.policy.id)
 
 
 def carry_out(deps: Deps, now: datetime) -> int:
@@ -164,22 +161,8 @@ def _is_due(view: PolicyView, now: datetime) -> bool:
     return is_new or view.policy.tried_at is None or now - view.policy.tried_at >= RETRY
 
 
-def _shape(view: PolicyView) -> wire.CachePolicy:
-    return wire.CachePolicy(
-        id=view.policy.id,
-        project=view.project,
-        dataset=view.dataset,
-        branch=view.policy.branch,
-        volume=view.volume,
-        created_by=view.policy.created_by,
-        created_at=view.policy.created_at,
-        commit_id=view.head,
-        state=view.state,
-        problem=_problem(view),
-    )
-
-
-def _problem(view: PolicyView) -> str | None:
+def problem_of(view: PolicyView) -> str | None:
+    """Why the newest commit of the branch is not cached there; None if it is, or is on its way."""
     if view.head is None:
         return f"Branch {view.policy.branch} no longer exists. A new branch of that name would be kept again."
     # Somebody else may have asked for it since it was refused.

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases, volumes
 from millpond.db import evictions as eviction_rows
 from millpond.db.caches import CommitSize
-from millpond.db.evictions import EvictionView
+from millpond.db.evictions import EvictionView, RefusalView
 from millpond.db.leases import Sees
 from millpond.decide.eviction import Evict
 from millpond.errors import DoesNotFit, InUse, VolumeProblem
@@ -34,7 +34,7 @@ from millpond.services.caches.access import (
 from millpond.services.caches.admission import differences, volume_choice
 from millpond.services.caches.admission.admit import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.caches.admission.volume_choice import Chosen
-from millpond.services.caches.explain.shapes import shapes
+from millpond.services.caches.explain.details import CachedDetails, details
 from millpond.services.caches.fills.sources import explain
 from millpond.services.caches.holds import PAGE
 from millpond.services.caches.uses import count_hit, count_miss
@@ -45,8 +45,6 @@ from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access
 from millpond.services.places.geography import rule_of
 from millpond.services.time_cursors import moment_of
-from millpond.wire import cache as wire
-from millpond.wire import cache_plans as plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +57,55 @@ class CacheFilter:
     kinds: Sequence[DatasetKind] = ()
 
 
-def request(deps: Deps, actor: Actor, asked: wire.CacheAdd) -> wire.CacheAdded:
-    """Have a commit cached, once and only once, whoever asks. Without a volume the best one is chosen, with reasons.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where a commit shall be cached: a volume, or near a compute or site, else on the best one."""
+
+    volume: str | None = None
+    near: str | None = None
+    idle_seconds: int | None = None  # of this cached commit alone
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    cached: CachedDetails
+    # False when it was there or on its way already: once and only once.
+    started: bool
+    reasons: Sequence[str]
+
+
+def request(
+    deps: Deps,
+    actor: Actor,
+    dataset: str,
+    *,
+    project: str | None = None,
+    volume: str | None = None,
+    near: str | None = None,
+    idle_seconds: int | None = None,
+) -> Added:
+    """Have `dataset@ref` cached, once and only once, whoever asks. Without a volume the best one is chosen.
 
     What is refused is refused at once, and kept for `why`.
     """
-    dataset, commit = reading.find_commit(deps, actor, asked.dataset, project=asked.project)
-    require_member(actor, dataset.project_id, dataset.project)
+    found, commit = reading.find_commit(deps, actor, dataset, project=project)
+    require_member(actor, found.project_id, found.project)
     differences.prepare(deps, [commit.id])
     try:
-        return _request(deps, actor, asked, commit)
+        return _request(deps, actor, Wanted(volume, near, idle_seconds), commit)
     except (DoesNotFit, VolumeProblem) as error:
-        _note_refusal(deps, actor, dataset.project_id, commit.id, error)
+        _note_refusal(deps, actor, found.project_id, commit.id, error)
         raise
 
 
-def _request(deps: Deps, actor: Actor, asked: wire.CacheAdd, commit: Commit) -> wire.CacheAdded:
+def _request(deps: Deps, actor: Actor, wanted: Wanted, commit: Commit) -> Added:
     now = deps.clock.now()
     sees = partial(access.sees, actor)
     with deps.db.write() as tx:
         size = caches.size_of(tx, commit.id)
         if size is None:
-            raise access.not_found("dataset", asked.dataset)
-        volume, why = _chosen(tx, deps, asked, size, sees, now)
+            raise access.not_found("commit", commit.id)
+        volume, why = _chosen(tx, deps, wanted, size, sees, now)
         if volume.problem is not None:
             check_usable(volume)  # what was cached there cannot be read now
         begun = begin_fill(
@@ -91,25 +115,25 @@ def _request(deps: Deps, actor: Actor, asked: wire.CacheAdd, commit: Commit) -> 
             requested_by=actor.name,
             now=now,
             sees=sees,
-            idle_seconds=asked.idle_seconds,
+            idle_seconds=wanted.idle_seconds,
         )
         (count_miss if begun.started else count_hit)(tx, begun.cached.cached, now)
         if begun.started:
             audit_cache(tx, actor, "cache.add", begun.cached, now)
-        shape = shapes(tx, actor, [begun.cached], now)[0]
+        shown = details(tx, actor, [begun.cached], now)[0]
         source = explain(tx, deps, begun.cached)[:1]
     if begun.started:
         announce(deps, [begun.cached, *begun.evicting], "changed")
     if source:
         why = (*why, *source)
-    elif asked.volume is not None and shape.seconds_left:
-        why = (f"it takes about {format_seconds(shape.seconds_left)}, judging by earlier fills",)
-    return wire.CacheAdded(cached=shape, started=begun.started, reasons=[*why, *_reasons(deps, volume, begun)])
+    elif wanted.volume is not None and shown.seconds_left:
+        why = (f"it takes about {format_seconds(shown.seconds_left)}, judging by earlier fills",)
+    return Added(shown, begun.started, [*why, *_reasons(deps, volume, begun)])
 
 
 def list_visible(
     deps: Deps, actor: Actor, chosen: CacheFilter, *, limit: int, cursor: str | None
-) -> Listing[wire.CachedCommit]:
+) -> Listing[CachedDetails]:
     now = deps.clock.now()
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
@@ -129,14 +153,14 @@ def list_visible(
             dataset_id=dataset_id,
             kinds=chosen.kinds,
         )
-        shown = shapes(tx, actor, found, now)
+        shown = details(tx, actor, found, now)
     return page_of(shown, limit, key=lambda item: item.id)
 
 
-def get(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
+def get(deps: Deps, actor: Actor, cached_id: str) -> CachedDetails:
     now = deps.clock.now()
     with deps.db.read() as tx:
-        return shapes(tx, actor, [find_cached(tx, actor, cached_id, Role.VIEWER)], now)[0]
+        return details(tx, actor, [find_cached(tx, actor, cached_id, Role.VIEWER)], now)[0]
 
 
 def clear(deps: Deps, actor: Actor, cached_id: str) -> None:
@@ -155,7 +179,7 @@ def clear(deps: Deps, actor: Actor, cached_id: str) -> None:
     announce(deps, marked, "evicting")
 
 
-def pin(deps: Deps, actor: Actor, cached_id: str, *, pinned: bool) -> wire.CachedCommit:
+def pin(deps: Deps, actor: Actor, cached_id: str, *, pinned: bool) -> CachedDetails:
     """Pinned commits are never evicted. Pinning again changes nothing, not even who did it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -167,33 +191,30 @@ def pin(deps: Deps, actor: Actor, cached_id: str, *, pinned: bool) -> wire.Cache
             caches.change(tx, cached_id, pinned=pinned, used_at=now, **by)
             audit_cache(tx, actor, "cache.pin" if pinned else "cache.unpin", view, now)
         view = find_cached(tx, actor, cached_id, Role.MEMBER)
-        shape = shapes(tx, actor, [view], now)[0]
+        shown = details(tx, actor, [view], now)[0]
     announce(deps, [view], "changed")
-    return shape
+    return shown
 
 
-def change(deps: Deps, actor: Actor, cached_id: str, asked: wire.CacheChange) -> wire.CachedCommit:
-    """Give one cached commit an idle time of its own, or that of its dataset or volume again."""
+def change(deps: Deps, actor: Actor, cached_id: str, *, idle_seconds: int | None) -> CachedDetails:
+    """Give one cached commit an idle time of its own; None: that of its dataset or volume again."""
     now = deps.clock.now()
-    idle = None if asked.idle_seconds == "default" else asked.idle_seconds
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id)
-        caches.change(tx, cached_id, idle_seconds=idle)
-        audit_cache(tx, actor, "cache.change", view, now, idle_seconds=asked.idle_seconds)
+        caches.change(tx, cached_id, idle_seconds=idle_seconds)
+        audit_cache(tx, actor, "cache.change", view, now, idle_seconds=idle_seconds or "default")
         view = find_cached(tx, actor, cached_id, Role.MEMBER)
-        shape = shapes(tx, actor, [view], now)[0]
+        shown = details(tx, actor, [view], now)[0]
     announce(deps, [view], "changed")
-    return shape
+    return shown
 
 
-def refusals(deps: Deps, actor: Actor, *, volume: str | None, limit: int) -> list[plans.Refused]:
+def refusals(deps: Deps, actor: Actor, *, volume: str | None, limit: int) -> Sequence[RefusalView]:
     """What was refused last and is not there since, of the projects one may see, newest first."""
     with deps.db.read() as tx:
         volume_id = find_volume(tx, volume).id if volume else None
-        found = eviction_rows.newest_refusals(
-            tx, among=access.visible_projects(actor), limit=limit, volume_id=volume_id
-        )
-    return [plans.Refused.model_validate(one) for one in found]
+        among = access.visible_projects(actor)
+        return eviction_rows.newest_refusals(tx, among=among, limit=limit, volume_id=volume_id)
 
 
 def evictions(
@@ -208,14 +229,14 @@ def evictions(
 
 
 def _chosen(
-    tx: Connection, deps: Deps, asked: wire.CacheAdd, size: CommitSize, sees: Sees, now: datetime
+    tx: Connection, deps: Deps, wanted: Wanted, size: CommitSize, sees: Sees, now: datetime
 ) -> tuple[Volume, tuple[str, ...]]:
     """The volume asked for, or the best one and why; locked."""
-    named = named_volume(tx, asked.volume, asked.near)
+    named = named_volume(tx, wanted.volume, wanted.near)
     if named is not None:
         chosen = Chosen(named, ())
     else:
-        chosen = volume_choice.choose(tx, size, near=asked.near, rule=rule_of(deps.settings), now=now, sees=sees)
+        chosen = volume_choice.choose(tx, size, near=wanted.near, rule=rule_of(deps.settings), now=now, sees=sees)
     locked = volumes.lock(tx, chosen.volume.id)
     if locked is None:
         raise access.not_found("volume", chosen.volume.name, volumes.names(tx))

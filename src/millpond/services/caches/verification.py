@@ -11,17 +11,17 @@ from sqlalchemy import Connection
 from millpond.db import caches, shares, volumes
 from millpond.errors import NotReady
 from millpond.model.cached_state import CachedState
+from millpond.model.documents import to_document
 from millpond.model.people import Actor, Role
-from millpond.model.volume import CachedCommit
+from millpond.model.volume import CachedCommit, CacheVerification
 from millpond.services.caches.access import announce, audit_cache, find_cached, lock_cached
 from millpond.services.caches.admission.admit import check_usable
-from millpond.services.caches.explain.shapes import shapes
+from millpond.services.caches.explain.details import CachedDetails, details
 from millpond.services.deps import Deps
-from millpond.wire import cache as wire
 from millpond.wire.observed import FillSeen, Verified
 
 
-def verify(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
+def verify(deps: Deps, actor: Actor, cached_id: str) -> CachedDetails:
     """Have every file held against its digest, and what is wrong fetched anew. Asking while one goes on joins it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -34,13 +34,13 @@ def verify(deps: Deps, actor: Actor, cached_id: str) -> wire.CachedCommit:
         check_usable(volume)
         if not view.cached.is_verifying:
             number = volumes.take_attempt(tx, volume.id)
-            asked = wire.CacheVerification(number=number, state="asked", asked_by=actor.name, asked_at=now)
-            caches.change(tx, cached_id, verify=number, verification=asked.model_dump(mode="json"))
+            asked = CacheVerification(number=number, state="asked", asked_by=actor.name, asked_at=now)
+            caches.change(tx, cached_id, verify=number, verification=to_document(asked))
             audit_cache(tx, actor, "cache.verify", view, now)
         view = find_cached(tx, actor, cached_id, Role.MEMBER)
-        shape = shapes(tx, actor, [view], now)[0]
+        shown = details(tx, actor, [view], now)[0]
     announce(deps, [view], "changed")
-    return shape
+    return shown
 
 
 def renumber(tx: Connection, row: CachedCommit, number: int) -> None:

@@ -30,6 +30,8 @@ from millpond.services.caches import (
 )
 from millpond.services.caches.explain import offers as cache_offers
 from millpond.services.caches.explain import why as cache_why
+from millpond.services.caches.explain.details import CachedDetails
+from millpond.services.caches.explain.offers import CacheOffer
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.caches.requests import CacheFilter
@@ -57,20 +59,17 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheChange, CachedCommit, CacheHold
-from millpond.wire.cache_plans import CacheOffer, CachePolicyCreate
 from millpond.wire.data import Retention
 
 
-def ready(deps: Deps, size: int = GB, *, branch: str | None = None, project: str = "default") -> CachedCommit:
+def ready(deps: Deps, size: int = GB, *, branch: str | None = None, project: str = "default") -> CachedDetails:
     """A cached commit of xray on nfs."""
     commit = a_sized_commit(deps, a_dataset(deps, project=project), size=size, branch=branch)
     return cached(deps, commit, project=project)
 
 
-def cached(deps: Deps, commit: Commit, *, project: str = "default") -> CachedCommit:
-    asked = CacheAdd(dataset=f"{project}/xray@{commit.id}", volume="nfs")
-    added = cache_requests.request(deps, the_admin(deps), asked)
+def cached(deps: Deps, commit: Commit, *, project: str = "default") -> CachedDetails:
+    added = cache_requests.request(deps, the_admin(deps), f"{project}/xray@{commit.id}", volume="nfs")
     settle(deps)
     return cache_requests.get(deps, the_admin(deps), added.cached.id)
 
@@ -108,7 +107,7 @@ def housekeeping(deps: Deps) -> None:
 def test_a_hold_keeps_it_until_its_time_and_idle_counts_from_then(deps: Deps, clock: FakeClock) -> None:
     found = ready(deps)
     maria = an_actor(deps, "maria", default=Role.MEMBER)
-    held = cache_holds.hold(deps, maria, found.id, CacheHold(seconds=2 * DAY, reason="outliers"))
+    held = cache_holds.hold(deps, maria, found.id, seconds=2 * DAY, reason="outliers")
     (holder,) = held.leased_by
     assert (holder.user, holder.reason, holder.until) == ("maria", "outliers", clock.now() + timedelta(days=2))
     assert held.expires_at is None
@@ -126,8 +125,8 @@ def test_a_hold_keeps_it_until_its_time_and_idle_counts_from_then(deps: Deps, cl
 
 def test_holding_again_sets_a_new_time_and_release_ends_it(deps: Deps, clock: FakeClock) -> None:
     found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
-    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
-    (holder,) = cache_holds.hold(deps, maria, found.id, CacheHold(seconds=60)).leased_by
+    cache_holds.hold(deps, maria, found.id, seconds=DAY)
+    (holder,) = cache_holds.hold(deps, maria, found.id, seconds=60).leased_by
     assert holder.until == clock.now() + timedelta(seconds=60)
     assert cache_holds.release(deps, maria, found.id).leased_by == []
 
@@ -135,8 +134,8 @@ def test_holding_again_sets_a_new_time_and_release_ends_it(deps: Deps, clock: Fa
 def test_an_administrator_ends_what_others_hold_by_wish_and_not_what_they_read(deps: Deps) -> None:
     found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
     ada, dan = an_actor(deps, "ada", default=Role.ADMIN), an_actor(deps, "dan", default=Role.MEMBER)
-    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=30 * DAY))
-    cache_holds.hold(deps, maria, found.id, CacheHold(kind="read", reader="a notebook"))
+    cache_holds.hold(deps, maria, found.id, seconds=30 * DAY)
+    cache_holds.hold(deps, maria, found.id, kind=LeaseKind.READ, reader="a notebook")
     with pytest.raises(Forbidden, match="admin"):
         cache_holds.release(deps, dan, found.id, user="maria")
     with pytest.raises(NotFound, match="nobody"):
@@ -149,20 +148,20 @@ def test_an_administrator_ends_what_others_hold_by_wish_and_not_what_they_read(d
 def test_viewers_hold_by_reading_and_not_by_wish(deps: Deps) -> None:
     found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
     with pytest.raises(Forbidden):
-        cache_holds.hold(deps, viewer, found.id, CacheHold(seconds=60))
-    (holder,) = cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read")).leased_by
+        cache_holds.hold(deps, viewer, found.id, seconds=60)
+    (holder,) = cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ).leased_by
     assert holder.user == "vera"
     stranger = an_actor(deps, "eve")
     with pytest.raises(NotFound):
-        cache_holds.hold(deps, stranger, found.id, CacheHold(kind="read"))
+        cache_holds.hold(deps, stranger, found.id, kind=LeaseKind.READ)
 
 
 def test_what_somebody_reads_is_deleted_at_once_and_goes_when_they_are_done(deps: Deps, clock: FakeClock) -> None:
     found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
-    cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read"))
+    cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ)
     dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
     with pytest.raises(NotReady):
-        cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read"))
+        cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ)
     housekeeping(deps)
     assert cache_requests.get(deps, viewer, found.id).leaving
     clock.advance(cache_holds.READ_SECONDS + 1)
@@ -173,15 +172,14 @@ def test_what_somebody_reads_is_deleted_at_once_and_goes_when_they_are_done(deps
 
 def test_who_reads_what_was_deleted_may_read_on(deps: Deps, clock: FakeClock) -> None:
     found, viewer = ready(deps), an_actor(deps, "vera", default=Role.VIEWER)
-    reading = CacheHold(kind="read", reader="a notebook")
-    cache_holds.hold(deps, viewer, found.id, reading)
+    cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ, reader="a notebook")
     dataset_service.delete(deps, the_admin(deps), a_dataset(deps))
     for _ in range(3):
         clock.advance(cache_holds.READ_SECONDS - 60)
-        cache_holds.hold(deps, viewer, found.id, reading)
+        cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ, reader="a notebook")
         housekeeping(deps)
     with pytest.raises(NotReady):
-        cache_holds.hold(deps, viewer, found.id, CacheHold(kind="read", reader="another"))
+        cache_holds.hold(deps, viewer, found.id, kind=LeaseKind.READ, reader="another")
     cache_holds.release(deps, viewer, found.id, reader="a notebook")
     housekeeping(deps)
     with pytest.raises(NotFound):
@@ -190,7 +188,7 @@ def test_who_reads_what_was_deleted_may_read_on(deps: Deps, clock: FakeClock) ->
 
 def test_losing_the_role_ends_holds(deps: Deps) -> None:
     found, maria = ready(deps), an_actor(deps, "maria", default=Role.MEMBER)
-    cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
+    cache_holds.hold(deps, maria, found.id, seconds=DAY)
     projects.remove_member(deps, the_admin(deps), the_project(deps), "maria")
     assert cache_requests.get(deps, the_admin(deps), found.id).leased_by == []
 
@@ -202,7 +200,7 @@ def test_an_administrator_no_more_holds_only_what_a_role_lets_them(deps: Deps) -
     users.change(deps, the_admin(deps), "maria", users.Change(is_admin=True))
     maria = replace(maria, is_admin=True)
     for found in (mine, other):
-        cache_holds.hold(deps, maria, found.id, CacheHold(seconds=DAY))
+        cache_holds.hold(deps, maria, found.id, seconds=DAY)
     users.change(deps, the_admin(deps), "maria", users.Change(is_admin=False))
     held = [cache_requests.get(deps, the_admin(deps), found.id).leased_by for found in (mine, other)]
     assert [len(one) for one in held] == [1, 0]
@@ -214,9 +212,9 @@ def test_idle_times_of_commit_dataset_and_volume(deps: Deps) -> None:
     dataset_caches.set_idle(deps, admin, a_dataset(deps), 7200)
     shown = cache_requests.get(deps, admin, found.id)
     assert (shown.idle_seconds, shown.idle_by) == (7200, "dataset")
-    shown = cache_requests.change(deps, admin, found.id, CacheChange(idle_seconds=60))
+    shown = cache_requests.change(deps, admin, found.id, idle_seconds=60)
     assert (shown.idle_seconds, shown.idle_by) == (60, "commit")
-    shown = cache_requests.change(deps, admin, found.id, CacheChange(idle_seconds="default"))
+    shown = cache_requests.change(deps, admin, found.id, idle_seconds=None)
     assert shown.idle_by == "dataset"
     assert dataset_service.card(deps, a_dataset(deps)).cache_idle_seconds == 7200
 
@@ -235,8 +233,8 @@ def test_a_pin_says_who_and_when(deps: Deps, clock: FakeClock) -> None:
 def test_a_kept_branch_is_cached_whenever_it_moves(deps: Deps, clock: FakeClock) -> None:
     admin = the_admin(deps)
     first = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
-    policy = cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray@main", volume="nfs"))
-    assert (policy.commit_id, policy.state) == (first.id, "filling")
+    policy = cache_policies.keep(deps, admin, dataset="xray@main", volume="nfs")
+    assert (policy.head, policy.state) == (first.id, "filling")
     settle(deps)
     clock.advance(3 * DAY)
     housekeeping(deps)
@@ -252,7 +250,7 @@ def test_a_kept_branch_is_cached_whenever_it_moves(deps: Deps, clock: FakeClock)
     clock.advance(DAY)
     housekeeping(deps)
     assert there(deps) == {second.id: CachedState.READY}
-    cache_policies.unkeep(deps, admin, policy.id)
+    cache_policies.unkeep(deps, admin, policy.policy.id)
     clock.advance(DAY)
     housekeeping(deps)
     assert not there(deps)
@@ -262,11 +260,9 @@ def test_a_kept_branch_that_does_not_fit_says_why_and_tries_again(deps: Deps, cl
     other = ready(deps, 8 * GB)
     cache_requests.pin(deps, the_admin(deps), other.id, pinned=True)
     a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
-    asked = CachePolicyCreate(dataset="xray", volume="nfs")
-    policy = cache_policies.keep(deps, the_admin(deps), asked)
+    policy = cache_policies.keep(deps, the_admin(deps), "xray", "nfs")
     assert policy.state is None
-    assert policy.problem is not None
-    assert "nfs can free 2.0 GB" in policy.problem
+    assert "nfs can free 2.0 GB" in (cache_policies.problem_of(policy) or "")
     cache_requests.pin(deps, the_admin(deps), other.id, pinned=False)
     clock.advance(61)
     assert cache_policies.carry_out(deps, clock.now()) == 1
@@ -275,7 +271,7 @@ def test_a_kept_branch_that_does_not_fit_says_why_and_tries_again(deps: Deps, cl
 def test_the_commit_before_ages_from_when_a_new_one_was_asked_for(deps: Deps, clock: FakeClock) -> None:
     admin = the_admin(deps)
     first = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
-    cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs"))
+    cache_policies.keep(deps, admin, dataset="xray", volume="nfs")
     settle(deps)
     clock.advance(3 * DAY)
     second = a_sized_commit(deps, a_dataset(deps), size=40 * GB, branch="main")
@@ -297,12 +293,14 @@ def test_the_commit_before_ages_from_when_a_new_one_was_asked_for(deps: Deps, cl
 def test_a_kept_branch_that_is_gone_says_so(deps: Deps) -> None:
     admin = the_admin(deps)
     a_sized_commit(deps, a_dataset(deps), size=GB, branch="side")
-    cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray@side", volume="nfs"))
+    cache_policies.keep(deps, admin, dataset="xray@side", volume="nfs")
     refs.delete(deps, admin, a_dataset(deps), name="side", expected=None)
     (policy,) = cache_policies.list_visible(
         deps, admin, volume=None, dataset=None, project=None, limit=9, cursor=None
     ).items
-    assert policy.problem is not None and "Branch side no longer exists" in policy.problem
+    assert cache_policies.problem_of(
+        policy
+    ) is not None and "Branch side no longer exists" in cache_policies.problem_of(policy)
 
 
 def test_a_kept_branch_has_no_problem_once_somebody_brought_its_commit(deps: Deps) -> None:
@@ -310,12 +308,12 @@ def test_a_kept_branch_has_no_problem_once_somebody_brought_its_commit(deps: Dep
     other = ready(deps, 8 * GB)
     cache_requests.pin(deps, admin, other.id, pinned=True)
     commit = a_sized_commit(deps, a_dataset(deps), size=4 * GB, branch="main")
-    assert cache_policies.keep(deps, admin, CachePolicyCreate(dataset="xray", volume="nfs")).problem
+    assert cache_policies.problem_of(cache_policies.keep(deps, admin, dataset="xray", volume="nfs"))
     cache_requests.pin(deps, admin, other.id, pinned=False)
     cached(deps, commit)
     settle(deps)  # what made room for it has gone
     found = cache_policies.list_visible(deps, admin, volume=None, dataset=None, project=None, limit=9, cursor=None)
-    assert [(policy.state, policy.problem) for policy in found.items] == [("ready", None)]
+    assert [(policy.state, cache_policies.problem_of(policy)) for policy in found.items] == [("ready", None)]
 
 
 def test_a_limit_bounds_a_project_and_is_shown_to_its_members(deps: Deps) -> None:
@@ -381,7 +379,7 @@ def test_a_commit_beside_another_reserves_what_differs(deps: Deps) -> None:
 def test_nothing_goes_because_a_fill_of_small_files_is_half_way(deps: Deps) -> None:
     other = ready(deps, 4 * GB)
     small = a_sized_commit(deps, a_dataset(deps), size=10**6, allocated=45 * GB // 10, files=10**6)
-    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"xray@{small.id}", volume="nfs"))
+    cache_requests.request(deps, the_admin(deps), dataset=f"xray@{small.id}", volume="nfs")
     with deps.db.read() as tx:
         (agent,) = [one.agent for one in computes.all_computes(tx) if one.agent]
     (fill,) = desired_fills.desired_for(deps, agent)[1]
@@ -396,7 +394,7 @@ def test_what_is_filled_beside_a_base_that_goes_counts_as_a_whole(deps: Deps) ->
     files = {f"{n:03}": b"%d" % n * 5000 for n in range(200)}
     first = cached(deps, a_commit(deps, files))
     second = a_commit(deps, files | {"new": b"new"})
-    added = cache_requests.request(deps, admin, CacheAdd(dataset=f"xray@{second.id}", volume="nfs")).cached
+    added = cache_requests.request(deps, admin, dataset=f"xray@{second.id}", volume="nfs").cached
     assert (added.base, added.fetch_files) == (first.commit_id, 1)
     cache_requests.clear(deps, admin, first.id)
     with deps.db.read() as tx:
@@ -449,7 +447,7 @@ def test_why_tells_what_is_and_what_was(deps: Deps, clock: FakeClock) -> None:
     blocker = ready(deps, 8 * GB)
     cache_requests.pin(deps, admin, blocker.id, pinned=True)
     with pytest.raises(DoesNotFit):
-        cache_requests.request(deps, admin, CacheAdd(dataset=name, volume="nfs"))
+        cache_requests.request(deps, admin, dataset=name, volume="nfs")
     assert any(reason.startswith("it was refused") for reason in reasons())
     assert "is pinned by" in reasons()[-1]
 
@@ -463,7 +461,7 @@ def test_others_commits_have_no_names_in_plans_and_refusals(deps: Deps) -> None:
     assert (plan.goes, plan.stays) == ([], []), "neither names nor sizes"
     mine = a_sized_commit(deps, a_dataset(deps), size=4 * GB)
     with pytest.raises(DoesNotFit) as refused:
-        cache_requests.request(deps, maria, CacheAdd(dataset=f"default/xray@{mine.id}", volume="nfs"))
+        cache_requests.request(deps, maria, dataset=f"default/xray@{mine.id}", volume="nfs")
     assert "secret" not in refused.value.message
     assert hidden.commit_id[:8] not in refused.value.message
     assert refused.value.details["blockers"] == ["a commit of another project is pinned"]
@@ -482,7 +480,7 @@ def test_verifying_is_asked_for_once(deps: Deps) -> None:
     assert again.verification == asked.verification
 
 
-def let_go(deps: Deps, commit: Commit) -> CachedCommit:
+def let_go(deps: Deps, commit: Commit) -> CachedDetails:
     """A cached commit behind the newest, which alone the dataset keeps."""
     found = cached(deps, commit)
     a_commit(deps, {"a": b"newer"})
@@ -493,12 +491,12 @@ def let_go(deps: Deps, commit: Commit) -> CachedCommit:
 def test_a_commit_that_retention_lets_go_leaves_when_its_last_lease_ends(deps: Deps, clock: FakeClock) -> None:
     old = a_commit(deps, {"a": b"1"})
     found = let_go(deps, old)
-    cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="hold", seconds=60))
+    cache_holds.hold(deps, the_admin(deps), found.id, kind=LeaseKind.HOLD, seconds=60)
     collect.collect(deps, the_admin(deps))
     assert cache_requests.get(deps, the_admin(deps), found.id).leaving, "at once"
     assert eviction.evict_all(deps) == 0, "somebody holds it"
     with pytest.raises(NotReady, match="no ref contains the commit any longer"):
-        cache_holds.hold(deps, the_admin(deps), found.id, CacheHold(kind="read"))
+        cache_holds.hold(deps, the_admin(deps), found.id, kind=LeaseKind.READ)
     with pytest.raises(InUse):
         cache_requests.pin(deps, the_admin(deps), found.id, pinned=True)
     cache_holds.release(deps, the_admin(deps), found.id)
@@ -545,7 +543,7 @@ def test_what_asking_would_bring_is_told_before_anybody_asks(deps: Deps) -> None
     assert found.blockers[0].endswith("is pinned by admin")
     assert there(deps)[old.commit_id] is CachedState.READY, "nothing was done"
     with pytest.raises(DoesNotFit):
-        cache_requests.request(deps, maria, CacheAdd(dataset=name, volume="nfs"))
+        cache_requests.request(deps, maria, dataset=name, volume="nfs")
     (refused,) = cache_requests.refusals(deps, maria, volume="nfs", limit=9)
     assert (refused.dataset, refused.commit_id, refused.by) == ("default/xray", new.id, "maria")
     assert cache_requests.refusals(deps, an_actor(deps, "eve"), volume=None, limit=9) == []

@@ -42,7 +42,6 @@ from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import making_deps
-from millpond.wire.cache import CacheAdd
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import FillSeen
 
@@ -87,7 +86,7 @@ class CacheMachine(RuleBasedStateMachine):
     def ask(self, number: int, is_settled: bool) -> None:
         name = f"xray@{self.commits[number].id}"
         with suppress(DoesNotFit, NotReady):
-            cache_requests.request(self.deps, the_admin(self.deps), CacheAdd(dataset=name, volume="nfs"))
+            cache_requests.request(self.deps, the_admin(self.deps), dataset=name, volume="nfs")
         if is_settled:
             self.settle()
 

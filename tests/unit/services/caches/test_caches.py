@@ -15,9 +15,10 @@ from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.quantity import DAY
 from millpond.services.caches import eviction, job_caches, verification
 from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.explain.details import CachedDetails
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
-from millpond.services.caches.requests import CacheFilter
+from millpond.services.caches.requests import Added, CacheFilter
 from millpond.services.datasets import urls
 from millpond.services.deps import Deps
 from millpond.services.people import projects
@@ -39,7 +40,6 @@ from millpond.testing.builders_data import (
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
-from millpond.wire.cache import CacheAdd, CacheAdded, CachedCommit
 from millpond.wire.data import UrlsRequest
 
 
@@ -47,12 +47,12 @@ def sized(deps: Deps, size: int, name: str = "xray") -> Commit:
     return a_sized_commit(deps, a_dataset(deps, name), size=size)
 
 
-def ask(deps: Deps, commit: Commit, *, volume: str | None = "nfs", actor: Actor | None = None) -> CacheAdded:
+def ask(deps: Deps, commit: Commit, *, volume: str | None = "nfs", actor: Actor | None = None) -> Added:
     name = f"xray@{commit.id}"
-    return cache_requests.request(deps, actor or the_admin(deps), CacheAdd(dataset=name, volume=volume))
+    return cache_requests.request(deps, actor or the_admin(deps), dataset=name, volume=volume)
 
 
-def listed(deps: Deps, **chosen: Any) -> list[CachedCommit]:
+def listed(deps: Deps, **chosen: Any) -> list[CachedDetails]:
     found = cache_requests.list_visible(deps, the_admin(deps), CacheFilter(**chosen), limit=100, cursor=None)
     return list(found.items)
 
@@ -78,7 +78,7 @@ def test_code_is_listed_apart_from_data(deps: Deps) -> None:
     a_volume(deps, an_agent(deps))
     data = ask(deps, sized(deps, GB)).cached
     code = add_commit(deps.db, ".code", kind=DatasetKind.CODE)
-    cached_code = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f".code@{code}", volume="nfs")).cached
+    cached_code = cache_requests.request(deps, the_admin(deps), dataset=f".code@{code}", volume="nfs").cached
     assert [one.id for one in listed(deps, kinds=[DatasetKind.DATA])] == [data.id]
     assert [one.id for one in listed(deps, kinds=[DatasetKind.CODE, DatasetKind.OUTPUT])] == [cached_code.id]
     assert {one.id for one in listed(deps)} == {data.id, cached_code.id}
@@ -214,7 +214,7 @@ def test_who_may_not_see_what_stands_in_the_way_is_not_told(deps: Deps) -> None:
     a_volume(deps, agent, capacity=10 * GB)
     projects.create(deps, the_admin(deps), name="secret")
     hidden = a_sized_commit(deps, a_dataset(deps, "formula", project="secret"), size=6 * GB, branch="main")
-    cached = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="secret/formula", volume="nfs")).cached
+    cached = cache_requests.request(deps, the_admin(deps), dataset="secret/formula", volume="nfs").cached
     carry_out(deps, agent)
     lease(deps, cached.id)
     maria = an_actor(deps, "maria", default=Role.MEMBER)

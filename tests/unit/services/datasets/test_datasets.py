@@ -29,7 +29,6 @@ from millpond.testing.builders_data import (
     the_project,
 )
 from millpond.testing.builders_work import add_job
-from millpond.wire.cache import CacheAdd
 
 
 def test_the_header_of_the_hub(deps: Deps) -> None:
@@ -44,7 +43,7 @@ def test_the_header_of_the_hub(deps: Deps) -> None:
     for name, capacity in (("a", 100 * GB), ("b", 160 * GB), ("c", 100_770 * MB)):
         a_volume(deps, agent, name, capacity=capacity)
     big = a_sized_commit(deps, a_dataset(deps, "set-0"), size=1070 * MB, branch="v2")
-    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"set-0@{big.id[:8]}", volume="a"))
+    cache_requests.request(deps, the_admin(deps), dataset=f"set-0@{big.id[:8]}", volume="a")
     carry_out(deps, agent)
     totals = datasets.totals(deps, the_admin(deps))
     assert (totals.datasets, round(totals.bytes / MB, 1), totals.volumes_connected) == (6, 290.2, 3)
@@ -56,7 +55,7 @@ def test_the_header_leaves_out_volumes_that_are_away_and_other_projects(deps: De
     volumes_there = [a_volume(deps, agent, name, capacity=10 * GB) for name in ("a", "b")]
     commit = a_sized_commit(deps, a_dataset(deps, "xray"), size=GB, branch="main")
     for volume in volumes_there:
-        cache_requests.request(deps, admin, CacheAdd(dataset=f"xray@{commit.id[:8]}", volume=volume.name))
+        cache_requests.request(deps, admin, dataset=f"xray@{commit.id[:8]}", volume=volume.name)
         carry_out(deps, agent)
     assert datasets.card(deps, a_dataset(deps, "xray")).cached_commits == 1, "one commit on two volumes"
     both = datasets.totals(deps, admin)
@@ -148,7 +147,7 @@ def test_deleting_names_who_uses_it_and_clears_its_caches_afterwards(deps: Deps)
     agent = an_agent(deps)
     a_volume(deps, agent)
     commit = a_commit(deps, {"a": b"1"})
-    cached = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray")).cached
+    cached = cache_requests.request(deps, the_admin(deps), dataset="xray").cached
     carry_out(deps, agent)
     job = add_job(deps.db)
     with deps.db.write() as tx:

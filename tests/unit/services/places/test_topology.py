@@ -11,6 +11,7 @@ from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.explain import why as cache_why
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
+from millpond.services.caches.requests import Added
 from millpond.services.deps import Deps
 from millpond.services.places import links, sites, topology
 from millpond.testing.builders_data import (
@@ -26,7 +27,6 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheAdded
 from millpond.wire.observed import VolumeSeen
 
 GBIT = 10**9
@@ -36,8 +36,8 @@ def link(deps: Deps, a: str, b: str, gbit: float | None = None, **more: float) -
     links.put(deps, the_admin(deps), a, b, bits_per_second=gbit and int(gbit * GBIT), **more)
 
 
-def ask(deps: Deps, **asked: str) -> CacheAdded:
-    return cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray", **asked))
+def ask(deps: Deps, **asked: str) -> Added:
+    return cache_requests.request(deps, the_admin(deps), dataset="xray", **asked)
 
 
 def look(deps: Deps, agent: Agent, name: str, problem: str | None = None) -> None:

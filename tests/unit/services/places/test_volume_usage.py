@@ -15,11 +15,10 @@ from millpond.services.home import home
 from millpond.services.places import volume_usage
 from millpond.testing.builders_data import GB, a_dataset, a_sized_commit, a_volume, an_actor, an_agent, the_admin, told
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd
 
 
 def ask(deps: Deps, dataset: str = "xray") -> None:
-    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=dataset, volume="nfs"))
+    cache_requests.request(deps, the_admin(deps), dataset=dataset, volume="nfs")
 
 
 def make(deps: Deps, *, size: int = GB, project: str = "default") -> None:
@@ -61,7 +60,7 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     assert (measured.source, measured.bytes_per_second, measured.fills) == ("lake", GB / 5, 1)
     assert volume_usage.summary(deps, the_admin(deps)).fills == []
     a_sized_commit(deps, a_dataset(deps, "next"), size=2 * GB, branch="main")
-    added = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="next", volume="nfs"))
+    added = cache_requests.request(deps, the_admin(deps), dataset="next", volume="nfs")
     assert "it takes about 10.0 s, judging by earlier fills" in added.reasons
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert running.seconds_left == 10, "by what the fill before brought"

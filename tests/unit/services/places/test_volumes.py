@@ -24,7 +24,7 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, VolumeCreate
+from millpond.wire.cache import VolumeCreate
 
 
 def add(deps: Deps, name: str = "nfs", path: str = "/mnt/nfs", site: str = "lab", **more: Any) -> None:
@@ -86,9 +86,9 @@ def test_removing_says_what_is_there_and_force_clears_what_nobody_uses(deps: Dep
     agent = an_agent(deps)
     a_volume(deps, agent)
     held = a_sized_commit(deps, a_dataset(deps), size=GB)
-    used = cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"xray@{held.id}")).cached
+    used = cache_requests.request(deps, the_admin(deps), dataset=f"xray@{held.id}").cached
     a_commit(deps, {"a": b"1"})
-    cache_requests.request(deps, the_admin(deps), CacheAdd(dataset="xray"))
+    cache_requests.request(deps, the_admin(deps), dataset="xray")
     carry_out(deps, agent)
     job = add_job(deps.db)
     with deps.db.write() as tx:

@@ -31,7 +31,6 @@ from millpond.services.jobs import bin
 from millpond.services.lake import collect
 from millpond.services.runs import artifact_commits, artifact_staging, artifacts, runs
 from millpond.testing.server import add_user
-from millpond.wire.cache import CacheAdd
 from millpond.wire.runs import ArtifactPut, ArtifactsLogged
 from tests.unit.services.world import World
 
@@ -79,8 +78,8 @@ def test_what_was_just_logged_is_part_of_a_jobs_input_and_of_what_is_cached(worl
     assert [commit.files for commit in commits_of(world)] == [2, 1]
     assert [job.spec.inputs[0].commit_id for job in (later, job)] == [commit.id for commit in commits_of(world)]
     put(world, run_id, "third.bin", b"three")
-    asked = CacheAdd(dataset=f"default/.artifacts@{run_id}", volume=world.volume.name)
-    assert cache_requests.request(world.deps, world.maria, asked).cached.files == 3
+    name = f"default/.artifacts@{run_id}"
+    assert cache_requests.request(world.deps, world.maria, name, volume=world.volume.name).cached.files == 3
 
 
 def test_what_a_job_has_just_logged_is_found_by_its_name(world: World) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -21,16 +23,35 @@ from millpond.services.caches.access import named_volume
 from millpond.services.caches.admission import differences, volume_choice
 from millpond.services.caches.admission.stock import stock_of
 from millpond.services.caches.admission.volume_choice import Looked
+from millpond.services.caches.explain.why import CacheStep
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.places.geography import rule_of
-from millpond.wire import cache_plans as wire
+
+# What asking would bring: it is there, on its way, it fits, it fits once something is evicted, or it is refused.
+Answer = Literal["there", "coming", "fits", "evicts", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOffer:
+    """What asking for a commit on this volume would bring now. Nothing is done, and nothing is promised."""
+
+    volume: str
+    site: str
+    answer: Answer
+    needed_bytes: int  # of the volume
+    fetch_bytes: int  # from the lake
+    seconds: float | None
+    evicts: int  # cached commits that would go first, and those of them that one may know of
+    evicted: Sequence[CacheStep]
+    reasons: Sequence[str]
+    blockers: Sequence[str]
 
 
 def offers(
     deps: Deps, actor: Actor, written: str, *, project: str | None, volume: str | None, near: str | None
-) -> list[wire.CacheOffer]:
+) -> list[CacheOffer]:
     """One for each volume, or for the one named; those that may take the commit first, the best of them first."""
     with deps.db.read() as tx:
         named = named_volume(tx, volume, near)
@@ -56,13 +77,13 @@ def offers(
 
 def _offer(
     tx: Connection, actor: Actor, looked: Looked, size: CommitSize, now: datetime, *, reasons: Sequence[str]
-) -> wire.CacheOffer:
+) -> CacheOffer:
     candidate, answer = looked.candidate, looked.answer
     decision = answer.decision if answer else None
     going = decision.evict if isinstance(decision, Admit) else ()
     verdict = _answer(looked)
     fetches = verdict in ("fits", "evicts")
-    return wire.CacheOffer(
+    return CacheOffer(
         volume=looked.volume.name,
         site=looked.volume.site,
         answer=verdict,
@@ -76,7 +97,7 @@ def _offer(
     )
 
 
-def _answer(looked: Looked) -> wire.Answer:
+def _answer(looked: Looked) -> Answer:
     state = looked.candidate.state
     if obstacle(looked.candidate) is not None:
         return "refused"
@@ -92,16 +113,14 @@ def _words(looked: Looked) -> list[str]:
     return list(looked.answer.decision.reasons) if looked.answer else []
 
 
-def _named(
-    tx: Connection, actor: Actor, volume: Volume, going: Mapping[str, str], now: datetime
-) -> list[wire.CacheStep]:
+def _named(tx: Connection, actor: Actor, volume: Volume, going: Mapping[str, str], now: datetime) -> list[CacheStep]:
     """Those of projects one has a role in."""
     seen: Sequence[CachedView] = [
         view for view in caches.of_ids(tx, going.keys()) if access.sees(actor, view.cached.project_id)
     ]
     taken = rooms(shares_of(stock_of(tx, volume.id, now))) if seen else {}
     return [
-        wire.CacheStep(
+        CacheStep(
             cached_id=view.cached.id,
             dataset=f"{view.project}/{view.dataset}",
             commit_id=view.cached.commit_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -15,37 +16,84 @@ from millpond.decide.stock import used_room
 from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes, format_seconds
-from millpond.model.volume import Volume
+from millpond.model.volume import Cause, Volume
 from millpond.services.caches.access import find_volume
 from millpond.services.caches.admission import differences
 from millpond.services.caches.admission.admit import would_admit
 from millpond.services.caches.admission.stock import limits_of, space_of, stock_of
-from millpond.services.caches.explain.shapes import shapes
+from millpond.services.caches.explain.details import CachedDetails, details
 from millpond.services.caches.fills.sources import explain
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
 from millpond.services.people import access
-from millpond.wire import cache as wire
-from millpond.wire import cache_plans as plans
 
 
-def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -> plans.CacheWhy:
+@dataclass(frozen=True, slots=True)
+class WhyOn:
+    """What is known of one commit on one volume, as sentences; the facts behind them beside it."""
+
+    volume: str
+    site: str
+    cached: CachedDetails | None
+    evicted: EvictionView | None
+    refused: RefusalView | None
+    reasons: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`reasons` hold for the commit everywhere; then each volume that has, had or refused it."""
+
+    dataset: str  # project/dataset
+    commit_id: str
+    reasons: Sequence[str]
+    volumes: Sequence[WhyOn]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStep:
+    """One cached commit that goes, or stays; of projects one has a role in."""
+
+    cached_id: str
+    dataset: str
+    commit_id: str
+    bytes: int  # what its going gives back, once those before it are gone
+    at: datetime | None  # when, if nobody uses it until then; None for what stays
+    cause: Cause | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VolumePlan:
+    """What the next evictions on a volume would be if nothing changed, in order, and what stays and why."""
+
+    volume: str
+    used_bytes: int
+    usable_bytes: int
+    foreign_bytes: int | None
+    high_bytes: int
+    low_bytes: int
+    goes: Sequence[CacheStep]
+    stays: Sequence[CacheStep]
+
+
+def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -> Why:
     """Where a commit is cached, since when, who holds it and when it goes; or why it went, or was refused."""
     dataset, commit = reading.find_commit(deps, actor, written, project=project)
     differences.prepare(deps, [commit.id])  # as who asks for it has it done: else it would seem to take more
     now = deps.clock.now()
     with deps.db.read() as tx:
-        shown = {item.volume: item for item in shapes(tx, actor, caches.of_commits(tx, [commit.id]), now)}
+        shown = {item.volume: item for item in details(tx, actor, caches.of_commits(tx, [commit.id]), now)}
         gone = _newest(evictions.of_commit(tx, commit.id, among=access.visible_projects(actor)))
         refused = {refusal.volume: refusal for refusal in evictions.refusals(tx, commit.id)}
         from_where = {view.volume: explain(tx, deps, view) for view in caches.of_commits(tx, [commit.id])}
         found = [
-            plans.CacheWhyOn(
+            WhyOn(
                 volume=volume.name,
                 site=volume.site,
                 cached=shown.get(volume.name),
-                evicted=wire.Eviction.model_validate(gone[volume.name]) if volume.name in gone else None,
-                refused=plans.CacheRefusal.model_validate(refused[volume.name]) if volume.name in refused else None,
+                evicted=gone.get(volume.name),
+                refused=refused.get(volume.name),
                 reasons=[
                     *_reasons(
                         tx, actor, volume, commit.id, now,
@@ -56,12 +104,10 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
             )
             for volume in volumes.all_of(tx)
         ]  # fmt: skip
-    return plans.CacheWhy(
-        dataset=dataset.written, commit_id=commit.id, reasons=_everywhere(list(shown.values())), volumes=found
-    )
+    return Why(dataset=dataset.written, commit_id=commit.id, reasons=_everywhere(list(shown.values())), volumes=found)
 
 
-def plan(deps: Deps, actor: Actor, volume: str | None = None) -> list[plans.VolumePlan]:
+def plan(deps: Deps, actor: Actor, volume: str | None = None) -> list[VolumePlan]:
     """What goes next from each volume, or from one. Nothing is told of commits of projects one has no role in."""
     now = deps.clock.now()
     with deps.db.read() as tx:
@@ -69,7 +115,7 @@ def plan(deps: Deps, actor: Actor, volume: str | None = None) -> list[plans.Volu
         return [_plan(tx, actor, one, now) for one in chosen]
 
 
-def _plan(tx: Connection, actor: Actor, volume: Volume, now: datetime) -> plans.VolumePlan:
+def _plan(tx: Connection, actor: Actor, volume: Volume, now: datetime) -> VolumePlan:
     stock = stock_of(tx, volume.id, now, sees=lambda project_id: access.sees(actor, project_id))
     usable = usable_room(space_of(volume), stock).bytes
     known = {
@@ -78,7 +124,7 @@ def _plan(tx: Connection, actor: Actor, volume: Volume, now: datetime) -> plans.
         if access.sees(actor, view.cached.project_id)
     }
     found = forecast(limits_of(volume, stock), stock, now)
-    return plans.VolumePlan(
+    return VolumePlan(
         volume=volume.name,
         used_bytes=used_room(stock).bytes,
         usable_bytes=usable,
@@ -90,8 +136,8 @@ def _plan(tx: Connection, actor: Actor, volume: Volume, now: datetime) -> plans.
     )
 
 
-def _step(step: Step, dataset: str, commit_id: str) -> plans.CacheStep:
-    return plans.CacheStep(
+def _step(step: Step, dataset: str, commit_id: str) -> CacheStep:
+    return CacheStep(
         cached_id=step.id,
         dataset=dataset,
         commit_id=commit_id,
@@ -106,7 +152,7 @@ def _newest(found: Sequence[EvictionView]) -> dict[str, EvictionView]:
     return {eviction.volume: eviction for eviction in reversed(found)}
 
 
-def _everywhere(shown: Sequence[wire.CachedCommit]) -> list[str]:
+def _everywhere(shown: Sequence[CachedDetails]) -> list[str]:
     ready = [item.volume for item in shown if item.state is CachedState.READY and item.problem is None]
     away = [item.volume for item in shown if item.state is CachedState.READY and item.problem is not None]
     unusable = [f"it is cached on {', '.join(away)}, which cannot be used now"] if away else []
@@ -124,7 +170,7 @@ def _reasons(
     volume: Volume,
     commit_id: str,
     now: datetime,
-    cached: wire.CachedCommit | None,
+    cached: CachedDetails | None,
     evicted: EvictionView | None,
     refused: RefusalView | None,
 ) -> list[str]:
@@ -144,7 +190,7 @@ def _reasons(
     return [*reasons, _now(tx, actor, volume, commit_id, now)]
 
 
-def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
+def _present(cached: CachedDetails, now: datetime) -> list[str]:
     """What is known of one that is there, or on its way."""
     reasons = []
     if cached.state is CachedState.READY and cached.ready_at is not None:
@@ -173,7 +219,7 @@ def _present(cached: wire.CachedCommit, now: datetime) -> list[str]:
     return reasons
 
 
-def _size(cached: wire.CachedCommit) -> str:
+def _size(cached: CachedDetails) -> str:
     if cached.measured and cached.freed_bytes < cached.allocated_bytes:
         shared = format_bytes(cached.allocated_bytes - cached.freed_bytes)
         return f"{format_bytes(cached.allocated_bytes)}, of which {shared} are shared with other commits"

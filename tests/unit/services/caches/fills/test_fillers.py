@@ -9,7 +9,7 @@ import pytest
 from millpond.db import shares, tables
 from millpond.model.agent import Agent
 from millpond.model.dataset import Commit
-from millpond.model.volume import Share
+from millpond.model.volume import CacheVerification, Share
 from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
@@ -30,13 +30,12 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd, CacheVerification
 from millpond.wire.desired import DesiredFill, DesiredVolume
 from millpond.wire.observed import ProjectShares, ShareSeen, Verified
 
 
 def ask(deps: Deps, commit: Commit) -> str:
-    return cache_requests.request(deps, the_admin(deps), CacheAdd(dataset=f"xray@{commit.id}", volume="nfs")).cached.id
+    return cache_requests.request(deps, the_admin(deps), dataset=f"xray@{commit.id}", volume="nfs").cached.id
 
 
 def a_new_commit(deps: Deps, **options: str) -> Commit:

@@ -25,7 +25,6 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.cache import CacheAdd
 
 
 @contextmanager
@@ -69,8 +68,7 @@ def test_a_fill_that_is_as_far_as_before_writes_nothing(deps: Deps) -> None:
     agent = an_agent(deps)
     a_volume(deps, agent)
     commit = a_sized_commit(deps, a_dataset(deps, "xray"), size=GB)
-    asked = CacheAdd(dataset=f"xray@{commit.id}", volume="nfs")
-    cached = cache_requests.request(deps, the_admin(deps), asked).cached
+    cached = cache_requests.request(deps, the_admin(deps), f"xray@{commit.id}", volume="nfs").cached
     [wanted] = desired_fills.desired_for(deps, agent)[1]
     halfway = told(wanted, "filling").model_copy(update={"done_bytes": GB // 2, "done_files": 1})
     with statements(deps) as written:
@@ -82,5 +80,5 @@ def test_a_fill_that_is_as_far_as_before_writes_nothing(deps: Deps) -> None:
         cache_reports.observe_fills(deps, agent, [halfway])
         assert written == []
         cache_reports.observe_fills(deps, agent, [told(wanted, "ready")])
-    asked_again = cache_requests.request(deps, the_admin(deps), asked).cached
+    asked_again = cache_requests.request(deps, the_admin(deps), f"xray@{commit.id}", volume="nfs").cached
     assert (asked_again.id, asked_again.state) == (cached.id, CachedState.READY)

@@ -1,4 +1,4 @@
-"""Cached commits and their leases as they are shown: names and holders only as far as one may know of them."""
+"""Cached commits with all that one may know of them: holders, sizes, when they go, what is in the way."""
 
 from __future__ import annotations
 
@@ -14,17 +14,76 @@ from millpond.db.caches import CachedView
 from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
 from millpond.model.cached_state import CachedState
+from millpond.model.dataset import DatasetKind
+from millpond.model.documents import from_document
 from millpond.model.people import Actor
+from millpond.model.volume import CacheVerification, LeaseKind
 from millpond.services.caches.admission.stock import stock_of
 from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import is_connected
 from millpond.services.people import access
-from millpond.wire import cache as wire
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseHolder:
+    """Who keeps it: a job by its written name, or a user."""
+
+    job: str | None
+    user: str | None
+    kind: LeaseKind
+    reason: str
+    since: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedDetails:
+    """A cached commit as somebody may see it."""
+
+    id: str
+    volume: str
+    site: str
+    project: str
+    dataset: str
+    dataset_id: str
+    commit_id: str
+    path: str  # where the files lie on the volume's machines
+    state: CachedState
+    bytes: int
+    files: int
+    done_bytes: int
+    done_files: int
+    requested_by: str
+    requested_at: datetime
+    ready_at: datetime | None
+    used_at: datetime
+    expires_at: datetime | None  # when it goes if nobody uses it; None while leased or pinned or not ready
+    idle_seconds: int
+    idle_by: Literal["commit", "dataset", "volume"]  # whose idle time that is
+    pinned: bool
+    pinned_by: str | None
+    pinned_at: datetime | None
+    leased_by: Sequence[LeaseHolder]
+    reason: str
+    problem: str | None
+    kind: DatasetKind
+    allocated_bytes: int
+    freed_bytes: int  # what evicting it alone gives back
+    measured: bool
+    fetch_bytes: int | None  # from the lake; None: the whole commit
+    fetch_files: int | None
+    base: str | None  # the commit from which unchanged files are linked
+    waiting: bool  # for room, or for an agent that fills
+    kept_by: Sequence[str]  # branches that keep it by a policy
+    leaving: bool  # nothing new may use it: it goes when the last lease ends
+    verification: CacheVerification | None
+    bytes_per_second: float | None
+    seconds_left: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Volume:
-    """What the shapes of all cached commits of one volume need."""
+    """What the details of all cached commits of one volume need."""
 
     taken: Mapping[str, Room]
     freed: Mapping[str, int]
@@ -32,15 +91,22 @@ class _Volume:
     kept: Mapping[str, str]
 
 
-def shapes(tx: Connection, actor: Actor, found: Sequence[CachedView], now: datetime) -> list[wire.CachedCommit]:
+def details(tx: Connection, actor: Actor, found: Sequence[CachedView], now: datetime) -> list[CachedDetails]:
     held = leases.holders(tx, [view.cached.id for view in found], now)
     places = {volume_id: _volume(tx, volume_id, now) for volume_id in {view.cached.volume_id for view in found}}
     bases = {base.cached.id: base.cached.commit_id for base in caches.of_ids(tx, _base_ids(found))}
     known = speeds(tx, found)
-    shown = [
-        _shape(actor, view, held.get(view.cached.id, ()), places[view.cached.volume_id], bases, now) for view in found
+    return [
+        _details(
+            view,
+            [_holder(actor, holder) for holder in held.get(view.cached.id, ())],
+            places[view.cached.volume_id],
+            bases,
+            known.get(view.cached.id),
+            now,
+        )
+        for view in found
     ]
-    return [_with_speed(shape, known.get(shape.id)) for shape in shown]
 
 
 def path_of(view: CachedView) -> str:
@@ -63,18 +129,19 @@ def _volume(tx: Connection, volume_id: str, now: datetime) -> _Volume:
     return _Volume(rooms(shares), own, measured_ids(stock.measured), policies.kept_on(tx, volume_id))
 
 
-def _shape(
-    actor: Actor,
+def _details(
     view: CachedView,
-    holders: Sequence[Holder],
+    holders: Sequence[LeaseHolder],
     place: _Volume,
     bases: Mapping[str, str],
+    speed: FillSpeed | None,
     now: datetime,
-) -> wire.CachedCommit:
+) -> CachedDetails:
     row = view.cached
     kept = [branch] if (branch := place.kept.get(row.commit_id)) else []
     is_idle = row.state is CachedState.READY and not row.pinned and not holders and not kept
-    return wire.CachedCommit(
+    problem = _problem(view, now)
+    return CachedDetails(
         id=row.id,
         volume=view.volume,
         site=view.site,
@@ -98,9 +165,9 @@ def _shape(
         pinned=row.pinned,
         pinned_by=row.pinned_by,
         pinned_at=row.pinned_at,
-        leased_by=[_holder(actor, holder) for holder in holders],
+        leased_by=holders,
         reason=row.reason,
-        problem=_problem(view, now),
+        problem=problem,
         kind=view.kind,
         allocated_bytes=place.taken[row.id].bytes,
         freed_bytes=place.freed.get(row.id, 0),
@@ -111,15 +178,11 @@ def _shape(
         waiting=row.state is CachedState.FILLING and row.attempt == 0,
         kept_by=kept,
         leaving=view.leaving is not None,
-        verification=wire.CacheVerification(**row.verification) if row.verification else None,
+        verification=from_document(CacheVerification, row.verification) if row.verification else None,
+        bytes_per_second=speed.bytes_per_second if speed else None,
+        # Nobody knows for how long it is held up.
+        seconds_left=speed.seconds_left if speed and not problem else None,
     )
-
-
-def _with_speed(shape: wire.CachedCommit, speed: FillSpeed | None) -> wire.CachedCommit:
-    if speed is None:
-        return shape
-    left = None if shape.problem else speed.seconds_left  # nobody knows for how long it is held up
-    return shape.model_copy(update={"bytes_per_second": speed.bytes_per_second, "seconds_left": left})
 
 
 def _problem(view: CachedView, now: datetime) -> str | None:
@@ -147,8 +210,8 @@ def _idle_by(view: CachedView) -> Literal["commit", "dataset", "volume"]:
     return "dataset" if view.dataset_idle_seconds is not None else "volume"
 
 
-def _holder(actor: Actor, holder: Holder) -> wire.LeaseHolder:
+def _holder(actor: Actor, holder: Holder) -> LeaseHolder:
     job = holder.job if holder.job is None or access.sees(actor, holder.project_id) else "another project"
-    return wire.LeaseHolder(
+    return LeaseHolder(
         job=job, user=holder.user, kind=holder.kind, reason=holder.reason, since=holder.since, until=holder.until
     )
