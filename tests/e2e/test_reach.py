@@ -22,6 +22,7 @@ MAIN_SCREENS = {
     "/projects/default/datasets/digits?tab=files&file=README.md": "digits",
     "/caches": "Caches",
     "/jobs": "Jobs",
+    "/shares": "Queue & shares",
 }
 OTHER_SCREENS = {
     "/caches?tab=files": "Caches",
@@ -48,6 +49,11 @@ OTHER_SCREENS = {
     "/topology": "Topology",
     "/compute": "Compute",
     "/compute/local": "local",
+    "/shares?tab=running": "Queue & shares",
+    "/shares?tab=pending": "Queue & shares",
+    "/shares?tab=nodes": "Queue & shares",
+    "/templates": "Templates",
+    "/queues": "Queues",
     "/projects": "Projects",
     "/sources": "Sources",
     "/sources?tab=connections": "Sources",

@@ -77,6 +77,7 @@ SHARED = {
     "GET /computes",
     "GET /computes/{compute}",
     "GET /home",
+    "GET /gpu-use",
     "GET /datasets/totals",
     "GET /doctor",
 }

@@ -26,6 +26,7 @@ import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { Login } from "./pages/Session/Login";
+import { SHARES_RANGES, SHARES_TABS, type SharesSearch } from "./pages/Shares/tabs";
 
 /** Kinds of datasets beside those that people make. */
 const JOB_DATA_KINDS = ["output", "code", "artifact"] as const;
@@ -221,6 +222,31 @@ const compute = createRoute({
   component: lazyRouteComponent(() => import("./pages/Compute/Details"), "ComputeDetails"),
 });
 
+const shares = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/shares",
+  validateSearch: (raw: Raw): SharesSearch => ({
+    tab: oneOf(raw, "tab", SHARES_TABS),
+    range: oneOf(raw, "range", SHARES_RANGES),
+    page: count(raw, "page"),
+    project: text(raw, "project"),
+  }),
+  beforeLoad: narrowTo("/shares"),
+  component: lazyRouteComponent(() => import("./pages/Shares/Shares"), "SharesPage"),
+});
+
+const templates = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/templates",
+  component: lazyRouteComponent(() => import("./pages/Template/List"), "TemplateList"),
+});
+
+const queues = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/queues",
+  component: lazyRouteComponent(() => import("./pages/Queue/List"), "QueueList"),
+});
+
 const tokens = createRoute({
   getParentRoute: () => signedIn,
   path: "/tokens",
@@ -274,6 +300,9 @@ const pages = [
   run,
   computes,
   compute,
+  shares,
+  templates,
+  queues,
   tokens,
   projects,
   project,

@@ -43,5 +43,12 @@ def gpu_peaks(tx: Connection, job_ids: Collection[str], *, since: datetime) -> M
     return {row.job_id: row.peak for row in tx.execute(query)}
 
 
+def gpu_means(tx: Connection, job_ids: Collection[str], *, since: datetime) -> Mapping[str, float | None]:
+    """The mean use of the GPUs of each of these jobs since then; None, or nothing, where that was not measured."""
+    query = select(usage.c.job_id, func.avg(usage.c.gpu_percent).label("mean"))
+    query = query.where(usage.c.job_id.in_(job_ids), usage.c.at >= since).group_by(usage.c.job_id)
+    return {row.job_id: row.mean for row in tx.execute(query)}
+
+
 def _is(number: int | None) -> bool | None:
     return None if number is None else bool(number)

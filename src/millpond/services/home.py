@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-
-from sqlalchemy import Connection
 
 from millpond.db import computes as compute_rows
-from millpond.db import datasets, jobs, usage, volume_usage, volumes
+from millpond.db import datasets, jobs, volume_usage, volumes
 from millpond.db.jobs import JobFilter
-from millpond.decide.idle_gpus import IDLE_AFTER, GpuUse, idle_jobs
-from millpond.model.job import Job, JobState
+from millpond.model.job import JobState
 from millpond.model.people import Actor
 from millpond.model.topology import CacheUses
+from millpond.services import gpu_use
 from millpond.services.computes import computes
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
@@ -59,7 +56,9 @@ def home(deps: Deps, actor: Actor) -> Home:
         count, size = datasets.totals(tx, among=among)
         since = connected_since(now)
         well, capacity = volumes.connected(tx, since=since)
-        idle = _idle(tx, now)
+        held = jobs.with_gpus(tx)
+        unused = gpu_use.idle_of(tx, held, now)
+        idle = [job for job in held if job.id in unused]
         return Home(
             gpus_total=sum(use.node.gpus for use in nodes),
             gpu_used_hundredths=sum(use.gpu_used_hundredths for use in nodes),
@@ -77,11 +76,3 @@ def home(deps: Deps, actor: Actor) -> Home:
             gpu_idle_hundredths=sum(job.spec.resources.gpu_hundredths * max(1, job.spec.processes) for job in idle),
             idle_jobs=views(tx, [job for job in idle if access.sees(actor, job.project_id)], now),
         )
-
-
-def _idle(tx: Connection, now: datetime) -> list[Job]:
-    """Running jobs whose GPUs have done nothing for a while."""
-    held = {job.id: job for job in jobs.with_gpus(tx)}
-    peaks = usage.gpu_peaks(tx, held, since=now - IDLE_AFTER)
-    uses = [GpuUse(job.id, job.status.started_at or now, peaks.get(job.id)) for job in held.values()]
-    return [held[job_id] for job_id in idle_jobs(uses, now)]

@@ -19,12 +19,12 @@ from tests.unit.services.world import World
 def test_computes_show_what_is_promised(world: World) -> None:
     gpus = NodeFacts(name="n1", cpus=8, memory_bytes=16 * GB, gpus=2, gpu_model="T4", declared=True)
     agents.observe(world.deps, add_agent(world.deps.db, "lab", site="lab").actor, observed(gpus))
-    world.submit("train", gpu_hundredths=150, cpu=2, memory_bytes=GB)
+    world.submit("train", gpu_hundredths=200, cpu=2, memory_bytes=GB)
     world.schedule()
     lab, local = computes.list_computes(world.deps, limit=10, cursor=None).items
     (node,) = lab.nodes
     assert (lab.compute.name, lab.compute.site, lab.connected) == ("lab", "lab", True)
-    assert (node.running, node.cpu_used, node.memory_used_bytes, node.gpu_used_hundredths) == (1, 2, GB, 150)
+    assert (node.running, node.cpu_used, node.memory_used_bytes, node.gpu_used_hundredths) == (1, 2, GB, 200)
     assert (local.compute.name, local.nodes[0].running) == ("local", 0)
 
 

@@ -37,13 +37,12 @@ export const jobsQuery = ({ state, ...filter }: JobFilter) =>
 const PAGE_JOBS = 100;
 const MOST_JOBS = 1000;
 
-export const jobPages = ({ state, ...filter }: JobFilter) =>
+export const jobPages = ({ state, ...filter }: JobFilter) => jobsIn(state && [state], filter);
+
+/** Those in one of several states; in any, without. */
+export const jobsIn = (state: JobState[] | undefined, filter: Omit<JobFilter, "state">) =>
   byPage(["jobs", "pages", filter, state], (cursor) =>
-    take(
-      api.GET("/api/v1/jobs", {
-        params: { query: { ...filter, state: state && [state], cursor, limit: PAGE_JOBS } },
-      }),
-    ),
+    take(api.GET("/api/v1/jobs", { params: { query: { ...filter, state, cursor, limit: PAGE_JOBS } } })),
   );
 
 /** All that match, however many requests that takes. */

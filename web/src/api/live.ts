@@ -23,9 +23,20 @@ const NOUNS: Record<string, readonly string[]> = {
     "why",
     "policies",
   ],
-  jobs: ["jobs", "home", "activity", "computes", "runs", "topology"],
+  jobs: [
+    "jobs",
+    "home",
+    "activity",
+    "computes",
+    "runs",
+    "topology",
+    "shares",
+    "gpu-use",
+    "pending",
+    "projects",
+  ],
   sources: ["sources", "connections"],
-  computes: ["computes", "topology", "home", "activity", "join-tokens"],
+  computes: ["computes", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
 };
 
 const throttle = new KeyedThrottle(500);

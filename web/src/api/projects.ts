@@ -2,9 +2,13 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, SESSION_KEY, take } from "./client";
 import type { ProjectChange, ProjectCreate, Role } from "./shapes";
 
-async function refresh(): Promise<void> {
+async function refreshShares(): Promise<void> {
   await queries.invalidateQueries({ queryKey: ["projects"] });
   await queries.invalidateQueries({ queryKey: ["shares"] });
+}
+
+async function refresh(): Promise<void> {
+  await refreshShares();
   await queries.invalidateQueries({ queryKey: SESSION_KEY });
 }
 
@@ -36,7 +40,7 @@ export function useChangeProject(project: string) {
   return useMutation({
     mutationFn: (body: ProjectChange) =>
       take(api.PATCH("/api/v1/projects/{project}", { params: { path: { project } }, body })),
-    onSuccess: refresh,
+    onSuccess: refreshShares,
   });
 }
 

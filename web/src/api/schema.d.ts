@@ -659,6 +659,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/gpu-use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Gpu Use
+         * @description Allocated, idle and busy GPUs of each node; utilisation of each running job that one may see.
+         */
+        get: operations["get_gpu_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/home": {
         parameters: {
             query?: never;
@@ -4458,6 +4478,22 @@ export interface components {
             reason: string;
         };
         /**
+         * GpuUse
+         * @description The GPUs of every connected node, and of every running job that one may see.
+         */
+        GpuUse: {
+            /** Allocated */
+            allocated: number;
+            /** Gpus */
+            gpus: number;
+            /** Idle */
+            idle: number;
+            /** Jobs */
+            jobs: components["schemas"]["JobGpus"][];
+            /** Nodes */
+            nodes: components["schemas"]["NodeGpus"][];
+        };
+        /**
          * Happening
          * @description Something that happened lately: a change somebody made, or a job that ended (`job.failed`, by the system).
          */
@@ -4990,6 +5026,18 @@ export interface components {
         JobEventList: {
             /** Items */
             items: components["schemas"]["JobEvent"][];
+        };
+        /**
+         * JobGpus
+         * @description `utilization` is the mean over its GPUs and the last minute; null where nobody measures.
+         */
+        JobGpus: {
+            /** Id */
+            id: string;
+            /** Idle */
+            idle: boolean;
+            /** Utilization */
+            utilization: number | null;
         };
         /**
          * JobInput
@@ -5863,6 +5911,32 @@ export interface components {
             memory_bytes: number;
             /** Name */
             name: string;
+        };
+        /**
+         * NodeGpus
+         * @description `idle` of the `allocated` GPUs have done nothing for more than five minutes.
+         *
+         *     `utilization` is of all GPUs of the node over the last minute; null where jobs run and nobody measures.
+         */
+        NodeGpus: {
+            /** Allocated */
+            allocated: number;
+            /** Compute */
+            compute: string;
+            /** Gpu Model */
+            gpu_model: string;
+            /** Gpus */
+            gpus: number;
+            /** Idle */
+            idle: number;
+            /** Node */
+            node: string;
+            /** Running */
+            running: number;
+            /** Site */
+            site: string;
+            /** Utilization */
+            utilization: number | null;
         };
         /**
          * Noun
@@ -9541,6 +9615,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Eviction_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_gpu_use: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GpuUse"];
                 };
             };
             /** @description A problem */

@@ -87,6 +87,11 @@ export function formatGpus(hundredths: number): string {
   return String(hundredths / 100);
 }
 
+/** GPUs as a number that was summed: `7.5`, never `7.499999`. */
+export function roundGpus(gpus: number): string {
+  return String(Math.round(gpus * 100) / 100);
+}
+
 /** `1 commit`, `4 commits`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -1,5 +1,5 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { CachedCommit, Commit, Compute, Job, JobSpec, Project, Volume } from "../api/shapes";
+import type { CachedCommit, Commit, Compute, Job, JobSpec, Project, Template, Volume } from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
@@ -229,6 +229,29 @@ export function aProject(part: Partial<Project> = {}): Project {
     pending_gpus: 0,
     pending_jobs: 0,
     warnings: [],
+    ...part,
+  };
+}
+
+export function aTemplate(part: Partial<Template> = {}): Template {
+  return {
+    name: "gpu-real",
+    compute: null,
+    gpus: 0,
+    cpu: 0,
+    memory_bytes: 0,
+    gpu_type: null,
+    min_gpu_memory_bytes: 0,
+    image: null,
+    node_selector: {},
+    options: {},
+    env: {},
+    price_per_hour: 0,
+    description: "",
+    created_at: TIME,
+    created_by: "mary",
+    changed_at: TIME,
+    changed_by: "mary",
     ...part,
   };
 }

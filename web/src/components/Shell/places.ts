@@ -1,6 +1,7 @@
 /** The places of the page: what the navigation, the palette and the keyboard lead to. */
 import {
   type Icon,
+  IconChartPie,
   IconCloudDownload,
   IconCpu,
   IconDatabase,
@@ -8,8 +9,10 @@ import {
   IconHistory,
   IconHome,
   IconKey,
+  IconListNumbers,
   IconPlayerPlay,
   IconRipple,
+  IconTemplate,
   IconTimeline,
   IconTopologyStar3,
   IconUsers,
@@ -24,6 +27,9 @@ export interface Place {
     | "/jobs"
     | "/runs"
     | "/compute"
+    | "/shares"
+    | "/templates"
+    | "/queues"
     | "/topology"
     | "/projects"
     | "/tokens"
@@ -55,7 +61,15 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
+    ],
+  },
+  {
+    label: "Resources",
+    places: [
+      { to: "/shares", label: "Queue & shares", icon: IconChartPie, keys: "g q" },
       { to: "/compute", label: "Compute", icon: IconCpu },
+      { to: "/templates", label: "Templates", icon: IconTemplate },
+      { to: "/queues", label: "Queues", icon: IconListNumbers },
       { to: "/topology", label: "Topology", icon: IconTopologyStar3, keys: "g t" },
     ],
   },

@@ -1,4 +1,4 @@
-import { Badge, Button, Paper, Stack, Text } from "@mantine/core";
+import { Button, Paper, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconFolders, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -22,14 +22,7 @@ const column = createColumnHelper<Project>();
 
 const COLUMNS = [
   column.accessor("name", { header: "Project", cell: ({ row }) => <Name project={row.original} /> }),
-  column.accessor("role", {
-    header: "Your role",
-    cell: ({ getValue }) => (
-      <Badge variant="outline" color="gray" tt="none">
-        {getValue()}
-      </Badge>
-    ),
-  }),
+  column.accessor("role", { header: "Your role" }),
   column.accessor("quota", { header: "Quota" }),
   column.accessor("weight", { header: "Weight" }),
   column.accessor((project) => project.limit ?? Number.POSITIVE_INFINITY, {
@@ -43,7 +36,10 @@ const COLUMNS = [
   }),
   column.accessor("share", { header: "Share" }),
   column.accessor("allocated", { header: "Allocated" }),
-  column.accessor("pending_gpus", { header: "Pending", cell: ({ row }) => pendingWords(row.original) }),
+  column.accessor("pending_gpus", {
+    header: "Pending",
+    cell: ({ row }) => <Pending project={row.original} />,
+  }),
   column.accessor((project) => labels(project.train_affinity), { id: "training", header: "Training nodes" }),
   column.accessor((project) => labels(project.interactive_affinity), {
     id: "interactive",
@@ -125,8 +121,12 @@ function Name({ project }: { project: Project }) {
   );
 }
 
-function pendingWords({ pending_gpus, pending_jobs }: Project): string {
-  return pending_jobs ? `${pending_gpus} in ${plural(pending_jobs, "job")}` : "0";
+function Pending({ project: { pending_gpus, pending_jobs } }: { project: Project }) {
+  return (
+    <span className="unbroken">
+      {pending_jobs ? `${pending_gpus} in ${plural(pending_jobs, "job")}` : "0"}
+    </span>
+  );
 }
 
 function labels(affinity: Project["train_affinity"]): string {

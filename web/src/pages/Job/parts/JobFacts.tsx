@@ -5,6 +5,7 @@ import { Duration } from "../../../components/Duration";
 import { type Fact, Facts } from "../../../components/Facts";
 import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
+import { writeLabels } from "../../../lib/labels";
 import { shellLine, shortId } from "../../../lib/names";
 import { formatBytes, formatGpus, formatSeconds } from "../../../lib/quantity";
 import { optionsOf, secretsOf } from "./draft";
@@ -75,8 +76,16 @@ function ComputeLink({ job }: { job: Job }) {
 function limits(job: Job): Fact[] {
   const secrets = secretsOf(job);
   const options = optionsOf(job);
+  const labels = writeLabels(job.spec.node_selector);
   const facts: (Fact | false)[] = [
+    job.spec.on != null && { name: "Run on", value: onWords(job) },
     job.wanted_compute !== null && { name: "Only on", value: job.wanted_compute },
+    job.spec.gpu_type != null && { name: "GPU type", value: job.spec.gpu_type },
+    (job.spec.min_gpu_memory_bytes ?? 0) > 0 && {
+      name: "GPU memory",
+      value: `at least ${formatBytes(job.spec.min_gpu_memory_bytes ?? 0)}`,
+    },
+    labels.length > 0 && { name: "Node labels", value: <span className="mono">{labels.join(", ")}</span> },
     options.length > 0 && { name: "Options", value: <span className="mono">{options.join(", ")}</span> },
     job.priority !== 0 && { name: "Priority", value: job.priority },
     job.timeout_seconds > 0 && { name: "Time limit", value: formatSeconds(job.timeout_seconds) },
@@ -90,6 +99,11 @@ function limits(job: Job): Fact[] {
     secrets.length > 0 && { name: "Secrets", value: <span className="mono">{secrets.join(", ")}</span> },
   ];
   return facts.filter((fact) => fact !== false);
+}
+
+/** `burst (cloud)`: the queue, and the template of it that the job uses. */
+function onWords({ spec, template }: Job): string {
+  return template && template !== spec.on ? `${spec.on} (${template})` : (spec.on ?? "");
 }
 
 function AfterLinks({ job }: { job: Job }) {

@@ -13,7 +13,7 @@ import { Time } from "../../../components/Time";
 import { formatGpus } from "../../../lib/quantity";
 import { BulkActions } from "./BulkActions";
 import { JobActions } from "./JobActions";
-import { endingWords, isFinished, shareWords } from "./states";
+import { endingWords, isFinished, mainReason, shareWords } from "./states";
 
 /** Rows are drawn by the table: what is chosen reaches them this way. */
 interface Choosing {
@@ -172,11 +172,6 @@ function Beside({ job }: { job: Job }) {
         ? endingWords(job)
         : job.attempt > 1 && `attempt ${job.attempt}`;
   return words ? <Text size="xs">{words}</Text> : null;
-}
-
-/** Of what it waits for, the first is what the server found wrong with the best place; otherwise what came last. */
-function mainReason({ reasons }: Job): string | undefined {
-  return reasons.find((reason) => reason.startsWith("Waiting: ")) ?? reasons.at(-1);
 }
 
 /** A job that waits, failed or was cancelled says why in a line below. */

@@ -1,8 +1,9 @@
-import { Accordion, Group, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
+import { Accordion, Autocomplete, Group, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
 import type { Compute } from "../../../api/shapes";
+import { writeLabels } from "../../../lib/labels";
 import type { Draft } from "./draft";
 
 type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "values">;
@@ -11,11 +12,14 @@ type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "values">;
 export function Limits({ form }: { form: Form }) {
   const found = useQuery(computesQuery).data?.items ?? [];
   const computes = found.map((compute) => compute.name);
+  const nodes = found.flatMap((compute) => compute.nodes);
+  const models = [...new Set(nodes.map((node) => node.gpu_model))].filter(Boolean);
+  const labels = [...new Set(nodes.flatMap((node) => writeLabels(node.labels)))].sort();
   const options = [...new Set(found.flatMap(choices))].sort();
   return (
     <Accordion variant="contained">
       <Accordion.Item value="limits">
-        <Accordion.Control>Limits, retries and dependencies</Accordion.Control>
+        <Accordion.Control>Nodes, limits, retries and dependencies</Accordion.Control>
         <Accordion.Panel>
           <Stack>
             <Group grow align="flex-start">
@@ -39,6 +43,27 @@ export function Limits({ form }: { form: Form }) {
                 placeholder="none"
                 min={0}
                 {...form.getInputProps("timeoutMinutes")}
+              />
+            </Group>
+            <Group grow align="flex-start">
+              <Autocomplete
+                label="GPU type"
+                placeholder="any"
+                data={models}
+                {...form.getInputProps("gpuType")}
+              />
+              <NumberInput
+                label="GPU memory, at least (GB)"
+                placeholder="any"
+                min={0}
+                {...form.getInputProps("minGpuMemoryGb")}
+              />
+              <TagsInput
+                label="Node labels"
+                placeholder={form.values.nodeSelector.length ? undefined : "KEY=VALUE"}
+                data={labels}
+                acceptValueOnBlur
+                {...form.getInputProps("nodeSelector")}
               />
             </Group>
             <Group grow align="flex-start">

@@ -16,10 +16,13 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { datasetsQuery } from "../../../api/datasets";
 import { useSubmitJob } from "../../../api/jobs";
+import { queuesQuery } from "../../../api/queues";
 import { secretsQuery } from "../../../api/secrets";
 import { useMemberProjects } from "../../../api/session";
+import { templatesQuery } from "../../../api/templates";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { labelsProblem } from "../../../lib/labels";
 import { shortId } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
 import { commandLineOf, type Draft, requestOf } from "./draft";
@@ -34,7 +37,10 @@ interface Props {
 export function NewJob({ draft, onClose }: Props) {
   const navigate = useNavigate();
   const submit = useSubmitJob();
-  const form = useForm<Draft>({ initialValues: draft, validate: { command: problemOf } });
+  const form = useForm<Draft>({
+    initialValues: draft,
+    validate: { command: problemOf, nodeSelector: labelsProblem },
+  });
   const send = (values: Draft) =>
     submit.mutate(
       { project: values.project, ...requestOf(values) },
@@ -61,6 +67,7 @@ export function NewJob({ draft, onClose }: Props) {
             {...form.getInputProps("command")}
           />
           <Data form={form} />
+          <RunOn form={form} />
           <Group grow align="flex-start">
             <NumberInput label="CPUs" min={0} allowDecimal={false} {...form.getInputProps("cpu")} />
             <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
@@ -151,6 +158,32 @@ function Data({ form }: { form: Form }) {
       limit={20}
       maxDropdownHeight={140}
       {...form.getInputProps("inputs")}
+    />
+  );
+}
+
+/** Templates and queues, where there are some. */
+function RunOn({ form }: { form: Form }) {
+  const templates = useQuery(templatesQuery).data?.items.map(({ name }) => name) ?? [];
+  const queues = useQuery(queuesQuery).data?.items.map(({ name }) => name) ?? [];
+  const { on } = form.values;
+  if (templates.length + queues.length === 0 && on === null) return null;
+  const gone = on !== null && ![...templates, ...queues].includes(on);
+  const groups = [
+    { group: "Queues", items: queues },
+    { group: "Templates", items: templates },
+    { group: "No longer there", items: gone ? [on] : [] },
+  ];
+  return (
+    <Select
+      label="Run on"
+      description="Template or queue. It fills in what you leave empty."
+      placeholder="none"
+      data={groups.filter(({ items }) => items.length > 0)}
+      clearable
+      clearButtonProps={{ "aria-label": "No template or queue" }}
+      searchable
+      {...form.getInputProps("on")}
     />
   );
 }

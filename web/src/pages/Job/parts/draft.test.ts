@@ -22,6 +22,10 @@ it("sends whole bytes and hundredths of GPUs", () => {
     cpu: 2,
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
+    gpu_type: null,
+    min_gpu_memory_bytes: 0,
+    node_selector: {},
+    on: null,
     gpu_enforced: false,
     min_gpu_memory_bytes: 0,
     large_shm: false,
@@ -137,4 +141,24 @@ it("carries the ports and secrets of a notebook", () => {
     secrets: { HUB: "KEY", A: "A" },
   });
   expect(commandLineOf(draft, true)).toContain("--port 8888 --idle 7200s --secret HUB=KEY --secret A");
+});
+
+it("says on which template and on which nodes a job runs", () => {
+  const draft = {
+    ...emptyDraft("default"),
+    command: "true",
+    on: "burst",
+    gpuType: "A100",
+    minGpuMemoryGb: 40,
+    nodeSelector: ["rack=r1"],
+  };
+  expect(commandLineOf(draft, true)).toBe(
+    "mill submit --on burst --gpu-type A100 --min-gpu-memory 40GB --node-selector rack=r1 --no-code -- true",
+  );
+  expect(requestOf(draft)).toMatchObject({
+    on: "burst",
+    gpu_type: "A100",
+    min_gpu_memory_bytes: 40e9,
+    node_selector: { rack: "r1" },
+  });
 });

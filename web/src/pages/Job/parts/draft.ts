@@ -1,5 +1,6 @@
 /** A job that is being written: what is sent, and the command line that does the same. */
 import type { Job, JobCreate } from "../../../api/shapes";
+import { labelsOf, writeLabels } from "../../../lib/labels";
 import { shellLine, shellQuote } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
 
@@ -20,8 +21,14 @@ export interface Draft {
   enforced: boolean;
   /** The container image; "" as the compute does without. */
   image: string;
+  /** The template or queue it runs on, which fills in what is left empty. */
+  on: string | null;
   /** The one compute it may run on. */
   compute: string | null;
+  /** Which nodes: their GPUs, and labels as the command line takes them, `KEY=VALUE`. */
+  gpuType: string;
+  minGpuMemoryGb: number | string;
+  nodeSelector: string[];
   priority: number | string;
   timeoutMinutes: number | string;
   retries: number | string;
@@ -54,7 +61,11 @@ export function emptyDraft(project: string): Draft {
     processes: "",
     enforced: false,
     image: "",
+    on: null,
     compute: null,
+    gpuType: "",
+    minGpuMemoryGb: "",
+    nodeSelector: [],
     priority: "",
     timeoutMinutes: "",
     retries: "",
@@ -84,7 +95,11 @@ export function draftOf(job: Job): Draft {
     processes: job.processes || "",
     enforced: job.gpu_enforced,
     image: job.image ?? "",
+    on: job.spec.on ?? null,
     compute: job.wanted_compute,
+    gpuType: job.spec.gpu_type ?? "",
+    minGpuMemoryGb: (job.spec.min_gpu_memory_bytes ?? 0) / 1e9 || "",
+    nodeSelector: writeLabels(job.spec.node_selector),
     priority: job.priority || "",
     timeoutMinutes: job.timeout_seconds / 60 || "",
     retries: job.retries || "",
@@ -107,7 +122,7 @@ export function secretsOf(job: Job): string[] {
 
 /** What it asks of its driver: `KEY=VALUE`. */
 export function optionsOf(job: Job): string[] {
-  return Object.entries(job.options ?? {}).map(([key, value]) => `${key}=${value}`);
+  return writeLabels(job.options);
 }
 
 /** As somebody would have typed it into the form. */
@@ -128,11 +143,13 @@ export function requestOf(draft: Draft): JobCreate {
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
     gpu_enforced: draft.enforced,
-    min_gpu_memory_bytes: 0,
-    large_shm: false,
     image: draft.image.trim() || null,
     code_commit: draft.code,
+    on: draft.on,
     compute: draft.compute,
+    gpu_type: draft.gpuType.trim() || null,
+    min_gpu_memory_bytes: Math.round(Number(draft.minGpuMemoryGb) * 1e9),
+    node_selector: labelsOf(draft.nodeSelector),
     priority: Number(draft.priority),
     timeout_seconds: Math.round(Number(draft.timeoutMinutes) * 60),
     retries: Number(draft.retries),
@@ -145,7 +162,7 @@ export function requestOf(draft: Draft): JobCreate {
     ports: draft.ports.map(Number),
     idle_seconds: draft.idleSeconds,
     secrets: Object.fromEntries(draft.secrets.map(secretOf)),
-    options: Object.fromEntries(draft.options.map(optionOf)),
+    options: labelsOf(draft.options),
     tags: {},
   };
 }
@@ -154,11 +171,6 @@ export function requestOf(draft: Draft): JobCreate {
 function secretOf(written: string): [string, string] {
   const at = written.lastIndexOf("=");
   return at < 0 ? [written, written] : [written.slice(0, at), written.slice(at + 1)];
-}
-
-function optionOf(written: string): [string, string] {
-  const at = written.indexOf("=");
-  return at < 0 ? [written, ""] : [written.slice(0, at), written.slice(at + 1)];
 }
 
 /** In the folder that holds the code, if the job has any. */
@@ -175,6 +187,10 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     Number(draft.gpus) > 0 && `${Number(draft.processes) > 0 ? "--gpu-per-process" : "-g"} ${draft.gpus}`,
     draft.enforced && "--enforced",
     draft.image.trim() && `-i ${shellQuote(draft.image.trim())}`,
+    draft.on && `--on ${shellQuote(draft.on)}`,
+    draft.gpuType.trim() && `--gpu-type ${shellQuote(draft.gpuType.trim())}`,
+    Number(draft.minGpuMemoryGb) > 0 && `--min-gpu-memory ${draft.minGpuMemoryGb}GB`,
+    ...draft.nodeSelector.map((label) => `--node-selector ${shellQuote(label)}`),
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
     ...draft.options.map((option) => `--option ${shellQuote(option)}`),
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,

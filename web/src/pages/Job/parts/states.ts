@@ -40,3 +40,8 @@ export function shareWords({ gpu_share }: Job): string | null {
 export function isFinished(state: JobState): boolean {
   return state === "succeeded" || state === "failed" || state === "cancelled";
 }
+
+/** Of what it waits for, the first is what the server found wrong with the best place; otherwise what came last. */
+export function mainReason({ reasons }: Job): string | undefined {
+  return reasons.find((reason) => reason.startsWith("Waiting: ")) ?? reasons.at(-1);
+}
