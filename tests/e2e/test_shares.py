@@ -24,8 +24,9 @@ def gpu_node(server: MillUp, mill: Mill, tmp_path: Path) -> Iterator[str]:
     token = tmp_path / "token"
     token.write_text(mill("compute", "token", "--site", "local"))
     command = [
-        sys.executable, "-m", "millpond", "agent", "--server", server.url, "--token-file", str(token), "--site", "local",
-        "--state-dir", str(tmp_path / "agent"), "--node", "dgx", "--gpus", "4", "--cpus", "8", "--memory", "16GB",
+        sys.executable, "-m", "millpond", "agent", "--server", server.url, "--token-file", str(token),
+        "--site", "local", "--state-dir", str(tmp_path / "agent"), "--node", "dgx", "--gpus", "4", "--cpus", "8",
+        "--memory", "16GB",
     ]  # fmt: skip
     with (tmp_path / "agent.log").open("wb") as log:
         agent = subprocess.Popen(command, env=environment(server.home), stdout=log, stderr=log)

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { byPage, paged } from "./paging";
-import type { Job, JobCreate, JobKind, JobState } from "./shapes";
+import type { Job, JobCreate, JobKind, JobState, Schemas } from "./shapes";
 
 export interface JobPlace {
   project: string;
@@ -86,7 +86,12 @@ export const usageQuery = (place: JobPlace) =>
 export function useSubmitJob() {
   return useMutation({
     mutationFn: ({ project, ...body }: JobCreate & { project: string }) =>
-      take(api.POST("/api/v1/projects/{project}/jobs", { params: { path: { project } }, body })),
+      take(
+        api.POST("/api/v1/projects/{project}/jobs", {
+          params: { path: { project } },
+          body: body as Schemas["JobCreate"],
+        }),
+      ),
     onSettled: refreshJobs,
   });
 }

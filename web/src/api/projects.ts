@@ -48,7 +48,8 @@ export function useDeleteProject() {
   return useMutation({
     mutationFn: (project: string) =>
       take(api.DELETE("/api/v1/projects/{project}", { params: { path: { project } } })),
-    onSuccess: refresh,
+    // Not waited for: its page is left before it is found missing.
+    onSuccess: () => void refresh(),
   });
 }
 

@@ -1,7 +1,7 @@
 /** The nouns of the wire under short names; all of them come from the generated schema. */
 import type { components } from "./schema";
 
-type Schemas = components["schemas"];
+export type Schemas = components["schemas"];
 
 export type AuditRecord = Schemas["AuditRecord"];
 export type CachePolicy = Schemas["CachePolicy"];
@@ -38,7 +38,8 @@ export type Attempt = Schemas["Attempt"];
 export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
 export type JobSpec = Schemas["JobSpec-Output"];
-export type JobCreate = Schemas["JobCreate"];
+/** What is left out is the server's default. */
+export type JobCreate = Partial<Schemas["JobCreate"]> & Pick<Schemas["JobCreate"], "command">;
 export type JobKind = Schemas["JobKind"];
 export type JobState = Schemas["JobState"];
 export type LeaseHolder = Schemas["LeaseHolder"];

@@ -27,8 +27,6 @@ it("sends whole bytes and hundredths of GPUs", () => {
     node_selector: {},
     on: null,
     gpu_enforced: false,
-    min_gpu_memory_bytes: 0,
-    large_shm: false,
     image: null,
     code_commit: null,
     compute: null,
