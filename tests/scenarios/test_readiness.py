@@ -52,7 +52,7 @@ def test_one_that_was_deleted_for_good() -> None:
 
 def test_the_pause_before_a_retry() -> None:
     job = a_job(not_before=NOON + timedelta(seconds=5))
-    assert readiness(job, {}, NOON) == Waits("retry at 12:00:05 UTC.")
+    assert readiness(job, {}, NOON) == Waits("retry at 12:00:05 UTC.", "backoff")
     assert readiness(job, {}, NOON + timedelta(seconds=5)) == Ready()
 
 

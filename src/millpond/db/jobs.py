@@ -244,6 +244,7 @@ def _status_values(value: JobStatus) -> dict[str, Any]:
         "state": value.state.value,
         "ending": value.ending.value if value.ending else None,
         "template": to_document(value.template) if value.template else None,
+        "preempted_at": list(value.preempted_at),
     }
 
 
@@ -255,6 +256,9 @@ def _spec_values(value: JobSpec) -> dict[str, Any]:
         "priority": value.priority,
         "gpu_hundredths": value.gpu_hundredths,
         "gpus": value.gpus,
+        "preemptible": value.is_preemptible,
+        "timeout_seconds": value.timeout_seconds,
+        "dependent": bool(value.after),
         "class_key": value.class_key,
         "code_commit": value.code_commit,
     }
@@ -267,6 +271,7 @@ def _job(row: Row[Any]) -> Job:
         "reasons": tuple(row.reasons),
         "ending": Ending(row.ending) if row.ending else None,
         "template": from_document(TemplateUse, row.template) if row.template else None,
+        "preempted_at": tuple(row.preempted_at),
     }
     identity = {name: values[name] for name in _IDENTITY}
     return Job(**identity, spec=JobSpec.from_document(row.spec), status=JobStatus(**status))

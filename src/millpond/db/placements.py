@@ -148,6 +148,17 @@ def held(tx: Connection) -> Sequence[HeldRow]:
     ]
 
 
+def gpu_ids(tx: Connection, placement_ids: Collection[str | None]) -> Mapping[str, tuple[int, ...]]:
+    """The GPUs that placements hold, process after process."""
+    if not placement_ids:
+        return {}
+    query = select(placement.c.id, placement.c.gpu_indices, placement.c.places).where(placement.c.id.in_(placement_ids))
+    return {
+        row.id: tuple(index for place in _places(row.places) for index in place.gpu_indices) or tuple(row.gpu_indices)
+        for row in tx.execute(query)
+    }
+
+
 def leased(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Mapping[str, LeasedCommit]]:
     """What each of these jobs holds on volumes, by job id and commit id."""
     query = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from millpond.decide import gangs
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
+from millpond.decide.empty_nodes import processes_that_fit
 from millpond.decide.gpu_types import is_gpu_type, missing_label
-from millpond.decide.node_room import NodeRoom
 from millpond.model.job_spec import JobSpec, Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
@@ -24,17 +23,23 @@ class Refusal:
 
 def why_unable(job: QueuedJob, node: NodeView) -> str | None:
     """Why this node can never run the job; None if it can when empty."""
+    unable = why_compute_unable(job, node)
+    if unable:
+        return unable
+    if untaken := _untaken(job, node):
+        return f"{node.written} has {_no_such(untaken, node)}."
+    return unsuited_words(job.spec, node) or _too_small(job.spec.resources, node)
+
+
+def why_compute_unable(job: QueuedJob, node: NodeView) -> str | None:
+    """Why no node of this one's compute can run the job; None if one may."""
     if job.spec.image and not node.containers:
         return f"{node.written} cannot run container images."
     if job.spec.processes and not node.gangs:
         return f"{node.compute} cannot run distributed jobs."
     if not job.spec.reached <= node.reached:
         return f"{node.compute} cannot {_lacking(job, node)}."
-    if untaken := _untaken(job, node):
-        return f"{node.written} has {_no_such(untaken, node)}."
-    if unsuited := unsuited_words(job.spec, node):
-        return unsuited
-    return _unable_to_share(job.spec.resources, node) or _too_small(job.spec.resources, node)
+    return _unable_to_share(job.spec.resources, node)
 
 
 def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
@@ -156,7 +161,7 @@ def _too_many(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     if not job.spec.processes:
         return None
     by_compute = {
-        compute: gangs.most(job, [NodeRoom(replace(node, held=())) for node in nodes if node.compute == compute])
+        compute: processes_that_fit(job, [node for node in nodes if node.compute == compute])
         for compute in sorted({node.compute for node in nodes})
     }
     best = max(by_compute, key=by_compute.__getitem__)
@@ -197,8 +202,13 @@ def _no_such(untaken: str, node: NodeView) -> str:
 
 def _untaken(job: QueuedJob, node: NodeView) -> str | None:
     """The first driver option of the job that the node does not offer."""
-    wanted = (f"{key}={value}" for key, value in sorted(job.spec.options.items()))
-    return next((one for one in wanted if not {one, f"{one.partition('=')[0]}=*"} & node.options), None)
+    return next(iter(untaken_options(job.spec.options, node)), None)
+
+
+def untaken_options(options: Mapping[str, str], node: NodeView) -> list[str]:
+    """Those of these driver options that the node does not offer, as KEY=VALUE."""
+    wanted = (f"{key}={value}" for key, value in sorted(options.items()))
+    return [one for one in wanted if not {one, f"{one.partition('=')[0]}=*"} & node.options]
 
 
 def _values(option: str, node: NodeView) -> set[str]:

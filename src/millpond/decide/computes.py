@@ -1,4 +1,4 @@
-"""One snapshot of computes, nodes and waiting jobs, as decisions about them see it."""
+"""Nodes of computes, the volumes near them and waiting jobs, as decisions about them see them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,9 @@ from dataclasses import dataclass, field
 
 from millpond.model.compute import APART, Trust
 from millpond.model.job import GpuFractions
-from millpond.model.job_spec import JobSpec, Resources
+from millpond.model.job_spec import JobSpec
 
 WHOLE = 100  # hundredths of one GPU
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Resources that one placement holds on a node."""
-
-    resources: Resources
-    gpu_indices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +34,6 @@ class NodeView:
     reached: frozenset[str] = frozenset()
     # What a job may ask of its driver there: KEY=VALUE, or KEY=* where any value will do.
     options: frozenset[str] = frozenset()
-    held: tuple[Held, ...] = ()
     # Who said that nothing new goes there; None if nobody did.
     cordoned_by: str | None = None
     # Why its cluster starts nothing new on this node; None where it does.
@@ -52,6 +43,11 @@ class NodeView:
     trust: Trust = APART
     # Who runs its jobs.
     agent_id: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True if new jobs may start there now."""
+        return self.connected and self.cordoned_by is None and self.closed is None and not self.revoked
 
     @property
     def written(self) -> str:
@@ -87,16 +83,3 @@ class QueuedJob:
     needs: tuple[Need, ...] = ()
     project_id: str = ""
     project: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """`jobs` in the order they are to be tried; `near` by the compute's id.
-
-    `blocked`: why a job's data cannot be brought near a compute, by the ids of job and compute.
-    """
-
-    nodes: tuple[NodeView, ...]
-    jobs: tuple[QueuedJob, ...] = ()
-    near: Mapping[str, NearView] = field(default_factory=dict)
-    blocked: Mapping[tuple[str, str], str] = field(default_factory=dict)

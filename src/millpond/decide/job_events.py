@@ -1,4 +1,4 @@
-"""Events of a job, in order, derived from its times and those of its attempts."""
+"""What happened to a job, in order: every change of its state, in words, with why it happened."""
 
 from __future__ import annotations
 
@@ -6,21 +6,86 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from millpond.model.job import Ending, Job, Placement
+from millpond.model.job import Ending, Job, JobState, Placement, StateChange
+
+_RULES = {
+    "claim": "its project's quota covers it",
+    "rebalance": "its project is below its share",
+    "priority": "its priority is higher",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """`why` adds detail to `what`. Attempts are numbered from 1; None for events of the job itself."""
+    """`why` is what is known beyond `what`. Attempts are numbered from 1; None for what happened to the job itself.
+
+    `before` and `after` are states; both None for what did not change it.
+    """
 
     at: datetime
     what: str
     why: str | None = None
     attempt: int | None = None
+    before: JobState | None = None
+    after: JobState | None = None
+    rule: str | None = None
+    by: str | None = None
+    node: str | None = None
+
+
+def state_events(
+    job: Job, changes: Sequence[StateChange], attempts: Sequence[Placement], names: Mapping[str, str]
+) -> list[JobEvent]:  # fmt: skip
+    """Oldest first. `names`: how jobs are written that this one was preempted for, as far as they may be seen."""
+    by_number = {attempt.number: attempt for attempt in attempts}
+    return [
+        JobEvent(
+            change.at,
+            _what(change),
+            _why(job, change, by_number.get(change.attempt or 0), names),
+            change.attempt,
+            change.before,
+            change.after,
+            change.rule,
+            _by(change, names),
+            change.node,
+        )
+        for change in changes
+    ]
+
+
+def _what(change: StateChange) -> str:
+    if change.after is JobState.QUEUED:
+        return "Queued again" if change.before else f"Submitted by {change.by}"
+    if change.after is JobState.PLACED:
+        return f"Placed on {change.node}"
+    if change.after is JobState.RUNNING:
+        return "Command started"
+    return str(change.after.value).capitalize()
+
+
+def _why(
+    job: Job, change: StateChange, attempt: Placement | None, names: Mapping[str, str]
+) -> str | None:  # fmt: skip
+    if change.after is JobState.PREEMPTED:
+        rule = _RULES.get(change.rule or "")
+        return f"for {_by(change, names)}{f': {rule}' if rule else ''}"
+    if change.after.is_finished:
+        return job.status.problem or (f"stopped by {change.by}" if change.by else None)
+    if change.after is JobState.QUEUED and change.before and attempt:
+        return attempt.problem or f"attempt {attempt.number} ended: {_ending(attempt)}"
+    return None
+
+
+def _by(change: StateChange, names: Mapping[str, str]) -> str | None:
+    return names.get(change.by or "", "another project") if change.after is JobState.PREEMPTED else change.by
 
 
 def job_events(job: Job, attempts: Sequence[Placement], computes: Mapping[str, str]) -> list[JobEvent]:
-    """Oldest first. `computes` are names by id."""
+    """Of a job from before changes of state were kept: told from its times and those of its attempts, oldest first.
+
+    `computes` are names by id.
+    """
     status = job.status
     events = [JobEvent(job.queued_at, f"Submitted by {job.created_by}")]
     for attempt in attempts:

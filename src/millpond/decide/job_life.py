@@ -11,6 +11,7 @@ from datetime import datetime
 from signal import Signals
 
 from millpond.decide.retry import Again, after_ending
+from millpond.decide.scheduling.backoff import WINDOW
 from millpond.errors import Conflict
 from millpond.model.job import Ending, GpuFractions, Job, JobState, PlacementState
 from millpond.model.quantity import format_bytes, format_seconds
@@ -19,6 +20,8 @@ MAX_REASONS = 20
 WAITING = "Waiting: "
 
 _PLACED = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
+# One that is preempted ends first.
+_HOLDING = (*_PLACED, JobState.PREEMPTED)
 
 TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
     (JobState.QUEUED, JobState.PLACED): "place",
@@ -27,11 +30,12 @@ TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
     (JobState.PREPARING, JobState.RUNNING): "start",
     (JobState.QUEUED, JobState.CANCELLED): "cancel",
     (JobState.QUEUED, JobState.FAILED): "fail",
-    **{(state, JobState.QUEUED): "requeue" for state in _PLACED},
+    **{(state, JobState.PREEMPTED): "preempt" for state in _PLACED},
+    **{(state, JobState.QUEUED): "requeue" for state in _HOLDING},
     # From any of them: the end may be the first thing an agent can tell after a silence.
-    **{(state, JobState.SUCCEEDED): "finish" for state in _PLACED},
-    **{(state, JobState.FAILED): "finish" for state in _PLACED},
-    **{(state, JobState.CANCELLED): "finish" for state in _PLACED},
+    **{(state, JobState.SUCCEEDED): "finish" for state in _HOLDING},
+    **{(state, JobState.FAILED): "finish" for state in _HOLDING},
+    **{(state, JobState.CANCELLED): "finish" for state in _HOLDING},
 }
 
 
@@ -55,6 +59,13 @@ class Report:
     # What the engine says it waits for, before the command has begun.
     waiting: str | None = None
 
+
+# Whom a job is preempted for, by rule.
+_TAKERS = {
+    "claim": "a job within its project's quota",
+    "rebalance": "a project below its share",
+    "priority": "a job of higher priority",
+}
 
 # The agent's words for endings that are not the command's own doing.
 _ENDINGS = {
@@ -80,9 +91,10 @@ def wait(job: Job, reasons: Sequence[str]) -> Job:
 
 def place(
     job: Job, placement_id: str, *, compute: str, node: str, reasons: Sequence[str], now: datetime,
-    gpu_share: GpuFractions | None = None,
+    gpu_share: GpuFractions | None = None, rule: str | None = None,
 ) -> Job:  # fmt: skip
     job = wait(job, ()).changed(
+        rule=rule, waits_for=None,
         placement_id=placement_id, compute=compute, node=node, placed_at=now, attempt=job.status.attempt + 1,
         not_before=None, ending=None, exit_code=None, signal=None, progress=None, gpu_share=gpu_share,
         failed_rank=None,
@@ -123,6 +135,13 @@ def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = N
     return job.changed(stop_requested_at=now, ending=ending, reasons=_bounded([*job.status.reasons, reason]))
 
 
+def preempt(job: Job, rule: str, now: datetime) -> Job:
+    """It is stopped for another job, and queued again when its agent says that it has ended."""
+    reason = f"Preempted: {_TAKERS.get(rule, 'another job')} needs its room."
+    after = job.changed(stop_requested_at=now, ending=Ending.PREEMPTED, rule=rule)
+    return _move(after, JobState.PREEMPTED, reason)
+
+
 def cancel(job: Job, reason: str, now: datetime) -> Job:
     """End a job without a placement at once."""
     return _move(wait(job, ()).changed(ended_at=now), JobState.CANCELLED, reason)
@@ -138,7 +157,8 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
     """Put the job back to its place in the queue; only the record of the attempt stays."""
     job = job.changed(
         placement_id=None, compute=None, node=None, requeued_at=now, not_before=again.at, ending=ending,
-        retried=job.status.retried + again.counted, losses=job.status.losses + (not again.counted),
+        retried=job.status.retried + again.counted, losses=job.status.losses + ending.is_loss,
+        rule=None, waits_for=None,
         stop_requested_at=None, placed_at=None, filled_at=None, started_at=None, exited_at=None,
         environment_commit=None, environment_at=None,
     )  # fmt: skip
@@ -146,7 +166,9 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
 
 
 def run_out(job: Job, silent: str, now: datetime) -> Job:
-    """The placement has certainly expired; `silent` says since when the agent has not reported."""
+    """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
+    if job.status.ending is Ending.PREEMPTED:
+        return _requeue_preempted(job, now)
     if job.status.stop_requested_at is not None and job.status.ending is None:
         after = job.changed(ended_at=now, ending=Ending.STOPPED)
         return _move(after, JobState.CANCELLED, f"{silent}; the job was being stopped.")
@@ -154,7 +176,11 @@ def run_out(job: Job, silent: str, now: datetime) -> Job:
 
 
 def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
-    """How a finished attempt ended, with a sentence; None for success."""
+    """How a finished attempt ended, and in which words; None for success."""
+    if job.status.ending is Ending.PREEMPTED:
+        # One that ended well by itself before it was told to stop has succeeded.
+        ended_well = report.exit_code == 0 and report.reason is None and report.problem is None
+        return (None, "Succeeded.") if ended_well else (Ending.PREEMPTED, "Preempted.")
     if job.status.stop_requested_at is not None:
         return (job.status.ending, _too_long(job)) if job.status.ending else (Ending.STOPPED, "Stopped.")
     ending, said = _ended_by_itself(job, report)
@@ -207,6 +233,8 @@ def _finished(job: Job, report: Report, now: datetime) -> Job:
         return _end(job, JobState.SUCCEEDED, None, said, report, now)
     if ending is Ending.STOPPED:
         return _end(job, JobState.CANCELLED, ending, said, report, now)
+    if ending is Ending.PREEMPTED:
+        return _requeue_preempted(job.changed(exit_code=report.exit_code, signal=report.signal), now)
     return _not_succeeded(job, ending, said, report, now)
 
 
@@ -215,6 +243,13 @@ def _not_succeeded(job: Job, ending: Ending, said: str, report: Report, now: dat
     if isinstance(verdict, Again):
         return requeue(job.changed(exit_code=report.exit_code, signal=report.signal), verdict, ending, now)
     return _end(job, JobState.FAILED, ending, verdict.reason, report, now)
+
+
+def _requeue_preempted(job: Job, now: datetime) -> Job:
+    """It keeps its place in line. How often it was preempted lately counts (docs/design/014, o)."""
+    recent = [moment for moment in job.status.preempted_at if now.timestamp() - moment < WINDOW]
+    after = requeue(job, Again(None, counted=False, reason="Queued again."), Ending.PREEMPTED, now)
+    return after.changed(preemptions=job.status.preemptions + 1, preempted_at=(*recent, now.timestamp()))
 
 
 def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: Report, now: datetime) -> Job:

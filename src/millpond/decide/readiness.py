@@ -21,7 +21,10 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
+    """`rule`: dependency or backoff (docs/design/014)."""
+
     reason: str
+    rule: str = "dependency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def readiness(job: Job, others: Mapping[str, Job], now: datetime) -> Ready | Wai
         return Waits(" ".join(waiting))
     # A clock that has been set back since then does not make it wait for longer.
     if job.status.not_before is not None and (job.status.requeued_at or now) <= now < job.status.not_before:
-        return Waits(f"retry at {job.status.not_before:%H:%M:%S} UTC.")
+        return Waits(f"retry at {job.status.not_before:%H:%M:%S} UTC.", "backoff")
     return Ready()
 
 

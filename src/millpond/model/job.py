@@ -40,6 +40,7 @@ class Ending(Enum):
     LOST = "lost"  # its machine restarted, or its keeper was killed
     EXPIRED = "expired"  # its placement ran out: server and agent did not hear of each other
     TERMINATED = "terminated"  # the machine was shutting down, or its engine took the place away
+    PREEMPTED = "preempted"  # another job needed its room
     PROBLEM = "problem"  # it could not be run, or what it made could not be saved
 
     @property
@@ -121,6 +122,13 @@ class JobStatus:
     failed_rank: int | None = None
     # The template it is planned with, or runs on, and what of its spec came from there.
     template: TemplateUse | None = None
+    # The rule under which it waits or was placed (docs/design/014); `waits_for`: what it waits for, where that is
+    # known of this one job alone.
+    rule: str | None = None
+    waits_for: str | None = None
+    # How often it was preempted, and when within the last hour, in seconds since the epoch.
+    preemptions: int = 0
+    preempted_at: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +151,20 @@ class Job:
     def changed(self, **status: Any) -> Job:
         """A copy with these fields of the status changed."""
         return replace(self, status=replace(self.status, **status))
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """`by` is who or what caused it: a user's name, or the id of the job that this one made room for."""
+
+    job_id: str
+    at: datetime
+    before: JobState | None
+    after: JobState
+    rule: str | None = None
+    by: str | None = None
+    node: str | None = None
+    attempt: int | None = None
 
 
 class PlacementState(Enum):

@@ -135,6 +135,8 @@ class JobSpec:
     options: Annotated[Mapping[str, str], MaxLen(20)] = field(default_factory=dict)
     # Higher ones are tried first.
     priority: Annotated[int, Ge(-100), Le(100)] = field(default=0, metadata=_UNPLACED)
+    # May be stopped and queued again for another job; None: all but interactive jobs and services may.
+    preemptible: bool | None = field(default=None, metadata=_UNPLACED)
     # Of one attempt; 0 for no limit.
     timeout_seconds: Annotated[int, Ge(0), Le(_YEAR)] = field(default=0, metadata=_UNPLACED)
     # Between SIGTERM and SIGKILL when it is stopped or preempted: time to save a checkpoint.
@@ -154,6 +156,13 @@ class JobSpec:
     @cached_property
     def resources(self) -> Resources:
         return Resources(self.cpu, self.memory_bytes, self.gpu_hundredths, self.gpu_enforced)
+
+    @property
+    def is_preemptible(self) -> bool:
+        """True if it may be stopped and queued again for another job."""
+        if self.preemptible is not None:
+            return self.preemptible
+        return self.kind not in (JobKind.INTERACTIVE, JobKind.SERVICE)
 
     @property
     def gpus(self) -> int:

@@ -14,7 +14,7 @@ from millpond.db import commits, computes, datasets, jobs, nodes, projects, runs
 from millpond.db import lineage as lineage_rows
 from millpond.db.engine import Database
 from millpond.db.tables import page
-from millpond.decide.placement import Held, Need, NodeView, QueuedJob
+from millpond.decide.computes import Need, NodeView, QueuedJob
 from millpond.model.agent import Agent
 from millpond.model.compute import Compute, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
@@ -64,11 +64,11 @@ def a_run(**changes: Any) -> Run:
     return replace(run, **changes)
 
 
-def a_node(name: str = "local", *, held: tuple[Held, ...] = (), **changes: Any) -> NodeView:
+def a_node(name: str = "local", **changes: Any) -> NodeView:
     """A connected node of 8 CPUs and 32 GB without GPUs, alone at its compute's site."""
     node = NodeView(
         compute_id=f"compute-{name}", compute=name, agent_id=f"agent-{name}", site_id=f"site-{name}",
-        name=name, connected=True, cpus=8, memory_bytes=32 * GB, held=held,
+        name=name, connected=True, cpus=8, memory_bytes=32 * GB,
     )  # fmt: skip
     return replace(node, **changes)
 

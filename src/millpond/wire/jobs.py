@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 
 from millpond.model.job import Ending, JobState
 from millpond.model.job_spec import JobSpec, checked_document
-from millpond.wire.base import Request, Response, Time
+from millpond.wire.base import Gpus, Request, Response, Time
 from millpond.wire.with_spec import WithSpec, spread_schema, without_serializer
 
 
@@ -70,6 +70,15 @@ class Job(WithSpec):
     compute: str | None
     node: str | None
     queued_at: Time
+    # The first submission, as `queued_at`: an attempt after the first does not change it.
+    submitted_at: Time | None = None
+    # Of all its processes together, and their numbers on its nodes, process after process.
+    gpus: Gpus = 0
+    gpu_ids: list[int] = []
+    # The newest of `reasons`, and the rule under which it waits or was placed.
+    reason: str | None = None
+    rule: str | None = None
+    preemptions: int = 0
     placed_at: Time | None
     started_at: Time | None
     ended_at: Time | None
@@ -175,12 +184,24 @@ class JobCreate(Request):
 
 
 class JobEvent(Response):
-    """Something that happened to a job. `attempt` is the number of the attempt it happened to, if it did to one."""
+    """A change of a job's state, `from` and `to`, under which rule and by whom.
+
+    `by` is a user, or the job it was preempted for: `another project` where the reader has no role there. `attempt` is
+    the number of the attempt it happened to, if it did to one.
+    """
+
+    # `from` is a word of Python.
+    model_config = ConfigDict(validate_by_alias=True, validate_by_name=True, serialize_by_alias=True)
 
     at: Time
+    before: Annotated[JobState | None, Field(alias="from")] = None
+    after: Annotated[JobState | None, Field(alias="to")] = None
+    rule: str | None = None
+    by: str | None = None
+    node: str | None = None
+    attempt: int | None
     what: str
     why: str | None
-    attempt: int | None
 
 
 class JobEventList(Response):
@@ -207,9 +228,29 @@ class JobsChanged(Response):
     items: list[JobChanged]
 
 
+class Blocker(Response):
+    """A running job that holds what a pending one needs; without its name if the reader has no role in its project."""
+
+    id: str | None
+    job: str | None  # PROJECT/NAME
+    project: str | None
+    gpus: Gpus
+    over_quota: bool
+    # By its time limit.
+    ends_at: Time | None
+
+
 class Why(Response):
+    """`rule` is the one that it waits or was placed under (docs/scheduling.md); `reasons` are its words."""
+
     state: JobState
+    rule: str | None = None
     reasons: list[str]
+    blockers: list[Blocker] = []
+    # When it starts at the latest, as far as time limits tell.
+    earliest_start: Time | None = None
+    # The node that it starts on when the jobs preempted for it have ended.
+    nominated_on: str | None = None
 
 
 class Usage(Response):

@@ -14,7 +14,7 @@ from millpond.model.volume import Volume
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import agents as agent_service
 from millpond.services.deps import Deps
-from millpond.services.jobs import idle, schedule, submit, waiting
+from millpond.services.jobs import idle, schedule, submit, waiting, why
 from millpond.services.jobs import placements as placement_service
 from millpond.testing.builders_work import AddedAgent, observed
 from millpond.testing.clock import FakeClock
@@ -76,6 +76,10 @@ class World:
             found = jobs.get(tx, job_id)
         assert found is not None
         return found
+
+    def why(self, job_id: str) -> list[str]:
+        """What `mill why` says."""
+        return list(why.why(self.deps, self.maria, self.project, job_id).reasons)
 
     def run(self, run_id: str) -> Run:
         with self.deps.db.read() as tx:

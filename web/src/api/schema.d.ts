@@ -1480,7 +1480,7 @@ export interface paths {
         };
         /**
          * List Job Events
-         * @description Events of the job, oldest first.
+         * @description Every change of its state, oldest first.
          */
         get: operations["list_job_events"];
         put?: never;
@@ -1657,7 +1657,7 @@ export interface paths {
         };
         /**
          * Why Job
-         * @description Its state and the reasons for it, newest last.
+         * @description Its state and why: the rule, in words, who holds what it needs, when it may start.
          */
         get: operations["why_job"];
         put?: never;
@@ -2782,6 +2782,24 @@ export interface components {
             dataset_id: string;
             /** Tree */
             tree: string;
+        };
+        /**
+         * Blocker
+         * @description A running job that holds what a pending one needs; without its name if the reader has no role in its project.
+         */
+        Blocker: {
+            /** Ends At */
+            ends_at: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Id */
+            id: string | null;
+            /** Job */
+            job: string | null;
+            /** Over Quota */
+            over_quota: boolean;
+            /** Project */
+            project: string | null;
         };
         /**
          * CacheAdd
@@ -4038,6 +4056,8 @@ export interface components {
              * @default []
              */
             ports: number[];
+            /** Preemptible */
+            preemptible: boolean | null;
             /**
              * Priority
              * @default 0
@@ -4347,7 +4367,7 @@ export interface components {
          * @description How an attempt to run a job ended, other than by success.
          * @enum {string}
          */
-        Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "problem";
+        Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "preempted" | "problem";
         /** Eviction */
         Eviction: {
             /** At */
@@ -4727,10 +4747,20 @@ export interface components {
              * @default 0
              */
             gpu_hundredths: number;
+            /**
+             * Gpu Ids
+             * @default []
+             */
+            gpu_ids: number[];
             /** Gpu Share */
             gpu_share?: ("none" | "accounted" | "enforced") | null;
             /** Gpu Type */
             gpu_type: string | null;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number;
             /**
              * Grace Seconds
              * @default 30
@@ -4797,6 +4827,13 @@ export interface components {
              * @default []
              */
             ports: number[];
+            /** Preemptible */
+            preemptible: boolean | null;
+            /**
+             * Preemptions
+             * @default 0
+             */
+            preemptions: number;
             /**
              * Priority
              * @default 0
@@ -4815,6 +4852,8 @@ export interface components {
             project: string;
             /** Queued At */
             queued_at: string;
+            /** Reason */
+            reason?: string | null;
             /** Reasons */
             reasons: string[];
             /** Retried */
@@ -4829,6 +4868,8 @@ export interface components {
              * @default []
              */
             retry_on: string[];
+            /** Rule */
+            rule?: string | null;
             /** Run Id */
             run_id: string;
             /** Saved At */
@@ -4843,6 +4884,8 @@ export interface components {
             /** Started At */
             started_at: string | null;
             state: components["schemas"]["JobState"];
+            /** Submitted At */
+            submitted_at?: string | null;
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -4974,6 +5017,8 @@ export interface components {
              * @default []
              */
             ports: number[];
+            /** Preemptible */
+            preemptible?: boolean | null;
             /**
              * Priority
              * @default 0
@@ -5010,13 +5055,24 @@ export interface components {
         };
         /**
          * JobEvent
-         * @description Something that happened to a job. `attempt` is the number of the attempt it happened to, if it did to one.
+         * @description A change of a job's state, `from` and `to`, under which rule and by whom.
+         *
+         *     `by` is a user, or the job it was preempted for: `another project` where the reader has no role there. `attempt` is
+         *     the number of the attempt it happened to, if it did to one.
          */
         JobEvent: {
             /** At */
             at: string;
             /** Attempt */
             attempt: number | null;
+            /** By */
+            by?: string | null;
+            from?: components["schemas"]["JobState"] | null;
+            /** Node */
+            node?: string | null;
+            /** Rule */
+            rule?: string | null;
+            to?: components["schemas"]["JobState"] | null;
             /** What */
             what: string;
             /** Why */
@@ -5212,6 +5268,8 @@ export interface components {
              * @default []
              */
             ports: number[];
+            /** Preemptible */
+            preemptible?: boolean | null;
             /**
              * Priority
              * @default 0
@@ -5341,6 +5399,8 @@ export interface components {
              * @default []
              */
             ports: number[];
+            /** Preemptible */
+            preemptible: boolean | null;
             /**
              * Priority
              * @default 0
@@ -8297,10 +8357,24 @@ export interface components {
             /** Volume */
             volume: string;
         };
-        /** Why */
+        /**
+         * Why
+         * @description `rule` is the one that it waits or was placed under (docs/scheduling.md); `reasons` are its words.
+         */
         Why: {
+            /**
+             * Blockers
+             * @default []
+             */
+            blockers: components["schemas"]["Blocker"][];
+            /** Earliest Start */
+            earliest_start?: string | null;
+            /** Nominated On */
+            nominated_on?: string | null;
             /** Reasons */
             reasons: string[];
+            /** Rule */
+            rule?: string | null;
             state: components["schemas"]["JobState"];
         };
     };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -13,7 +14,7 @@ from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.job_spec import JobKind
 from millpond.services.deps import Deps
-from millpond.services.jobs import bulk, jobs, submit
+from millpond.services.jobs import bulk, jobs, submit, why
 from millpond.services.jobs.bulk import BulkChange
 from millpond.wire import jobs as wire
 from millpond.wire.base import Page
@@ -100,16 +101,23 @@ def list_attempts(job: str, scope: Viewer, deps: DepsOf) -> wire.AttemptList:
 
 @router.get(f"{_JOB}/events")
 def list_job_events(job: str, scope: Viewer, deps: DepsOf) -> wire.JobEventList:
-    """Events of the job, oldest first."""
-    found = jobs.events(deps, scope.project, job)
+    """Every change of its state, oldest first."""
+    found = why.events(deps, scope.actor, scope.project, job)
     return wire.JobEventList(items=[wire.JobEvent.model_validate(event) for event in found])
 
 
 @router.get(f"{_JOB}/why")
 def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
-    """Its state and the reasons for it, newest last."""
-    found = jobs.get(deps, scope.project, job).job
-    return wire.Why(state=found.status.state, reasons=list(found.status.reasons))
+    """Its state and why: the rule, in words, who holds what it needs, when it may start."""
+    found = why.why(deps, scope.actor, scope.project, job)
+    return wire.Why(
+        state=found.state,
+        rule=found.rule,
+        reasons=list(found.reasons),
+        blockers=[wire.Blocker(**asdict(one) | {"gpus": one.gpus / 100}) for one in found.blockers],
+        earliest_start=found.earliest_start,
+        nominated_on=found.nominated_on,
+    )
 
 
 def _change_many(deps: Deps, scope: Scope, what: BulkChange, body: wire.JobsChange) -> wire.JobsChanged:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 
+from millpond.decide.job_life import WAITING
+from millpond.decide.wait_words import shown_reasons
 from millpond.model.job import Job, JobStatus
 from millpond.model.job_spec import Dependency
 from millpond.model.run import UsageSample
@@ -29,6 +31,11 @@ def job(view: JobView) -> jobs.Job:
             "run_id": value.run_id,
             "created_by": value.created_by,
             "queued_at": value.queued_at,
+            "submitted_at": value.queued_at,
+            "gpus": value.spec.gpus / 100,
+            "gpu_ids": list(view.gpu_ids),
+            "reasons": list(shown := shown_reasons(value)),
+            "reason": shown[-1].removeprefix(WAITING) if shown else None,
             "ledger": jobs.Ledger.model_validate(view.ledger),
             "after": [_after(dependency, view.others.get(dependency.job)) for dependency in value.spec.after],
             "wanted_compute": value.spec.compute,

@@ -42,6 +42,7 @@ from millpond.db.tables.runs import (
     run_tag,
     run_writer,
 )
+from millpond.db.tables.scheduling import gpu_share_sample, job_event, nomination, reservation
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.templates import queue, template
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
@@ -71,7 +72,9 @@ __all__ = [
     "eviction",
     "experiment",
     "fill_rate",
+    "gpu_share_sample",
     "job",
+    "job_event",
     "join_token",
     "lease",
     "lineage_edge",
@@ -84,6 +87,7 @@ __all__ = [
     "metric_batch",
     "metric_chunk",
     "node",
+    "nomination",
     "pack",
     "page",
     "page_pack",
@@ -94,6 +98,7 @@ __all__ = [
     "record",
     "ref",
     "refusal",
+    "reservation",
     "run",
     "run_param",
     "run_record",

@@ -20,6 +20,8 @@ server = Table(
     time_column("collector_until", nullable=True),
     # The owner record of the lake since which this database was compared with it; null: it never was.
     Column("epoch", BigInteger, nullable=True),
+    # Counts the steps of plans that were applied: a plan made before the newest one is dropped.
+    Column("plans", BigInteger, nullable=False, server_default=text("0")),
 )
 
 user = Table(

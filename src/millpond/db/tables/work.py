@@ -76,6 +76,15 @@ job = Table(
     # Its branch of `.checkpoints` keeps the commit.
     Column("checkpoint_commit", String(64), nullable=True),
     time_column("saved_at", nullable=True),
+    # Of what was asked, too: what a plan looks at. `dependent`: it comes after other jobs.
+    Column("preemptible", Boolean, nullable=False, server_default=text("true")),
+    Column("timeout_seconds", Integer, nullable=False, server_default=text("0")),
+    Column("dependent", Boolean, nullable=False, server_default=text("false")),
+    # Of its status: the rule under which it waits or was placed.
+    Column("rule", String(40), nullable=True),
+    Column("waits_for", Text, nullable=True),
+    Column("preemptions", Integer, nullable=False, server_default=text("0")),
+    Column("preempted_at", JSON, nullable=False, server_default=text("'[]'")),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -7,19 +7,21 @@ living job of a project, so any number of jobs wait for a single build.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from logging import getLogger
 
 from millpond.db import commits, jobs, projects
-from millpond.decide.placement import NodeView, likely_node
+from millpond.decide.computes import NodeView
+from millpond.decide.likely_node import likely_node
 from millpond.errors import MillError, NameTaken
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind, JobSpec
 from millpond.model.people import SYSTEM
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, submit
+from millpond.services.jobs.plan_input import Block
 from millpond.services.jobs.snapshot import World
 from millpond.services.runs import logs
 
@@ -32,33 +34,35 @@ _TAIL_BYTES = 300
 
 @dataclass(frozen=True, slots=True)
 class Environments:
-    """By ids of job and compute: the build that the job uses there, or why it cannot start there.
+    """By the ids of job and compute: the build a job takes its packages from there; by job and zone: why it cannot
+    begin there.
 
     `failed`: jobs whose environment cannot be built, with the reason.
     """
 
     builds: Mapping[tuple[str, str], Job]
-    blocked: Mapping[tuple[str, str], str]
+    blocked: Mapping[tuple[str, str], Block]
     failed: Mapping[str, str]
 
 
 NO_ENVIRONMENTS = Environments({}, {}, {})
 
 
-def look(deps: Deps, world: World) -> Environments:
-    """Find the environment of every queued job that needs one; start builds for those that do not exist."""
+def look(deps: Deps, world: World, wanting: Iterable[Job]) -> Environments:
+    """For every job that waits and wants packages: where they are, and a build where they are nowhere."""
     builds: dict[tuple[str, str], Job] = {}
-    blocked: dict[tuple[str, str], str] = {}
+    blocked: dict[tuple[str, str], Block] = {}
     failed: dict[str, str] = {}
-    for job in world.jobs.values():
-        if job.spec.environment is None:
-            continue
-        nodes = [node for node in world.snapshot.nodes if job.spec.compute in (None, node.compute)]
+    for job in wanting:
+        nodes = [node for node in world.nodes.values() if job.spec.compute in (None, node.compute)]
         known = _known_builds(deps, job, nodes)
         ready = {site for site, build in known.items() if _is_ready(build)}
         builds |= {(job.id, node.compute_id): known[node.site_id] for node in nodes if node.site_id in ready}
-        waits = {node: known.get(node.site_id) for node in nodes if node.site_id not in ready}
-        blocked |= {(job.id, node.compute_id): _why_not(build) for node, build in waits.items()}
+        waits = {node.compute_id: known.get(node.site_id) for node in nodes if node.site_id not in ready}
+        blocked |= {
+            (job.id, world.zones[compute_id].name): Block("dependency", _why_not(build))
+            for compute_id, build in waits.items()
+        }
         if not ready:
             problem = _wait_for_build(deps, world, job, list(known.values()))
             failed |= {job.id: problem} if problem else {}
@@ -94,9 +98,8 @@ def _wait_for_build(deps: Deps, world: World, job: Job, known: list[Job]) -> str
 
 
 def _build(deps: Deps, world: World, job: Job) -> str | None:
-    """Start a build where the job is likely to run; return the reason if that is impossible."""
-    view = next(one for one in world.snapshot.jobs if one.id == job.id)
-    node = likely_node(view, world.snapshot)
+    """Begin to build where the job is likely to run; why that cannot be, if it cannot."""
+    node = likely_node(world.queued(job), world.nodes.values(), world.zones)
     if node is None:
         return None
     try:

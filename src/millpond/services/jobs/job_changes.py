@@ -7,8 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, placements, runs
-from millpond.model.job import Job, JobState
+from millpond.db import job_events, jobs, placements, runs
+from millpond.model.job import Job, JobState, StateChange
 from millpond.model.run import RunState
 from millpond.services.caches import job_caches
 from millpond.services.deps import Deps
@@ -20,10 +20,11 @@ _RUN_STATES = {
 }
 
 
-def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
-    """Replace `before`, which this transaction has locked, by `after`; True if anything changed.
+def save(tx: Connection, before: Job, after: Job, now: datetime, *, by: str | None = None) -> bool:
+    """Write `after` over `before`, which this transaction has locked; whether anything changed.
 
     A job that ends, or goes back to the queue, ends its placement and its leases with it; its run ends as it does.
+    `by` is who or what changed its state: a user's name, or the id of the job that it makes room for.
     """
     if after == before:
         return False
@@ -31,6 +32,8 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
         jobs.save(tx, after)
     else:
         jobs.save_spec(tx, after)
+    if after.status.state is not before.status.state:
+        job_events.insert(tx, _state_change(before, after, now, by))
     left = after.status.state.is_finished or after.status.placement_id != before.status.placement_id
     if before.status.placement_id is not None and left:
         placements.end(tx, [before.status.placement_id], now)
@@ -38,6 +41,11 @@ def save(tx: Connection, before: Job, after: Job, now: datetime) -> bool:
     if after.status.state.is_finished and not before.status.state.is_finished:
         runs.end(tx, after.run_id, _RUN_STATES[after.status.state], after.status.ended_at or now)
     return True
+
+
+def note_submitted(tx: Connection, job: Job) -> None:
+    """The first change of its state."""
+    job_events.insert(tx, StateChange(job.id, job.queued_at, None, job.status.state, by=job.created_by))
 
 
 def announce(deps: Deps, changed: Sequence[Job]) -> None:
@@ -60,3 +68,12 @@ def publish(deps: Deps, job: Job) -> None:
     """Notify open pages only: for changes that need no action."""
     data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.status.state.value}
     deps.events.publish("jobs", project_id=job.project_id, data=data)
+
+
+def _state_change(before: Job, after: Job, now: datetime, by: str | None) -> StateChange:
+    """Where and in which attempt it happened: of a job that is queued again, those that it leaves."""
+    where = after if after.status.node is not None else before
+    return StateChange(
+        after.id, now, before.status.state, after.status.state, after.status.rule, by,
+        where.status.node, after.status.attempt or None,
+    )  # fmt: skip

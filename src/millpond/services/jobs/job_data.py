@@ -13,8 +13,8 @@ from millpond.db import computes, jobs, placements, volumes
 from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
+from millpond.decide.likely_node import likely_node
 from millpond.decide.near import Rule
-from millpond.decide.placement import likely_node
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, JobState, PlacementState
@@ -70,8 +70,8 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     if not commits_of(job):
         return
     with deps.db.read() as tx:
-        world = snapshot.load(tx, now, [job], rule_of(deps.settings))
-    node = likely_node(world.snapshot.jobs[0], world.snapshot)
+        world = snapshot.load(tx, now, commits_of(job), rule_of(deps.settings))
+    node = likely_node(world.queued(job), world.nodes.values(), world.zones)
     if node is None:
         return
     differences.prepare(deps, commits_of(job))

@@ -11,11 +11,10 @@ from sqlalchemy import Connection
 from millpond.db import computes, jobs, placements, runs
 from millpond.db.jobs import JobFilter
 from millpond.decide import job_life
-from millpond.decide.job_events import JobEvent, job_events
 from millpond.decide.job_names import JobWritten
 from millpond.decide.ledger import Ledger, ledger
 from millpond.errors import BadRequest, NotFound
-from millpond.model.job import Job, JobState, Placement
+from millpond.model.job import Ending, Job, JobState, Placement
 from millpond.model.people import Actor, Project, Role
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
@@ -28,12 +27,13 @@ MIN_PREFIX, MAX_PREFIX = 4, 64
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with its written form, its ledger, and the jobs it depends on, by id."""
+    """A job, how people write it, where its time went, the jobs it comes after, by id, and the GPUs that it holds."""
 
     job: Job
     written: str
     ledger: Ledger
     others: Mapping[str, Job]
+    gpu_ids: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,6 @@ def attempts(deps: Deps, project: Project, text: str) -> list[AttemptView]:
         found = placements.of_job(tx, find(tx, project, text).id)
         names = computes.names(tx, {placement.compute_id for placement in found})
     return [AttemptView(placement, names.get(placement.compute_id, "")) for placement in found]
-
-
-def events(deps: Deps, project: Project, text: str) -> list[JobEvent]:
-    """Events of the job, oldest first."""
-    with deps.db.read() as tx:
-        job = find(tx, project, text)
-        found = placements.of_job(tx, job.id)
-        return job_events(job, found, computes.names(tx, {placement.compute_id for placement in found}))
 
 
 def list_jobs(
@@ -145,15 +137,21 @@ def undeleting(deps: Deps, actor: Actor) -> Change:
 def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
     newest = jobs.newest_numbers(tx, found)
     others = jobs.by_ids(tx, {one.job for job in found for one in job.spec.after})
+    held = placements.gpu_ids(tx, [job.status.placement_id for job in found if _holds_gpus(job)])
     return [
         JobView(
             job=job,
             written=job.name if newest[job.project_id, job.name] == job.number else f"{job.name}#{job.number}",
             ledger=ledger(job, now),
             others=others,
+            gpu_ids=held.get(job.status.placement_id or "", ()),
         )
         for job in found
     ]
+
+
+def _holds_gpus(job: Job) -> bool:
+    return bool(job.spec.gpus and job.status.placement_id and not job.status.state.is_finished)
 
 
 def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
@@ -167,8 +165,9 @@ def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
 
 
 def stopped(job: Job, actor: Actor, now: datetime) -> Job:
-    """The job after a request to stop it."""
-    if job.status.state.is_finished or job.status.stop_requested_at is not None:
+    """The job as it is after somebody asked for its end."""
+    is_preempted = job.status.ending is Ending.PREEMPTED and job.status.state is JobState.PREEMPTED
+    if job.status.state.is_finished or (job.status.stop_requested_at is not None and not is_preempted):
         return job
     if job.status.state is JobState.QUEUED:
         return job_life.cancel(job, f"Stopped by {actor.name} before it was placed.", now)
@@ -182,7 +181,7 @@ def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change
         found = find(tx, project, text)
         before = jobs.lock(tx, found.id) or found
         after = wanted.apply(before)
-        changed = job_changes.save(tx, before, after, now)
+        changed = job_changes.save(tx, before, after, now, by=actor.name)
         if changed:
             _move_run(tx, before, after)
             audit.record(

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import computes, jobs, placements, tokens
+from millpond.db import jobs, placements, tokens
 from millpond.db.caches import CachedView
 from millpond.db.placements import Renewal
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
-from millpond.decide.placement import Held, Start, still_fits
 from millpond.model.compute import Compute
 from millpond.model.ids import new_id
 from millpond.model.job import Ending, Job, JobState, Placement, PlacementState, RankPlace
@@ -27,6 +26,7 @@ from millpond.model.volume import Volume
 from millpond.services.caches import uses as cache_uses
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
+from millpond.services.jobs.free_room import FreeRoom
 from millpond.services.people.tokens import PREFIX, hash_secret
 
 logger = getLogger(__name__)
@@ -43,36 +43,25 @@ def secret_of(server_secret: bytes, placement_id: str) -> str:
     return PREFIX + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
-class FreeRoom:
-    """Free capacity of the nodes of these computes within one transaction, minus what it has promised itself.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Where a plan puts a job: by process the node and GPUs, on one compute; under which rule, and why there."""
 
-    Two servers may plan at once: locking the compute's row makes them take turns, and the second one looks
-    again.
-    """
+    job_id: str
+    compute_id: str
+    places: tuple[RankPlace, ...]
+    rule: str
+    reason: str
 
-    def __init__(self, tx: Connection, compute_ids: Collection[str], now: datetime) -> None:
-        for compute_id in sorted(compute_ids):
-            computes.lock(tx, compute_id)
-        self._nodes = {(node.compute_id, node.name): node for node in snapshot.node_views(tx, now)}
-
-    def has(self, chosen: Start, job: Job) -> bool:
-        return still_fits(self._nodes.values(), job.spec.resources, chosen)
-
-    def agent_of(self, chosen: Start) -> str | None:
-        """The agent that runs jobs on the chosen node."""
-        return self._nodes[chosen.compute_id, chosen.node].agent_id
-
-    def take(self, chosen: Start, job: Job) -> None:
-        for place in chosen.places or (RankPlace(chosen.node, chosen.gpu_indices),):
-            node = self._nodes[chosen.compute_id, place.node]
-            held = (*node.held, Held(job.spec.resources, place.gpu_indices))
-            self._nodes[chosen.compute_id, place.node] = replace(node, held=held)
+    @property
+    def node(self) -> str:
+        return self.places[0].node
 
 
 def start(
     deps: Deps,
     tx: Connection,
-    chosen: Start,
+    chosen: Chosen,
     compute: Compute,
     volumes: Sequence[Volume],
     build: Job | None,
@@ -81,15 +70,15 @@ def start(
 ) -> tuple[Job | None, Sequence[CachedView]]:
     """Place the job and lease its data; None if it is no longer queued or does not fit. Raises as `job_data.bring`.
 
-    `build` is the build of its environment, if it needs one.
-
+    `build` is where its packages come from, if it wants any.
     """
     job = jobs.lock(tx, chosen.job_id)
-    if job is None or job.status.state is not JobState.QUEUED or not free.has(chosen, job):
+    if job is None or job.status.state is not JobState.QUEUED:
         return None, ()
-    agent_id = free.agent_of(chosen)
-    if agent_id is None:
+    if not free.has(chosen.compute_id, chosen.places, job):
         return None, ()
+    agent_id = free.agent_of(chosen.compute_id, chosen.node)
+    assert agent_id is not None, "room is only on nodes that have an agent"
     before, job = job, job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
@@ -97,12 +86,12 @@ def start(
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(
-        job, placement.id, compute=compute.name, node=chosen.node, reasons=chosen.reasons, now=now,
-        gpu_share=snapshot.gpu_fractions(compute) if job.spec.resources.gpu_hundredths % WHOLE else None,
+        job, placement.id, compute=compute.name, node=chosen.node, reasons=(chosen.reason,), now=now, rule=chosen.rule,
+        gpu_share=snapshot.gpu_fractions(compute) if job.spec.gpu_hundredths % WHOLE else None,
     )  # fmt: skip
     after = job_life.fill(after, now) if job_data.are_ready(found) else after
     job_changes.save(tx, before, after, now)
-    free.take(chosen, job)
+    free.take(chosen.compute_id, chosen.places, job)
     return after, found
 
 
@@ -147,7 +136,7 @@ def forget_tokens(deps: Deps, now: datetime) -> int:
         return placements.forget_tokens(tx, now - _TOKENS_KEPT)
 
 
-def _new_placement(chosen: Start, job: Job, agent_id: str, valid_seconds: int, now: datetime) -> Placement:
+def _new_placement(chosen: Chosen, job: Job, agent_id: str, valid_seconds: int, now: datetime) -> Placement:
     return Placement(
         id=new_id(16),
         job_id=chosen.job_id,
@@ -157,12 +146,12 @@ def _new_placement(chosen: Start, job: Job, agent_id: str, valid_seconds: int, n
         state=PlacementState.PLACED,
         valid_seconds=valid_seconds,
         grace_seconds=job.spec.grace_seconds,
-        gpu_indices=chosen.gpu_indices,
+        gpu_indices=chosen.places[0].gpu_indices,
         created_at=now,
         renewed_at=now,
         ended_at=None,
         number=job.status.attempt + 1,
-        places=chosen.places,
+        places=chosen.places if job.spec.processes else (),
     )
 
 

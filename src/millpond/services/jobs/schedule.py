@@ -1,34 +1,31 @@
-"""One round of the scheduler: take back what has run out, look after data, start what fits, say why the rest waits."""
+"""One round of the scheduler: take back what has run out, look after data, plan, carry the plan out, say who waits.
+
+Load → plan → apply (docs/design/014). Servers may plan side by side: each step of applying counts up a number that was
+read with the snapshot, so of two plans made at once the second finds itself out of date and is dropped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import datetime
 from logging import getLogger
 
-from sqlalchemy import Connection
-
-from millpond.db import jobs
-from millpond.db.batches import batches
-from millpond.db.caches import CachedView
-from millpond.decide import job_life
-from millpond.decide.placement import Plan, Start, plan_starts
-from millpond.errors import MillError, NotFound
-from millpond.model.job import Job, JobState
-from millpond.services.caches.access import announce
-from millpond.services.caches.admission import differences
+from millpond.db import jobs, scheduling
+from millpond.decide.scheduling.plan import Plan
+from millpond.decide.scheduling.planner import Planner
+from millpond.decide.scheduling.waits import waiting_rules
 from millpond.services.deps import Deps
-from millpond.services.jobs import environments, job_changes, job_data, placements, snapshot, waiting
-from millpond.services.jobs.environments import NO_ENVIRONMENTS, Environments
-from millpond.services.jobs.placements import FreeRoom
-from millpond.services.jobs.snapshot import World, commits_of
+from millpond.services.jobs import apply_plan, environments, job_data, placements, plan_input, waiting
+from millpond.services.jobs.environments import Environments
+from millpond.services.jobs.plan_input import WITH_WORDS, Block, Loaded
 from millpond.services.places.geography import rule_of
 
 logger = getLogger(__name__)
 
-# Starts that are written together.
-_AT_ONCE = 50
+# Whether a volume has room is known only when asked, and another server may be faster: then it is planned anew.
+_MAX_TRIES = 20
+# Pages are told of so many jobs one by one; beyond that, of their projects.
+_MANY = 50
 
 
 def run_once(deps: Deps, now: datetime) -> None:
@@ -39,96 +36,65 @@ def run_once(deps: Deps, now: datetime) -> None:
 
 
 def start_jobs(deps: Deps, now: datetime) -> Plan:
-    """Start every queued job that fits now; the last plan made.
+    """Start every queued job that may start now; the last plan made."""
+    refused: dict[tuple[str, str], Block] = {}
+    plan = Plan()
+    for _ in range(_MAX_TRIES):
+        loaded = _load(deps, now)
+        packages = _environments(deps, loaded, now)
+        if apply_plan.start_nominated(deps, loaded, packages, now):
+            continue
+        blocked = {**packages.blocked, **refused}
+        snapshot = plan_input.plan_input(loaded, blocked)
+        planner = Planner(snapshot)
+        plan = planner.plan(snapshot.now)
+        outcome = apply_plan.apply_plan(deps, loaded, plan, packages, now)
+        refused |= outcome.refused
+        if outcome.refused or outcome.is_stale:
+            continue
+        _note_waits(deps, loaded, waiting_rules(planner, snapshot), blocked)
+        return plan
+    return plan
 
-    Whether a volume has room is known only when asked: a job that is refused gives up its place in a new plan.
-    """
-    blocked: dict[tuple[str, str], str] = {}
+
+def _load(deps: Deps, now: datetime) -> Loaded:
+    """Jobs that can never begin are ended first, and so are those that come after them."""
     while True:
-        queue = waiting.look_at_queue(deps, now)
         with deps.db.read() as tx:
-            world = snapshot.load(tx, now, queue.ready, rule_of(deps.settings))
-        packages = environments.look(deps, world)
-        plan = plan_starts(replace(world.snapshot, blocked={**packages.blocked, **blocked}))
-        refused = _apply(deps, world, plan, now, packages)
-        if not refused:
-            _note_waits(deps, {**plan.waits, **queue.waits}, now)
-            return plan
-        blocked |= refused
+            loaded = plan_input.load(tx, now, rule_of(deps.settings))
+        if not loaded.never:
+            return loaded
+        waiting.cancel(deps, loaded.never, now)
 
 
-def _apply(
-    deps: Deps, world: World, plan: Plan, now: datetime, packages: Environments = NO_ENVIRONMENTS
-) -> Mapping[tuple[str, str], str]:
-    """Start what the plan says; for jobs whose data cannot be brought near: why, by job and compute."""
-    refused: dict[tuple[str, str], str] = {}
-    changed = [_fail(deps, job_id, problem, now) for job_id, problem in packages.failed.items()]
-    for batch in batches(plan.starts, _AT_ONCE):
-        for chosen in batch:
-            differences.prepare(deps, commits_of(world.jobs[chosen.job_id]))
-        gone: dict[str, str] = {}
-        # Together: a transaction for each would be most of what five hundred short jobs cost.
-        with deps.db.write() as tx:
-            free = FreeRoom(tx, {chosen.compute_id for chosen in batch}, now)
-            started = [_start(deps, tx, world, chosen, packages, free, now) for chosen in batch]
-        for chosen, outcome in started:
-            if isinstance(outcome, NotFound):
-                gone[chosen.job_id] = f"Its data is gone: {outcome.message}"
-            elif isinstance(outcome, MillError):
-                refused[chosen.job_id, chosen.compute_id] = job_data.why_waiting(outcome)
-            else:
-                job, found = outcome
-                announce(deps, found)
-                changed.append(job)
-                logger.info("job_placed job=%s node=%s started=%s", chosen.job_id, chosen.node, job is not None)
-        changed += [_fail(deps, job_id, problem, now) for job_id, problem in gone.items()]
-    job_changes.announce(deps, [job for job in changed if job is not None])
-    return refused
-
-
-def _start(
-    deps: Deps,
-    tx: Connection,
-    world: World,
-    chosen: Start,
-    packages: Environments,
-    free: FreeRoom,
-    now: datetime,
-) -> tuple[Start, tuple[Job | None, Sequence[CachedView]] | MillError]:
-    """What came of one start among others: the error that keeps this one back, and nothing of it is left."""
-    compute = world.computes[chosen.compute_id]
-    build = packages.builds.get((chosen.job_id, compute.id))
-    near = world.volumes.get(compute.id, ())
-    try:
-        with tx.begin_nested():
-            return chosen, placements.start(deps, tx, chosen, compute, near, build, free, now)
-    except (*job_data.WAITS, NotFound) as error:
-        return chosen, error
-
-
-def _fail(deps: Deps, job_id: str, problem: str, now: datetime) -> Job | None:
-    with deps.db.write() as tx:
-        job = jobs.lock(tx, job_id)
-        if job is None or job.status.state is not JobState.QUEUED:
-            return None
-        after = job_life.fail(job, problem, now)
-        job_changes.save(tx, job, after, now)
-    return after
-
-
-def _note_waits(deps: Deps, waits: Mapping[str, Sequence[str]], now: datetime) -> None:
-    """Keep the newest reasons where `mill why` finds them; only what changed is written."""
+def _environments(deps: Deps, loaded: Loaded, now: datetime) -> Environments:
+    wanting = loaded.with_environment
+    if not wanting:
+        return environments.NO_ENVIRONMENTS
     with deps.db.read() as tx:
-        known = jobs.by_ids(tx, waits)
-    news = [job_id for job_id, job in known.items() if job_life.wait(job, waits[job_id]) != job]
-    if not news:
+        found = jobs.by_ids(tx, wanting)
+    packages = environments.look(deps, loaded.world, [found[job_id] for job_id in wanting if job_id in found])
+    waiting.fail(deps, packages.failed, now)
+    return packages
+
+
+def _note_waits(
+    deps: Deps, loaded: Loaded, rules: Mapping[str, str], blocked: Mapping[tuple[str, str], Block]
+) -> None:  # fmt: skip
+    """Keep under which rule each job waits; only what changed is written."""
+    words = {job_id: block.words for (job_id, _), block in sorted(blocked.items(), reverse=True)}
+    words |= {job_id: block.words for job_id, block in loaded.held.items()}
+    changed = [
+        (row, rule, said)
+        for row in loaded.waiting
+        if (rule := rules.get(row.id)) is not None
+        for said in (words.get(row.id) if rule in WITH_WORDS else None,)
+        if (row.rule, row.waits_for) != (rule, said)
+    ]
+    if not changed:
         return
-    changed: list[Job] = []
     with deps.db.write() as tx:
-        for job_id in sorted(news):  # in one order, so that two servers do not wait for each other
-            job = jobs.lock(tx, job_id)
-            if job is not None and job.status.state is JobState.QUEUED:
-                after = job_life.wait(job, waits[job_id])
-                changed += [after] if job_changes.save(tx, job, after, now) else []
-    for job in changed:
-        job_changes.publish(deps, job)
+        scheduling.note_rules(tx, [(row.id, rule, said) for row, rule, said in changed])
+    for row, _, _ in changed[:_MANY]:
+        data = {"project": row.project, "id": row.id, "what": "changed", "name": row.name, "state": "queued"}
+        deps.events.publish("jobs", project_id=row.project_id, data=data)

@@ -1,6 +1,6 @@
-"""The world as placement decides on it: nodes with what is held there, what waits, what lies on volumes.
+"""The computes as scheduling sees them: nodes, what runs there, the volumes near them and what lies on those.
 
-Other modules ask it the same questions (what fits, which volumes work), so that the answers agree.
+Other modules ask the same questions (what fits, which volumes work), so that the answers agree.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, computes, jobs, links, nodes, placements, trust, volumes
+from millpond.db import caches, computes, jobs, links, nodes, trust, volumes
+from millpond.decide.computes import NearView, Need, NodeView, QueuedJob
 from millpond.decide.near import Rule
-from millpond.decide.placement import Held, NearView, Need, NodeView, QueuedJob, Snapshot
+from millpond.decide.places import Zone, zones_of
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Compute, Node, Trust
 from millpond.model.job import GpuFractions, Job
+from millpond.model.job_spec import JobSpec
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected
@@ -29,53 +31,66 @@ WAYS = ("exec", "ports")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A snapshot, and what applying a plan needs besides."""
+    """Nodes by compute id and name; zones, computes and the volumes that work near them by compute id."""
 
-    snapshot: Snapshot
+    nodes: Mapping[tuple[str, str], NodeView]
+    zones: Mapping[str, Zone]
     computes: Mapping[str, Compute]
-    volumes: Mapping[str, Sequence[Volume]]  # those that work and serve a compute, by its id
-    jobs: Mapping[str, Job]
+    volumes: Mapping[str, Sequence[Volume]]
+    # Bytes of the commits that jobs need.
+    sizes: Mapping[str, int]
+
+    def queued(self, job: Job) -> QueuedJob:
+        return queued_job(job.id, job.spec, commits_of(job), self.sizes, project_id=job.project_id, project=job.project)
 
 
-def load(tx: Connection, now: datetime, waiting: Sequence[Job], rule: Rule) -> World:
-    """One moment: call it in one transaction. `rule` says which volumes of other sites are near."""
-    needed = {commit for job in waiting for commit in commits_of(job)}
-    sizes = jobs.commit_sizes(tx, needed)
+def load(tx: Connection, now: datetime, needed: Collection[str], rule: Rule) -> World:
+    """One moment: call it in one transaction.
+
+    `needed` are the commits that jobs wait for, `rule` says which volumes of other sites are near.
+    """
     known = {compute.id: compute for compute in computes.all_computes(tx)}
     serving = serving_volumes(tx, known.values(), rule, now)
+    found = node_views(tx, now)
+    near = _near(tx, serving, needed)
     return World(
-        snapshot=Snapshot(
-            nodes=node_views(tx, now),
-            jobs=tuple(_queued(job, sizes) for job in waiting),
-            near=_near(tx, serving, needed),
-        ),
+        nodes={(node.compute_id, node.name): node for node in found},
+        zones=zones_of(found, near, {key: [volume.id for volume in served] for key, served in serving.items()}),
         computes=known,
         volumes=serving,
-        jobs={job.id: job for job in waiting},
+        sizes=jobs.commit_sizes(tx, needed),
     )
+
+
+def queued_job(
+    job_id: str, spec: JobSpec, commits: Iterable[str], sizes: Mapping[str, int], *, project_id: str, project: str
+) -> QueuedJob:
+    needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits)
+    return QueuedJob(job_id, spec, needs, project_id=project_id, project=project)
 
 
 def commits_of(job: Job) -> list[str]:
     """Everything that must lie beside the compute before the job can begin, each once."""
-    commits = [*(item.commit_id for item in job.spec.inputs), job.spec.code_commit, job.status.environment_commit]
+    return commits_of_spec(job.spec, job.status.environment_commit)
+
+
+def commits_of_spec(spec: JobSpec, environment_commit: str | None = None) -> list[str]:
+    commits = [*(item.commit_id for item in spec.inputs), spec.code_commit, environment_commit]
     return list(dict.fromkeys(commit for commit in commits if commit))
 
 
-def node_views(tx: Connection, now: datetime, *, empty: bool = False) -> tuple[NodeView, ...]:
-    """With `empty` as if nothing were held there: for whoever asks what could ever run, not what can now."""
-    held: dict[tuple[str, str], list[Held]] = defaultdict(list)
-    for row in () if empty else placements.held(tx):
-        held[row.compute_id, row.node].append(Held(row.resources, row.gpu_indices))
+def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
+    """Every node that has not left its compute."""
     known = {compute.id: compute for compute in computes.all_computes(tx)}
     trusts = trust.of_computes(tx)
     return tuple(
-        _node_view(known[node.compute_id], node, tuple(held[node.compute_id, node.name]), trusts[node.compute_id], now)
+        _node_view(known[node.compute_id], node, trusts[node.compute_id], now)
         for node in nodes.present(tx)
         if node.compute_id in known
     )
 
 
-def _node_view(compute: Compute, node: Node, held: tuple[Held, ...], trusted: Trust, now: datetime) -> NodeView:
+def _node_view(compute: Compute, node: Node, trusted: Trust, now: datetime) -> NodeView:
     return NodeView(
         compute_id=compute.id,
         compute=compute.name,
@@ -93,7 +108,6 @@ def _node_view(compute: Compute, node: Node, held: tuple[Held, ...], trusted: Tr
         gangs=compute.can("gangs"),
         reached=frozenset(way for way in WAYS if compute.can(way)),
         options=_options(compute, node),
-        held=held,
         cordoned_by=_cordoned_by(compute),
         closed=node.closed,
         revoked=compute.revoked_at is not None,
@@ -147,8 +161,3 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
         )
         for compute_id, found in serving.items()
     }
-
-
-def _queued(job: Job, sizes: Mapping[str, int]) -> QueuedJob:
-    needs = tuple(Need(commit, sizes.get(commit, 0)) for commit in commits_of(job))
-    return QueuedJob(job.id, job.spec, needs, project_id=job.project_id, project=job.project)

@@ -168,7 +168,7 @@ def _first_choice(tx: Connection, spec: JobSpec, now: datetime) -> Choice:
     Raises DoesNotFit if no known node could ever run it.
     """
     _check_compute(tx, spec.compute)
-    nodes = snapshot.node_views(tx, now, empty=True)
+    nodes = snapshot.node_views(tx, now)
     refused = None
     for choice in _choices(tx, spec):
         found = refusal(QueuedJob("", choice.spec), nodes)
@@ -201,6 +201,7 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice
                 experiments.ensure(tx, project.id, run.experiment, now)
                 run_values.set_tags(tx, run, job.spec.tags)
                 jobs.insert(tx, job)
+                job_changes.note_submitted(tx, job)
                 audit.record(
                     tx, now=job.queued_at, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
                     project_id=project.id, details={"job": job.id},

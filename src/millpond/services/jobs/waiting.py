@@ -1,15 +1,13 @@
-"""Queued jobs that may not be placed yet, because they come after others or wait for a retry, and overdue ones."""
+"""Jobs that have to end: those that can never begin, and those that run longer than they may."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from logging import getLogger
 
 from millpond.db import jobs
 from millpond.decide import job_life
-from millpond.decide.readiness import Never, Ready, Waits, readiness
 from millpond.model.job import Ending, Job, JobState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
@@ -20,28 +18,28 @@ logger = getLogger(__name__)
 _LATER_SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """What may be placed now, in order, and why the rest waits, by job id."""
+def cancel(deps: Deps, never: Mapping[str, str], now: datetime) -> None:
+    """End queued jobs that can never begin: why, by id."""
+    changed: list[Job] = []
+    for job_id, reason in sorted(never.items()):
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and job.status.state is JobState.QUEUED:
+                after = job_life.cancel(job, reason, now)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+    job_changes.announce(deps, changed)
 
-    ready: Sequence[Job]
-    waits: Mapping[str, tuple[str, ...]]
 
-
-def look_at_queue(deps: Deps, now: datetime) -> Queue:
-    """Decide about every queued job. One that can never begin is ended, and so are those that come after it."""
-    while True:
-        with deps.db.read() as tx:
-            queued = jobs.queued(tx)
-            others = jobs.by_ids(tx, {one.job for job in queued for one in job.spec.after})
-        answers = {job.id: readiness(job, others, now) for job in queued}
-        never = {job_id: answer for job_id, answer in answers.items() if isinstance(answer, Never)}
-        if not never:
-            return Queue(
-                ready=[job for job in queued if isinstance(answers[job.id], Ready)],
-                waits={job_id: (answer.reason,) for job_id, answer in answers.items() if isinstance(answer, Waits)},
-            )
-        _cancel(deps, never, now)
+def fail(deps: Deps, problems: Mapping[str, str], now: datetime) -> None:
+    """End queued jobs that cannot be run: why, by id."""
+    changed: list[Job] = []
+    for job_id, problem in sorted(problems.items()):
+        with deps.db.write() as tx:
+            job = jobs.lock(tx, job_id)
+            if job is not None and job.status.state is JobState.QUEUED:
+                after = job_life.fail(job, problem, now)
+                changed += [after] if job_changes.save(tx, job, after, now) else []
+    job_changes.announce(deps, changed)
 
 
 def stop_overdue(deps: Deps, now: datetime) -> None:
@@ -58,17 +56,6 @@ def stop_overdue(deps: Deps, now: datetime) -> None:
                 after = job_life.request_stop(job, "It runs longer than it may.", now, Ending.TIMEOUT)
                 changed += [after] if job_changes.save(tx, job, after, now) else []
                 logger.info("job_overdue job=%s", job.id)
-    job_changes.announce(deps, changed)
-
-
-def _cancel(deps: Deps, never: Mapping[str, Never], now: datetime) -> None:
-    changed: list[Job] = []
-    for job_id, answer in sorted(never.items()):
-        with deps.db.write() as tx:
-            job = jobs.lock(tx, job_id)
-            if job is not None and job.status.state is JobState.QUEUED:
-                after = job_life.cancel(job, answer.reason, now)
-                changed += [after] if job_changes.save(tx, job, after, now) else []
     job_changes.announce(deps, changed)
 
 

@@ -26,7 +26,7 @@ def test_nothing_new_is_placed_on_a_cordoned_compute_and_why_says_so(world: Worl
     compute_care.cordon(world.deps, SYSTEM, "local")
     waiting = world.submit("waiting")
     world.schedule()
-    assert world.job(waiting.id).status.reasons[-1] == "Waiting: local accepts no new jobs: cordoned by millpond."
+    assert world.why(waiting.id)[-1] == "Waiting: local accepts no new jobs: cordoned by millpond."
     assert world.job(running.id).status.state is JobState.PLACED
     assert computes.get(world.deps, "local").health is Health.DRAINING
     compute_care.uncordon(world.deps, SYSTEM, "local")
@@ -115,7 +115,7 @@ def test_nothing_is_placed_where_the_credential_was_revoked_and_jobs_there_are_t
     compute_care.revoke(world.deps, SYSTEM, "local")
     waiting = world.submit("waiting")
     world.schedule()
-    assert world.job(waiting.id).status.reasons[-1] == (
+    assert world.why(waiting.id)[-1] == (
         "Waiting: The credential of local was revoked. Re-attach it: mill compute token --compute local"
     )
     assert world.job(running.id).status.reasons[-1] == (

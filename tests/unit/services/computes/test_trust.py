@@ -38,7 +38,7 @@ def test_a_job_waits_until_its_project_is_let_in(world: World) -> None:
     world.sync(capabilities=SHARED)
     job = world.submit("train")
     world.schedule()
-    assert world.job(job.id).status.reasons[-1] == (
+    assert world.why(job.id)[-1] == (
         "Waiting: local runs all jobs under one account, and project default is not allowed there. "
         "An administrator can allow it: mill compute trust local --project default"
     )

@@ -34,7 +34,7 @@ def test_a_failed_attempt_is_made_again_after_a_pause_and_each_is_remembered(wor
     assert (after.status.state, after.status.retried, after.status.ending) == (JobState.QUEUED, 1, Ending.EXIT)
     assert after.status.reasons[-1] == "exit code 3; retrying in 7.0 s (retry 1 of 2)"
     world.schedule()
-    assert world.job(job.id).status.reasons[-1] == "Waiting: retry at 12:00:07 UTC."
+    assert world.why(job.id)[-1] == "Waiting: retry at 12:00:07 UTC."
     world.clock.advance(7)
     second = place(world, job)
     assert second.token != first.token
@@ -80,7 +80,7 @@ def test_a_job_begins_when_those_before_it_have_succeeded(world: World) -> None:
     assert [world.job(job.id).status.state for job in (first, second, last)] == [
         JobState.PLACED, JobState.QUEUED, JobState.QUEUED,
     ]  # fmt: skip
-    assert "it depends on first" in world.job(second.id).status.reasons[-1]
+    assert "it depends on first" in world.why(second.id)[-1]
     end(world, world.sync().placements[0], exit_code=0)
     assert end(world, place(world, second), exit_code=0).status.state is JobState.SUCCEEDED
     place(world, last)
@@ -123,7 +123,7 @@ def test_a_job_runs_on_the_compute_it_names_and_nowhere_else(world: World) -> No
     world.schedule()
     assert world.job(second.id).status.compute == "lab"
     waiting = "Waiting: The job may only run on lab."
-    assert waiting in world.job(third.id).status.reasons
+    assert waiting in world.why(third.id)
     with pytest.raises(NotFound):
         world.submit("else", compute="nowhere")
 

@@ -38,7 +38,7 @@ def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
     world.schedule()
     build = the_build(world, first)
     assert the_build(world, second) == build
-    assert "Its environment is being built by environment-" in world.job(second.id).status.reasons[-1]
+    assert "Its environment is being built by environment-" in world.why(second.id)[-1]
     world.clock.advance(30)
     made = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT)
     finish(world, build, output_commit=made)

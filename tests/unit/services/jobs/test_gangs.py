@@ -32,7 +32,7 @@ def test_every_process_has_its_place_and_is_accounted_for(world: World) -> None:
     assert (desired.spec.cpu, len(desired.ranks)) == (1, 3)
     waiting = world.submit("other", cpu=2)
     world.schedule()
-    assert "1 of 4 CPUs free" in world.job(waiting.id).status.reasons[-1]
+    assert "1 of 4 CPUs free" in world.why(waiting.id)[-1]
 
 
 def test_a_compute_that_cannot_start_gangs_is_refused(world: World) -> None:

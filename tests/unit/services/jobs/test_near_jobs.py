@@ -34,7 +34,7 @@ def test_a_job_runs_at_a_near_site_on_the_volume_that_has_its_data(world: World)
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)
     world.schedule()
-    assert any("No working volume is near gpu" in reason for reason in world.job(job.id).status.reasons)
+    assert any("No working volume is near gpu" in reason for reason in world.why(job.id))
 
     links.put(world.deps, SYSTEM, "local", "gpu", bits_per_second=TEN_GBIT)
     world.schedule()
@@ -70,7 +70,7 @@ def test_an_agent_that_cannot_use_its_own_volume_is_given_no_job_that_needs_it(w
     add_commit(world.deps.db, "xray")
     job = world.submit("train", inputs=["xray"], gpu_hundredths=100)
     world.schedule()
-    assert "No working volume is near other" in " ".join(world.job(job.id).status.reasons)
+    assert "No working volume is near other" in " ".join(world.why(job.id))
 
 
 def test_what_a_job_finds_there_is_a_hit_and_what_was_brought_for_it_is_not(world: World) -> None:

@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.db import datasets, leases, placements
+from millpond.db import datasets, leases, placements, scheduling
 from millpond.decide.near import Rule
+from millpond.decide.scheduling.plan import Plan
+from millpond.decide.scheduling.planner import plan
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
@@ -14,7 +16,10 @@ from millpond.model.people import SYSTEM, Role
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule
+from millpond.services.jobs.apply_plan import apply_plan
+from millpond.services.jobs.environments import NO_ENVIRONMENTS
 from millpond.services.jobs.placements import runs_out_after, secret_of
+from millpond.services.jobs.plan_input import Loaded, load, plan_input
 from millpond.services.people import projects, tokens
 from millpond.services.unchanged_since import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
@@ -49,14 +54,14 @@ def test_what_does_not_fit_waits_with_its_reason_until_it_does(world: World) -> 
     world.schedule()
     waiting = world.job(second.id)
     assert waiting.status.state is JobState.QUEUED
-    assert waiting.status.reasons[-1] == "Waiting: local has 1 of 4 CPUs free; 3 requested."
+    assert world.why(second.id)[-1] == "Waiting: local has 1 of 4 CPUs free; 3 requested."
     placed = world.job(first.id)
     world.sync(
         PlacementSeen(id=placed.status.placement_id or "", state="finished", exit_code=0, started_at=world.clock.now())
     )
     world.schedule()
     assert world.job(second.id).status.state is JobState.PLACED
-    assert not any(reason.startswith("Waiting") for reason in world.job(second.id).status.reasons)
+    assert not any(reason.startswith("Waiting") for reason in world.why(second.id))
 
 
 def test_reasons_are_written_only_when_they_change(world: World) -> None:
@@ -72,7 +77,7 @@ def test_an_agent_that_is_away_is_given_nothing(world: World) -> None:
     job = world.submit("train")
     world.clock.advance(46)
     world.schedule()
-    assert world.job(job.id).status.reasons[-1] == "Waiting: local is not connected."
+    assert world.why(job.id)[-1] == "Waiting: local is not connected."
     world.sync()
     world.schedule()
     assert world.job(job.id).status.state is JobState.PLACED
@@ -109,7 +114,7 @@ def test_no_room_for_data_is_a_reason_that_names_nothing_of_others(world: World)
     world.placed("first", inputs=["mine"])
     second, third = world.submit("second", inputs=["large"]), world.submit("third")
     world.schedule()
-    reason = world.job(second.id).status.reasons[-1]
+    reason = world.why(second.id)[-1]
     assert reason == "Waiting: Volume fast has no space for its data: 90.0 GB more needed."
     assert world.job(third.id).status.state is JobState.PLACED
 
@@ -236,32 +241,31 @@ def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
     world.schedule()
     held = {job.id: indices(world, job.id) for job in (half, whole, other)}
     assert held == {half.id: (0,), whole.id: (1,), other.id: ()}
-    assert world.job(other.id).status.reasons[-2:] == (
+    assert world.why(other.id)[-2:] == [
         "Waiting: gpu has 0.5 of 2 GPUs free; 1 requested.",
         "Waiting: local has 0 GPUs; 1 requested.",
-    )
+    ]
 
 
 def test_two_plans_from_one_snapshot_start_a_job_once(world: World) -> None:
     job = world.submit("train", cpu=4)
-    other = world.submit("other", cpu=4)
-    with world.deps.db.read() as tx:
-        stale = schedule.snapshot.load(tx, world.clock.now(), [job, other], Rule())
-    first = schedule.plan_starts(stale.snapshot)
-    assert [start.job_id for start in first.starts] == [job.id]
+    world.submit("other", cpu=4)
+    stale, first = planned(world)
+    assert [start.job for start in first.starts] == [job.id]
     world.schedule()
-    schedule._apply(world.deps, stale, first, world.clock.now())
+    assert apply_plan(world.deps, stale, first, NO_ENVIRONMENTS, world.clock.now()).is_stale
     with world.deps.db.read() as tx:
         assert len(placements.living(tx)) == 1
 
 
 def test_a_plan_made_on_an_old_snapshot_takes_no_room_twice(world: World) -> None:
-    job, other = world.submit("train", cpu=4), world.submit("other", cpu=4)
-    with world.deps.db.read() as tx:
-        stale = schedule.snapshot.load(tx, world.clock.now(), [other], Rule())
-    second = schedule.plan_starts(stale.snapshot)
+    other = world.submit("other", cpu=4)
+    stale, second = planned(world)
+    job = world.submit("train", cpu=4, priority=10)
     world.schedule()
-    schedule._apply(world.deps, stale, second, world.clock.now())
+    with world.deps.db.read() as tx:
+        stale = replace(stale, number=scheduling.plan_number(tx))  # as if nobody had planned since
+    apply_plan(world.deps, stale, second, NO_ENVIRONMENTS, world.clock.now())
     assert (world.job(job.id).status.state, world.job(other.id).status.state) == (JobState.PLACED, JobState.QUEUED)
 
 
@@ -271,6 +275,14 @@ def test_times_are_the_servers(world: World) -> None:
     skewed = world.clock.now() + timedelta(hours=1)
     world.sync(PlacementSeen(id=desired.id, state="running", started_at=skewed))
     assert world.job(job.id).status.started_at == world.clock.now()
+
+
+def planned(world: World) -> tuple[Loaded, Plan]:
+    """What a server has read, and the plan that it made of that."""
+    with world.deps.db.read() as tx:
+        loaded = load(tx, world.clock.now(), Rule())
+    made = plan_input(loaded)
+    return loaded, plan(made)
 
 
 def indices(world: World, job_id: str) -> tuple[int, ...]:
