@@ -183,7 +183,7 @@ def test_an_older_copy_of_the_database_makes_only_what_differs_read_only(lake: s
         with pytest.raises(ReadOnly, match="default/xray is read-only") as refused:
             a_commit(deps, {"a": b"3"})
         assert "mill lake reconcile default" in (refused.value.hint or "")
-        assert datasets.card(deps, a_dataset(deps, "xray")).read_only
+        assert datasets.card(deps, a_dataset(deps, "xray")).card.conflict
         assert a_commit(deps, {"b": b"2"}, dataset="other").parents == (other.id,), "everything else works"
 
         clock.advance(31 * 86_400)

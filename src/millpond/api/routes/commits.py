@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query
 from millpond.api.access import DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.routes.datasets import find
+from millpond.api.shapes import data as shapes
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.lineage import LineageDirection
 from millpond.model.people import Role
@@ -43,13 +44,13 @@ def list_commits(
 ) -> Page[wire.Commit]:
     """The history of a ref, newest first. Without one it is that of `main`; of code and outputs, every commit."""
     found = reading.history(deps, find(deps, scope, dataset), ref=ref, limit=limit, cursor=cursor)
-    return page(found, lambda item: item)
+    return page(found, shapes.commit)
 
 
 @router.post("/commits", status_code=201)
 def create_commit(dataset: str, body: wire.CommitCreate, scope: Committer, deps: DepsOf) -> wire.Commit:
     """Refused with `incomplete` while something it names has not been sent, with `ref_moved` if others came first."""
-    return reading.commit_shape(deps, *commits.create(deps, scope.actor, scope.project, dataset, body))
+    return shapes.commit(reading.commit_view(deps, *commits.create(deps, scope.actor, scope.project, dataset, body)))
 
 
 @router.get("/commits/{ref:path}/entries")
@@ -67,20 +68,22 @@ def list_entries(
     found, commit = commit_of(deps, scope, dataset, ref)
     cache_holds.looked_at(deps, scope.actor, commit.id)
     part = reading.entries(deps, found, commit, path=path, limit=limit, cursor=cursor, start=start)
-    return page(part, lambda item: item)
+    return page(part, wire.TreeEntry.model_validate)
 
 
 @router.post("/commits/{ref:path}/urls")
 def sign_urls(dataset: str, ref: str, body: wire.UrlsRequest, scope: Reader, deps: DepsOf) -> wire.Urls:
     """Agents get what they fill or verify, jobs their inputs, people what their role shows them."""
     found, commit = commit_of(deps, scope, dataset, ref)
-    return urls.sign(deps, scope.actor, found, commit, body)
+    signed = urls.sign(deps, scope.actor, found, commit, urls.UrlsWanted(**body.model_dump()))
+    return wire.Urls.model_validate(signed)
 
 
 @router.get("/commits/{ref:path}/verification")
 def get_verification(dataset: str, ref: str, scope: Viewer, deps: DepsOf) -> wire.Verification:
     """How far the server has read the commit's content back and checked it."""
-    return verification.verification(deps, *commit_of(deps, scope, dataset, ref))
+    found = verification.verification(deps, *commit_of(deps, scope, dataset, ref))
+    return wire.Verification.model_validate(found)
 
 
 @router.get("/commits/{ref:path}/lineage")
@@ -103,7 +106,7 @@ def get_lineage(
 def get_commit(dataset: str, ref: str, scope: Reader, deps: DepsOf) -> wire.Commit:
     found, commit = commit_of(deps, scope, dataset, ref)
     urls.check_may_know(deps, scope.actor, commit)
-    return reading.commit_shape(deps, found, commit)
+    return shapes.commit(reading.commit_view(deps, found, commit))
 
 
 @router.get("/diff")
@@ -119,28 +122,28 @@ def get_diff(
     """Added, removed, changed and renamed paths between two refs."""
     found, old = commit_of(deps, scope, dataset, before)
     new = reading.get_commit(deps, found, after)
-    return diffs.diff(deps, found, old, new, limit=limit, cursor=cursor)
+    return shapes.diff(diffs.diff(deps, found, old, new, limit=limit, cursor=cursor))
 
 
 @router.post("/edits", status_code=201)
 def create_edit(dataset: str, body: wire.Edit, scope: Member, deps: DepsOf) -> wire.Commit:
     """Single files put or removed as a commit; the branch's newest commit if it holds all that already."""
     found = find(deps, scope, dataset)
-    return reading.commit_shape(deps, found, edits.edit(deps, scope.actor, scope.project, found, body))
+    return shapes.commit(reading.commit_view(deps, found, edits.edit(deps, scope.actor, scope.project, found, body)))
 
 
 @router.post("/merge", status_code=201)
 def merge_branch(dataset: str, body: wire.Merge, scope: Member, deps: DepsOf) -> wire.Commit:
     """The branch's newest commit afterwards. Refused with `merge_conflict` if both sides changed the same paths."""
     found = find(deps, scope, dataset)
-    return reading.commit_shape(deps, found, merges.merge(deps, scope.actor, found, body))
+    return shapes.commit(reading.commit_view(deps, found, merges.merge(deps, scope.actor, found, body)))
 
 
 @router.post("/revert", status_code=201)
 def revert_commit(dataset: str, body: wire.Revert, scope: Member, deps: DepsOf) -> wire.Commit:
     """Refused with `merge_conflict` if the paths were changed again since."""
     found = find(deps, scope, dataset)
-    return reading.commit_shape(deps, found, merges.revert(deps, scope.actor, found, body))
+    return shapes.commit(reading.commit_view(deps, found, merges.revert(deps, scope.actor, found, body)))
 
 
 def commit_of(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import Admin, DepsOf, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import data as shapes
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.services.commits import refs
 from millpond.services.datasets import dataset_bin, dataset_caches, datasets
@@ -32,39 +33,39 @@ def list_datasets(
     """Those of all projects one has a role in, by project and name."""
     if deleted:
         binned = dataset_bin.list_deleted(deps, actor, project=project, limit=limit, cursor=cursor)
-        return page(binned, lambda item: item)
+        return page(binned, shapes.dataset)
     found = datasets.list_visible(deps, actor, project=project, search=search, limit=limit, cursor=cursor, kind=kind)
-    return page(found, lambda item: item)
+    return page(found, shapes.dataset)
 
 
 @router.get("/datasets/totals")
 def get_dataset_totals(actor: SignedIn, deps: DepsOf, project: str | None = None) -> wire.DatasetTotals:
     """Number and size of the datasets you may see or of one project, and the connected volumes."""
-    return datasets.totals(deps, actor, project)
+    return wire.DatasetTotals.model_validate(datasets.totals(deps, actor, project))
 
 
 @router.post("/projects/{project}/datasets", status_code=201)
 def create_dataset(body: wire.DatasetCreate, scope: Member, deps: DepsOf) -> wire.Dataset:
     made = datasets.create(deps, scope.actor, scope.project, name=body.name, description=body.description)
-    return datasets.card(deps, made)
+    return shapes.dataset(datasets.card(deps, made))
 
 
 @router.get("/projects/{project}/datasets/{dataset}")
 def get_dataset(dataset: str, scope: Viewer, deps: DepsOf) -> wire.Dataset:
-    return datasets.card(deps, find(deps, scope, dataset))
+    return shapes.dataset(datasets.card(deps, find(deps, scope, dataset)))
 
 
 @router.patch("/projects/{project}/datasets/{dataset}")
 def change_dataset(dataset: str, body: wire.DatasetChange, scope: Member, deps: DepsOf) -> wire.Dataset:
     found = find(deps, scope, dataset)
     if body.retention is not None:
-        rule = body.retention if isinstance(body.retention, wire.Retention) else None
+        rule = None if body.retention == "off" else body.retention.model_dump(exclude_none=True)
         dataset_bin.set_retention(deps, scope.actor, found, rule)
     if body.cache_idle_seconds is not None:
         idle = None if body.cache_idle_seconds == "default" else body.cache_idle_seconds
         dataset_caches.set_idle(deps, scope.actor, found, idle)
     changed = datasets.change(deps, scope.actor, found, name=body.name, description=body.description)
-    return datasets.card(deps, changed)
+    return shapes.dataset(datasets.card(deps, changed))
 
 
 @router.delete("/projects/{project}/datasets/{dataset}", status_code=204)
@@ -76,7 +77,7 @@ def delete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> None:
 @router.post("/projects/{project}/datasets/{dataset}/undelete")
 def undelete_dataset(dataset: str, scope: Admin, deps: DepsOf) -> wire.Dataset:
     """Back from the bin: the one of that name that was deleted last, or the one of that id."""
-    return datasets.card(deps, dataset_bin.undelete(deps, scope.actor, scope.project, dataset))
+    return shapes.dataset(datasets.card(deps, dataset_bin.undelete(deps, scope.actor, scope.project, dataset)))
 
 
 @router.post("/projects/{project}/datasets/{dataset}/purge", status_code=204)

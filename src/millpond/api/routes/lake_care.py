@@ -14,7 +14,7 @@ router = APIRouter(prefix="/lake", tags=["lake"])
 @router.post("/collect")
 def collect_lake(body: wire.Collect, actor: SiteAdmin, deps: DepsOf) -> wire.Collected:
     """Remove what nothing needs any more, or say what would go; why the rest stays."""
-    return collect.collect(deps, actor, dry_run=body.dry_run, now=body.now)
+    return wire.Collected.model_validate(collect.collect(deps, actor, dry_run=body.dry_run, now=body.now))
 
 
 @router.post("/reconcile")
@@ -27,4 +27,4 @@ def reconcile_lake(body: wire.Reconcile, actor: SiteAdmin, deps: DepsOf) -> wire
 @router.get("/stats")
 def get_lake_stats(actor: SiteAdmin, deps: DepsOf) -> wire.LakeStats:
     """Logical and stored bytes, and what deduplication and compression save."""
-    return lake_stats.stats(deps)
+    return wire.LakeStats.model_validate(lake_stats.stats(deps))

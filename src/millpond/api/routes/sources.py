@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from millpond.api.access import DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.routes.datasets import find
+from millpond.api.shapes import data
 from millpond.services.datasets import reading
 from millpond.services.sources import imports, sources
 from millpond.wire import imports as wire
@@ -20,7 +21,7 @@ def create_import(dataset: str, body: wire.Import, scope: Member, deps: DepsOf) 
     """Register objects that lie elsewhere as a commit; nothing is copied."""
     found = find(deps, scope, dataset)
     done = imports.import_objects(deps, scope.actor, scope.project, found, body)
-    commit = reading.commit_shape(deps, found, done.commit) if done.commit is not None else None
+    commit = data.commit(reading.commit_view(deps, found, done.commit)) if done.commit is not None else None
     return wire.Imported(commit=commit, **done.counts)
 
 

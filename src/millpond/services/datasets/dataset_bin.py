@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -14,25 +15,30 @@ from millpond.model.dataset import Dataset
 from millpond.model.people import Actor, Project, Role
 from millpond.services.commits import records
 from millpond.services.datasets import datasets as dataset_service
+from millpond.services.datasets.datasets import DatasetView
 from millpond.services.deps import Deps
 from millpond.services.lake import purge as purging
 from millpond.services.listing import Listing, page_of
 from millpond.services.people import access, audit
 from millpond.services.time_cursors import moment_of, written_moment
-from millpond.wire import data as wire
 
 
 def list_deleted(
     deps: Deps, actor: Actor, *, project: str | None, limit: int, cursor: str | None
-) -> Listing[wire.Dataset]:
+) -> Listing[DatasetView]:
     """What the actor sees in the bin (of one project), newest first."""
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
         if project is not None:
             among = {access.find_project(tx, actor, project).id}
         found = datasets.deleted(tx, among=among, limit=limit + 1, before=moment_of(cursor))
-        shown = dataset_service.shapes(tx, found)
-    return page_of(shown, limit, key=lambda item: written_moment(item.deleted_at or item.active_at, item.id))
+        shown = dataset_service.views(tx, found)
+    return page_of(shown, limit, key=_moment)
+
+
+def _moment(view: DatasetView) -> list[str | int]:
+    dataset = view.card.dataset
+    return written_moment(view.card.deleted_at or dataset.active_at, dataset.id)
 
 
 def undelete(deps: Deps, actor: Actor, project: Project, name: str) -> Dataset:
@@ -63,14 +69,13 @@ def purge(deps: Deps, actor: Actor, project: Project, name: str) -> None:
         )
 
 
-def set_retention(deps: Deps, actor: Actor, dataset: Dataset, rule: wire.Retention | None) -> None:
-    """Give the dataset a rule, or none. Forbidden for those who may not delete it."""
+def set_retention(deps: Deps, actor: Actor, dataset: Dataset, rule: Mapping[str, int] | None) -> None:
+    """Give the dataset a rule (`keep_last`, `keep_days`), or none. Forbidden for those who may not delete it."""
     dataset_service.refuse_system(dataset)
-    value = rule.model_dump(exclude_none=True) if rule is not None else None
     with deps.db.write() as tx:
         access.require(actor, access.find_project(tx, actor, dataset.project), Role.ADMIN)
-        datasets.change(tx, dataset.id, retention=value)
-        audit.record_dataset(tx, deps, actor, "dataset.retention", dataset, rule=value)
+        datasets.change(tx, dataset.id, retention=rule)
+        audit.record_dataset(tx, deps, actor, "dataset.retention", dataset, rule=rule)
 
 
 def _find(deps: Deps, project: Project, name: str) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -29,7 +30,6 @@ from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, decode, page_of
 from millpond.services.people import access, audit
-from millpond.wire import data as wire
 
 _SYSTEM_KINDS = {
     CODE_DATASET: DatasetKind.CODE,
@@ -37,6 +37,25 @@ _SYSTEM_KINDS = {
     ARTIFACT_DATASET: DatasetKind.ARTIFACT,
     CHECKPOINT_DATASET: DatasetKind.CHECKPOINT,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetView:
+    """A dataset as the hub shows it, with the members of its project."""
+
+    card: Card
+    members: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetTotals:
+    """The header of the hub."""
+
+    datasets: int
+    bytes: int
+    volumes_connected: int
+    cached_bytes: int
+    volume_bytes: int
 
 
 def find(tx: Connection, project: Project, name: str) -> Dataset:
@@ -69,12 +88,12 @@ def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None
     return found[0], written.ref
 
 
-def card(deps: Deps, dataset: Dataset) -> wire.Dataset:
+def card(deps: Deps, dataset: Dataset) -> DatasetView:
     with deps.db.read() as tx:
         found = datasets.cards(tx, among=None, limit=1, only=dataset.id)
         if not found:  # deleted this very moment
             raise access.not_found("dataset", dataset.name)
-        return shapes(tx, found)[0]
+        return views(tx, found)[0]
 
 
 def list_visible(
@@ -86,18 +105,18 @@ def list_visible(
     limit: int,
     cursor: str | None,
     kind: DatasetKind = DatasetKind.DATA,
-) -> Listing[wire.Dataset]:
+) -> Listing[DatasetView]:
     """Cards of all projects the actor sees (or of one), by project and name: what people made, or what jobs did."""
     with deps.db.read() as tx:
         among = access.visible_projects(actor)
         if project is not None:
             among = {access.find_project(tx, actor, project).id}
         found = datasets.cards(tx, among=among, limit=limit + 1, after=_place(cursor), search=search, kind=kind)
-        shown = shapes(tx, found)
-    return page_of(shown, limit, key=lambda item: [item.project, item.name])
+        shown = views(tx, found)
+    return page_of(shown, limit, key=lambda item: [item.card.dataset.project, item.card.dataset.name])
 
 
-def totals(deps: Deps, actor: Actor, project: str | None = None) -> wire.DatasetTotals:
+def totals(deps: Deps, actor: Actor, project: str | None = None) -> DatasetTotals:
     """Counts and sizes of what the actor may see, or of one project; volumes that are away do not count."""
     since = connected_since(deps.clock.now())
     with deps.db.read() as tx:
@@ -105,7 +124,7 @@ def totals(deps: Deps, actor: Actor, project: str | None = None) -> wire.Dataset
         count, size = datasets.totals(tx, among=among)
         connected, capacity = volumes.connected(tx, since=since)
         cached = volumes.cached_bytes(tx, among=among, since=since)
-    return wire.DatasetTotals(
+    return DatasetTotals(
         datasets=count, bytes=size, volumes_connected=connected, cached_bytes=cached, volume_bytes=capacity
     )
 
@@ -241,33 +260,9 @@ def refuse_system(dataset: Dataset) -> None:
         raise BadRequest(f"{dataset.written} belongs to the jobs of the project and cannot be changed.")
 
 
-def shapes(tx: Connection, found: Sequence[Card]) -> list[wire.Dataset]:
+def views(tx: Connection, found: Sequence[Card]) -> list[DatasetView]:
     members = datasets.member_names(tx, {item.dataset.project_id for item in found})
-    return [_shape(item, members.get(item.dataset.project_id, ())) for item in found]
-
-
-def _shape(item: Card, members: Sequence[str]) -> wire.Dataset:
-    dataset = item.dataset
-    return wire.Dataset(
-        id=dataset.id,
-        project=dataset.project,
-        name=dataset.name,
-        kind=dataset.kind,
-        description=dataset.description,
-        created_at=dataset.created_at,
-        created_by=dataset.created_by,
-        active_at=dataset.active_at,
-        members=list(members),
-        commits=item.commits,
-        cached_commits=item.cached_commits,
-        bytes=item.bytes,
-        files=item.files,
-        head=item.head,
-        deleted_at=item.deleted_at,
-        retention=wire.Retention(**item.retention) if item.retention else None,
-        cache_idle_seconds=item.cache_idle_seconds,
-        read_only=item.conflict,
-    )
+    return [DatasetView(item, members.get(item.dataset.project_id, ())) for item in found]
 
 
 def _place(cursor: str | None) -> tuple[str, str]:

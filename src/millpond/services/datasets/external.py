@@ -27,12 +27,19 @@ from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.sources.connections import opened
-from millpond.wire import data as wire
 
 ROUTE = "/external"
 
 
-def urls(deps: Deps, dataset: Dataset, commit: Commit, paths: Sequence[str]) -> dict[str, wire.ExternalUrl]:
+@dataclass(frozen=True, slots=True)
+class ExternalUrl:
+    """Where to GET one external file; `descriptor` is the text that the entry's digest is the digest of."""
+
+    url: str
+    descriptor: str
+
+
+def urls(deps: Deps, dataset: Dataset, commit: Commit, paths: Sequence[str]) -> dict[str, ExternalUrl]:
     """A URL for each of these paths of the commit. NotFound for one that is no external entry of it."""
     found = _descriptors(deps, dataset, commit, sorted({check_path(from_text(path)) for path in paths}))
     with ExitStack() as stack:
@@ -41,7 +48,7 @@ def urls(deps: Deps, dataset: Dataset, commit: Commit, paths: Sequence[str]) -> 
             connection = _connection(deps, dataset.project_id, name, found)
             places[name] = stack.enter_context(opened(deps, connection))
         return {
-            to_text(path): wire.ExternalUrl(
+            to_text(path): ExternalUrl(
                 url=_url(deps, dataset.project_id, places[descriptor.connection], descriptor), descriptor=raw
             )
             for path, (raw, descriptor) in found.items()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from sqlalchemy import Connection
 
 from millpond.db import caches, commits, lineage
+from millpond.db.caches import CachedView
+from millpond.db.lineage import CommitJob
 from millpond.errors import BadRequest, NotFound
 from millpond.lake.listing import Listed, list_directory
 from millpond.lake.reader import TreeReader
@@ -26,7 +29,6 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing
 from millpond.services.runs import artifact_commits
 from millpond.services.time_cursors import moment_of, written_moment
-from millpond.wire import data as wire
 
 _KINDS: Mapping[Kind, Literal["directory", "symlink", "file", "executable"]] = {
     Kind.DIRECTORY: "directory",
@@ -34,6 +36,30 @@ _KINDS: Mapping[Kind, Literal["directory", "symlink", "file", "executable"]] = {
     Kind.FILE: "file",
     Kind.EXECUTABLE: "executable",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CommitView:
+    """A commit with the refs at it, where it is cached, and of code and outputs the newest few of its jobs."""
+
+    dataset: Dataset
+    commit: Commit
+    refs: Sequence[str]
+    cached: Sequence[CachedView]
+    jobs: Sequence[CommitJob]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One name in a directory. `path` is in text form: `\\xNN` for bytes that are not UTF-8."""
+
+    path: str
+    name: str
+    kind: Literal["directory", "symlink", "file", "executable"]
+    size: int
+    files: int  # of a directory: all below it
+    digest: str | None
+    external: bool  # its content lies outside the lake
 
 
 def pages_of(deps: Deps, dataset: Dataset) -> ProjectPages:
@@ -59,7 +85,7 @@ def get_commit(deps: Deps, dataset: Dataset, ref: str | None) -> Commit:
         return refs.resolve(tx, dataset, ref)
 
 
-def history(deps: Deps, dataset: Dataset, *, ref: str | None, limit: int, cursor: str | None) -> Listing[wire.Commit]:
+def history(deps: Deps, dataset: Dataset, *, ref: str | None, limit: int, cursor: str | None) -> Listing[CommitView]:
     """The commits a ref has grown from, newest first. The cursor holds the commits to go on from.
 
     Code and outputs have a branch for each commit and none for all: without a ref, all of them are listed.
@@ -69,45 +95,35 @@ def history(deps: Deps, dataset: Dataset, *, ref: str | None, limit: int, cursor
     starts = _frontier(cursor) if cursor else [get_commit(deps, dataset, ref).id]
     with deps.db.read() as tx:
         shown, rest = _walk(tx, dataset, starts, limit)
-        items = commit_shapes(tx, dataset, shown)
+        items = commit_views(tx, dataset, shown)
     return Listing(items, listing.encode([*rest]) if rest else None)
 
 
-def _everything(deps: Deps, dataset: Dataset, *, limit: int, cursor: str | None) -> Listing[wire.Commit]:
+def _everything(deps: Deps, dataset: Dataset, *, limit: int, cursor: str | None) -> Listing[CommitView]:
     with deps.db.read() as tx:
         found = commits.page(tx, dataset.id, limit=limit + 1, before=moment_of(cursor))
-        items = commit_shapes(tx, dataset, found)
-    return listing.page_of(items, limit, key=lambda item: written_moment(item.time, item.id))
+        items = commit_views(tx, dataset, found)
+    return listing.page_of(items, limit, key=lambda item: written_moment(item.commit.time, item.commit.id))
 
 
-def commit_shape(deps: Deps, dataset: Dataset, commit: Commit) -> wire.Commit:
+def commit_view(deps: Deps, dataset: Dataset, commit: Commit) -> CommitView:
     with deps.db.read() as tx:
-        return commit_shapes(tx, dataset, [commit])[0]
+        return commit_views(tx, dataset, [commit])[0]
 
 
-def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> list[wire.Commit]:
+def commit_views(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> list[CommitView]:
     """Commits with the refs at them, where they are cached, and of code and outputs their jobs."""
     ids = [commit.id for commit in found]
     of_jobs = lineage.jobs_of_commits(tx, ids) if dataset.kind is not DatasetKind.DATA else {}
     names = commits.ref_names(tx, ids)
     held = caches.of_commits(tx, ids)
     return [
-        wire.Commit(
-            id=commit.id,
-            dataset=dataset.written,
-            dataset_id=dataset.id,
-            project_id=dataset.project_id,
-            tree=commit.tree,
-            parents=list(commit.parents),
-            author=commit.author,
-            time=commit.time,
-            message=commit.message,
-            files=commit.files,
-            bytes=commit.bytes,
-            lineage=dict(commit.lineage),
-            refs=list(names.get(commit.id, ())),
-            cached_on=[_badge(view) for view in held if view.cached.commit_id == commit.id],
-            jobs=[wire.CommitJob(id=job.id, name=job.name, number=job.number) for job in of_jobs.get(commit.id, ())],
+        CommitView(
+            dataset=dataset,
+            commit=commit,
+            refs=names.get(commit.id, ()),
+            cached=[view for view in held if view.cached.commit_id == commit.id],
+            jobs=of_jobs.get(commit.id, ()),
         )
         for commit in found
     ]
@@ -115,7 +131,7 @@ def commit_shapes(tx: Connection, dataset: Dataset, found: Sequence[Commit]) -> 
 
 def entries(
     deps: Deps, dataset: Dataset, commit: Commit, *, path: str, limit: int, cursor: str | None, start: str = ""
-) -> Listing[wire.TreeEntry]:
+) -> Listing[TreeEntry]:
     """One directory, from the name `start` on; NotFound if the path is none."""
     directory = directory_path(path)
     folders = partial(leaf_folders, deps, dataset.project_id)
@@ -169,18 +185,11 @@ def place_of(cursor: str | None) -> bytes:
         raise BadRequest(f"{str(cursor)[:80]!r} is not a cursor of this list.") from error
 
 
-def _badge(view: caches.CachedView) -> wire.CachedOn:
-    row = view.cached
-    return wire.CachedOn(
-        cached_id=row.id, volume=view.volume, state=row.state.value, done_bytes=row.done_bytes, bytes=row.bytes
-    )
-
-
-def _entry(directory: bytes, item: Listed) -> wire.TreeEntry:
+def _entry(directory: bytes, item: Listed) -> TreeEntry:
     path = directory + b"/" + item.name if directory else item.name
     kind = Kind.DIRECTORY if item.entry is None else item.entry.kind
     has_digest = item.entry is not None and item.entry.content is not Content.NOTHING
-    return wire.TreeEntry(
+    return TreeEntry(
         path=to_text(path),
         name=to_text(item.name),
         kind=_KINDS[kind],

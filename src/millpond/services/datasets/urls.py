@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import timedelta
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -16,10 +17,10 @@ from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.commits.pages import page_ids
 from millpond.services.commits.uploads.uploads import check_page_id
 from millpond.services.datasets import external
+from millpond.services.datasets.external import ExternalUrl
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
 from millpond.services.people import access
-from millpond.wire import data as wire
 
 _READABLE = (PackState.LIVE, PackState.CONDEMNED)
 
@@ -38,7 +39,31 @@ def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
         raise Forbidden("A job can only read its own inputs and outputs.")
 
 
-def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest) -> wire.Urls:
+@dataclass(frozen=True, slots=True)
+class UrlsWanted:
+    """Objects of one commit: pages, locators and packs by id, external files by path, and the commit's document."""
+
+    pages: Sequence[str] = ()
+    locators: Sequence[str] = ()
+    packs: Sequence[str] = ()
+    external: Sequence[str] = ()
+    commit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Signed URLs by what was asked for, and the sizes of the packs."""
+
+    pages: Mapping[str, str]
+    locators: Mapping[str, str]
+    packs: Mapping[str, str]
+    pack_sizes: Mapping[str, int]
+    external: Mapping[str, ExternalUrl]
+    commit: str | None
+    expires_at: datetime
+
+
+def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: UrlsWanted) -> Urls:
     """URLs for pages, locators and packs. NotFound names one that does not belong to the project (or the commit)."""
     for page_id in (*asked.pages, *asked.locators):
         check_page_id(page_id)
@@ -54,7 +79,7 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
     def signed(key: str) -> str:
         return deps.store.sign("GET", key, seconds).url
 
-    return wire.Urls(
+    return Urls(
         pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
         locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
         packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
@@ -65,9 +90,7 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire
     )
 
 
-def _check_belong(
-    deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: wire.UrlsRequest
-) -> dict[str, int]:
+def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: UrlsWanted) -> dict[str, int]:
     """The sizes of the packs that were asked for. NotFound for what does not belong there."""
     pages = {*asked.pages, *asked.locators}
     project_id = dataset.project_id

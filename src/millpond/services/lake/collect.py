@@ -27,7 +27,6 @@ from millpond.services.lake.marking import Marks, Unreadable, mark_pages
 from millpond.services.lake.set_aside import Reviewed
 from millpond.services.people import audit
 from millpond.services.runs import artifact_commits
-from millpond.wire import lake as wire
 
 logger = getLogger(__name__)
 
@@ -53,14 +52,52 @@ class Plan:
     packs: PackPlan = field(default_factory=PackPlan)
 
 
-def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = False) -> wire.Collected:
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """Why some packs stay."""
+
+    reason: str
+    packs: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoingCommit:
+    dataset: str
+    commit_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectCollected:
+    """What goes from one project (or would), and why the rest stays."""
+
+    project: str
+    packs: int = 0
+    bytes: int = 0
+    pages: int = 0
+    commits: int = 0
+    going_commits: Sequence[GoingCommit] = ()  # the first of them
+    set_aside: int = 0  # commits that nothing names, which go in some days
+    stays: Sequence[Staying] = ()
+    problem: str | None = None  # why nothing could be removed here
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    dry_run: bool
+    projects: Sequence[ProjectCollected]
+    objects: int  # of the lake that were removed
+
+
+def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = False) -> Collected:
     """All projects. NotReady while another collection runs. Cut off at any moment, the next one goes on."""
     policy = Policy.hurried() if now else Policy()
     with deps.db.read() as tx:
         found = list(collecting.project_ids(tx))
     if dry_run:
         reports = [_report(name, look(deps, project_id, policy, dry_run=True)) for project_id, name in found]
-        return wire.Collected(dry_run=True, projects=reports, objects=0)
+        return Collected(dry_run=True, projects=reports, objects=0)
     deps.fence.check(now=True)
     with pending_deletion.permission(deps) as held:
         purge.purge_datasets(deps, deps.clock.now())
@@ -72,7 +109,7 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
             size = sum(report.bytes for report in reports)
             details = {"objects": objects, "bytes": size}
             audit.record(tx, now=deps.clock.now(), actor=actor, action="lake.collect", subject="lake", details=details)
-    return wire.Collected(dry_run=False, projects=reports, objects=objects)
+    return Collected(dry_run=False, projects=reports, objects=objects)
 
 
 def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
@@ -238,15 +275,15 @@ def _together(removed: Sequence[Reviewed], left: Sequence[Reviewed]) -> list[Rev
     ]
 
 
-def _report(project: str, plan: Plan | str) -> wire.ProjectCollected:
+def _report(project: str, plan: Plan | str) -> ProjectCollected:
     if isinstance(plan, str):
-        return wire.ProjectCollected(project=project, problem=plan)
+        return ProjectCollected(project=project, problem=plan)
     going = [
-        wire.GoingCommit(dataset=f"{project}/{item.dataset.name}", commit_id=commit_id, reason=why)
+        GoingCommit(dataset=f"{project}/{item.dataset.name}", commit_id=commit_id, reason=why)
         for item in plan.reviewed
         for commit_id, why in item.removable.items()
     ]
-    return wire.ProjectCollected(
+    return ProjectCollected(
         project=project,
         packs=len(plan.packs.goes),
         bytes=plan.packs.bytes,
@@ -262,9 +299,9 @@ def _set_aside(item: Reviewed) -> int:
     return sum(commit_id in item.rows and commit_id not in item.removable for commit_id in item.retained.goes)
 
 
-def _stays(packs: PackPlan) -> list[wire.Staying]:
+def _stays(packs: PackPlan) -> list[Staying]:
     ordered: Mapping[str, tuple[int, int]] = {why: (held.packs, held.bytes) for why, held in packs.stays.items()}
     return [
-        wire.Staying(reason=why, packs=count, bytes=size)
+        Staying(reason=why, packs=count, bytes=size)
         for why, (count, size) in sorted(ordered.items(), key=lambda item: (-item[1][1], item[0]))
     ]

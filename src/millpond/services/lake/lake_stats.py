@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 from millpond.db import collecting, lake_stats
 from millpond.services.deps import Deps
-from millpond.wire import lake as wire
 
 
-def stats(deps: Deps) -> wire.LakeStats:
+@dataclass(frozen=True, slots=True)
+class ProjectStats:
+    """Bytes of one project. `logical`: every commit as if it lay alone; `raw`: each blob once, not compressed."""
+
+    project: str
+    datasets: int
+    commits: int
+    logical_bytes: int
+    raw_bytes: int
+    stored_bytes: int
+    packs: int
+    saved_by_deduplication: int
+    saved_by_compression: int
+    condemned_bytes: int  # in packs that nothing needs, or that are damaged
+
+
+@dataclass(frozen=True, slots=True)
+class LakeStats:
+    total: ProjectStats
+    projects: Sequence[ProjectStats]
+
+
+def stats(deps: Deps) -> LakeStats:
     """Each project and all together."""
     with deps.db.read() as tx:
-        shapes = [
-            _shape(name, lake_stats.of_project(tx, project_id)) for project_id, name in collecting.project_ids(tx)
-        ]
-    return wire.LakeStats(total=_total(shapes), projects=shapes)
+        found = [_stats(name, lake_stats.of_project(tx, project_id)) for project_id, name in collecting.project_ids(tx)]
+    return LakeStats(_total(found), found)
 
 
-def _shape(name: str, found: lake_stats.Stored) -> wire.ProjectStats:
-    return wire.ProjectStats(
+def _stats(name: str, found: lake_stats.Stored) -> ProjectStats:
+    return ProjectStats(
         project=name,
         datasets=found.datasets,
         commits=found.commits,
@@ -34,6 +54,6 @@ def _shape(name: str, found: lake_stats.Stored) -> wire.ProjectStats:
     )
 
 
-def _total(shapes: Sequence[wire.ProjectStats]) -> wire.ProjectStats:
-    numbers = [field for field in wire.ProjectStats.model_fields if field != "project"]
-    return wire.ProjectStats(project="", **{field: sum(getattr(shape, field) for shape in shapes) for field in numbers})
+def _total(found: Sequence[ProjectStats]) -> ProjectStats:
+    numbers = [field.name for field in fields(ProjectStats) if field.name != "project"]
+    return ProjectStats(project="", **{name: sum(getattr(one, name) for one in found) for name in numbers})

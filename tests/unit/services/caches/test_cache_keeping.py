@@ -59,7 +59,6 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import Retention
 
 
 def ready(deps: Deps, size: int = GB, *, branch: str | None = None, project: str = "default") -> CachedDetails:
@@ -216,7 +215,7 @@ def test_idle_times_of_commit_dataset_and_volume(deps: Deps) -> None:
     assert (shown.idle_seconds, shown.idle_by) == (60, "commit")
     shown = cache_requests.change(deps, admin, found.id, idle_seconds=None)
     assert shown.idle_by == "dataset"
-    assert dataset_service.card(deps, a_dataset(deps)).cache_idle_seconds == 7200
+    assert dataset_service.card(deps, a_dataset(deps)).card.cache_idle_seconds == 7200
 
 
 def test_a_pin_says_who_and_when(deps: Deps, clock: FakeClock) -> None:
@@ -484,7 +483,7 @@ def let_go(deps: Deps, commit: Commit) -> CachedDetails:
     """A cached commit behind the newest, which alone the dataset keeps."""
     found = cached(deps, commit)
     a_commit(deps, {"a": b"newer"})
-    dataset_bin.set_retention(deps, the_admin(deps), a_dataset(deps), Retention(keep_last=1))
+    dataset_bin.set_retention(deps, the_admin(deps), a_dataset(deps), {"keep_last": 1})
     return found
 
 

@@ -20,6 +20,7 @@ from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.caches.requests import Added, CacheFilter
 from millpond.services.datasets import urls
+from millpond.services.datasets.urls import UrlsWanted
 from millpond.services.deps import Deps
 from millpond.services.people import projects
 from millpond.services.places import volumes as volume_service
@@ -40,7 +41,6 @@ from millpond.testing.builders_data import (
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
-from millpond.wire.data import UrlsRequest
 
 
 def sized(deps: Deps, size: int, name: str = "xray") -> Commit:
@@ -456,15 +456,15 @@ def test_an_agent_reads_only_what_it_is_told_to_bring_or_check_and_only_of_that_
     other = a_commit(deps, {"b": b"2"})
     dataset = a_dataset(deps)
     actor = Actor(kind=ActorKind.AGENT, name="agent", agent_id=agent.id, site_id=agent.site_id)
-    own = UrlsRequest(pages=[commit.tree], locators=[commit.tree])
+    own = UrlsWanted(pages=[commit.tree], locators=[commit.tree])
     with pytest.raises(Forbidden):
         urls.sign(deps, actor, dataset, commit, own)
     ask(deps, commit)
     assert set(urls.sign(deps, actor, dataset, commit, own).pages) == {commit.tree}
     with pytest.raises(NotFound):
-        urls.sign(deps, actor, dataset, commit, UrlsRequest(pages=[other.tree]))
+        urls.sign(deps, actor, dataset, commit, UrlsWanted(pages=[other.tree]))
     with pytest.raises(Forbidden):
-        urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
+        urls.sign(deps, actor, dataset, other, UrlsWanted(pages=[other.tree]))
     carry_out(deps, agent)
     with pytest.raises(Forbidden):
         urls.sign(deps, actor, dataset, commit, own)
@@ -474,7 +474,7 @@ def test_an_agent_reads_only_what_it_is_told_to_bring_or_check_and_only_of_that_
     verification.verify(deps, the_admin(deps), listed(deps)[0].id)
     verified = [item.commit_id for item in listed(deps) if item.verification]
     for one in (commit, other):
-        asked = UrlsRequest(pages=[one.tree])
+        asked = UrlsWanted(pages=[one.tree])
         if one.id in verified:
             assert urls.sign(deps, actor, dataset, one, asked).pages
         else:

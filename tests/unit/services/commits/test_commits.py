@@ -84,7 +84,7 @@ def test_a_tree_of_many_pages_is_taken_and_the_next_one_shares_most_of_them(deps
     assert content(deps, second, "dir/file-04000") == b"another"
     assert content(deps, second, "dir/file-08999") == b"49"
     shown = diffs.diff(deps, a_dataset(deps), first, second, limit=10, cursor=None)
-    assert [item.path for item in shown.items] == ["dir/file-04000"]
+    assert [change.path for change in shown.changes] == [b"dir/file-04000"]
 
 
 def test_refuses_a_tree_whose_content_was_not_sent(deps: Deps) -> None:

@@ -57,7 +57,7 @@ def test_the_header_leaves_out_volumes_that_are_away_and_other_projects(deps: De
     for volume in volumes_there:
         cache_requests.request(deps, admin, dataset=f"xray@{commit.id[:8]}", volume=volume.name)
         carry_out(deps, agent)
-    assert datasets.card(deps, a_dataset(deps, "xray")).cached_commits == 1, "one commit on two volumes"
+    assert datasets.card(deps, a_dataset(deps, "xray")).card.cached_commits == 1, "one commit on two volumes"
     both = datasets.totals(deps, admin)
     with deps.db.write() as tx:
         volumes.change(tx, volumes_there[1].id, problem="It is not mounted.")
@@ -75,9 +75,10 @@ def test_a_card_counts_commits_caches_and_members(deps: Deps) -> None:
     an_actor(deps, "maria", default=Role.VIEWER)
     a_commit(deps, {"a": b"1"})
     newest = a_commit(deps, {"a": b"22", "b": b"3"})
-    card = datasets.card(deps, a_dataset(deps))
+    view = datasets.card(deps, a_dataset(deps))
+    card = view.card
     assert (card.commits, card.files, card.bytes, card.head) == (2, 2, 3, newest.id)
-    assert card.members == ["admin", "maria"]
+    assert list(view.members) == ["admin", "maria"]
 
 
 def test_lists_only_what_one_may_see_and_hides_what_jobs_made(deps: Deps) -> None:
@@ -86,7 +87,7 @@ def test_lists_only_what_one_may_see_and_hides_what_jobs_made(deps: Deps) -> Non
     datasets.ensure_system_dataset(deps, the_project(deps), CODE_DATASET)
     first = datasets.list_visible(deps, the_admin(deps), project=None, search="", limit=2, cursor=None)
     rest = datasets.list_visible(deps, the_admin(deps), project=None, search="", limit=2, cursor=first.next)
-    assert [item.name for item in (*first.items, *rest.items)] == ["a", "b", "c"]
+    assert [item.card.dataset.name for item in (*first.items, *rest.items)] == ["a", "b", "c"]
     assert rest.next is None
     stranger = an_actor(deps, "stranger")
     assert datasets.list_visible(deps, stranger, project=None, search="", limit=9, cursor=None).items == []
@@ -96,7 +97,7 @@ def test_search_takes_wildcards_as_they_are(deps: Deps) -> None:
     a_dataset(deps, "x-ray")
     a_dataset(deps, "x_ray")
     found = datasets.list_visible(deps, the_admin(deps), project=None, search="X_R", limit=9, cursor=None)
-    assert [item.name for item in found.items] == ["x_ray"]
+    assert [item.card.dataset.name for item in found.items] == ["x_ray"]
 
 
 @pytest.mark.parametrize("name", ["", "With Space", "a/b", "..", ".code", "ünïcode", "a" * 64])

@@ -14,12 +14,13 @@ from millpond.model.people import Actor, ActorKind, Role
 from millpond.services.commits import refs
 from millpond.services.commits.pages import PageCache
 from millpond.services.datasets import datasets, reading, urls
+from millpond.services.datasets.reading import CommitView
+from millpond.services.datasets.urls import UrlsWanted
 from millpond.services.deps import Deps
 from millpond.services.people import projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_sized_commit, the_admin, the_project
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import NOON
-from millpond.wire.data import Commit, UrlsRequest
 
 
 def test_a_ref_is_a_branch_or_the_beginning_of_an_id(deps: Deps) -> None:
@@ -65,13 +66,13 @@ def test_people_get_what_their_project_has_and_nothing_else(deps: Deps) -> None:
     projects.create(deps, the_admin(deps), name="secret")
     foreign = a_commit(deps, {"s": b"secret"}, project="secret")
     dataset = a_dataset(deps)
-    found = urls.sign(deps, the_admin(deps), dataset, commit, UrlsRequest(pages=[commit.tree]))
+    found = urls.sign(deps, the_admin(deps), dataset, commit, UrlsWanted(pages=[commit.tree]))
     assert f"/projects/{dataset.project_id}/pages/" in found.pages[commit.tree]
-    for asked in (UrlsRequest(pages=[foreign.tree]), UrlsRequest(packs=["0" * 32]), UrlsRequest(locators=["1" * 64])):
+    for asked in (UrlsWanted(pages=[foreign.tree]), UrlsWanted(packs=["0" * 32]), UrlsWanted(locators=["1" * 64])):
         with pytest.raises(NotFound):
             urls.sign(deps, the_admin(deps), dataset, commit, asked)
     with pytest.raises(BadRequest):
-        urls.sign(deps, the_admin(deps), dataset, commit, UrlsRequest(pages=["../../etc"]))
+        urls.sign(deps, the_admin(deps), dataset, commit, UrlsWanted(pages=["../../etc"]))
 
 
 def test_a_job_reads_its_inputs_alone(deps: Deps) -> None:
@@ -81,9 +82,9 @@ def test_a_job_reads_its_inputs_alone(deps: Deps) -> None:
     job = add_job(deps.db, inputs=(JobInput("default/xray", "main", commit.id, dataset.id, "MILL_DATA_XRAY"),))
     roles = {the_project(deps).id: Role.MEMBER}
     actor = Actor(kind=ActorKind.PLACEMENT, name="m", placement_id="p1", job_id=job.id, roles=roles)
-    assert urls.sign(deps, actor, dataset, commit, UrlsRequest(pages=[commit.tree])).pages
+    assert urls.sign(deps, actor, dataset, commit, UrlsWanted(pages=[commit.tree])).pages
     with pytest.raises(Forbidden):
-        urls.sign(deps, actor, dataset, other, UrlsRequest(pages=[other.tree]))
+        urls.sign(deps, actor, dataset, other, UrlsWanted(pages=[other.tree]))
     # What it wrote itself it may see: that is how it learns that a commit was made whose answer was lost.
     urls.check_may_know(deps, actor, replace(other, lineage={"job": job.id}))
     with pytest.raises(Forbidden):
@@ -114,15 +115,15 @@ def test_code_and_outputs_are_listed_whole_with_their_jobs(deps: Deps) -> None:
     add_job(deps.db, name="gone", output_commit=made[2], deleted_at=NOON)
     with deps.db.read() as tx:
         dataset = datasets.find(tx, the_project(deps), ".outputs")
-    shown: list[Commit] = []
+    shown: list[CommitView] = []
     cursor = None
     while not shown or cursor:
         page = reading.history(deps, dataset, ref=None, limit=2, cursor=cursor)
         shown, cursor = [*shown, *page.items], page.next
-    assert [commit.id for commit in shown] == made[::-1]
-    assert [[(job.name, job.number) for job in commit.jobs] for commit in shown[1:3]] == [[("train", 7)], []]
+    assert [view.commit.id for view in shown] == made[::-1]
+    assert [[(job.name, job.number) for job in view.jobs] for view in shown[1:3]] == [[("train", 7)], []]
     (alone,) = reading.history(deps, dataset, ref="job1", limit=9, cursor=None).items
-    assert alone.id == made[1]
+    assert alone.commit.id == made[1]
 
 
 def test_a_directory_is_listed_from_a_name_on(deps: Deps) -> None:

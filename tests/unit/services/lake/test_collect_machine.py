@@ -21,7 +21,6 @@ from millpond.testing.builders_data import a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import making_deps
-from millpond.wire.data import Retention
 from tests.unit.services.lake.collect_steps import REFUSED, TOO_LATE, Uploading, collecting, drive
 from tests.unit.services.lake.reading_all import read_all
 
@@ -116,7 +115,7 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(name=NAMES, keep=st.sampled_from([None, 1, 2]))
     def set_rule(self, name: str, keep: int | None) -> None:
-        rule_ = Retention(keep_last=keep) if keep else None
+        rule_ = {"keep_last": keep} if keep else None
         dataset_bin.set_retention(self.deps, self.admin, a_dataset(self.deps, name), rule_)
 
     @invariant()

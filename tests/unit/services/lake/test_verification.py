@@ -6,11 +6,11 @@ from millpond.db.uploads import to_verify
 from millpond.services.commits.packs import verify
 from millpond.services.commits.uploads import uploads
 from millpond.services.datasets import urls
+from millpond.services.datasets.urls import UrlsWanted
 from millpond.services.deps import Deps
 from millpond.services.lake.verification import verification
 from millpond.testing.builders_data import a_commit, a_dataset, the_admin, the_project
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import UrlsRequest
 
 
 def test_a_new_commit_is_not_verified_until_its_packs_were_read(deps: Deps, clock: FakeClock) -> None:
@@ -51,7 +51,7 @@ def test_packs_are_not_read_while_somebody_downloads(deps: Deps, clock: FakeCloc
     clock.advance(verify.AT_REST.total_seconds())
     with deps.db.read() as tx:
         [pack] = to_verify(tx, limit=2, promised_before=None, wanted=())
-    urls.sign(deps, the_admin(deps), a_dataset(deps), commit, UrlsRequest(packs=[pack.id]))
+    urls.sign(deps, the_admin(deps), a_dataset(deps), commit, UrlsWanted(packs=[pack.id]))
     assert verify.verify_some(deps, at_rest=verify.AT_REST) == 0
 
     clock.advance(verify.AT_REST.total_seconds())
