@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import ceil, floor, inf
 
-from millpond.decide.scheduling.fleet import Shape
+from millpond.decide.scheduling.fleet import Fit, Shape
 from millpond.decide.scheduling.shares import Claimant, over_quota, quota_order
 from millpond.decide.scheduling.snapshot import Pending, Project, Running
 
@@ -57,6 +58,11 @@ class Account:
     # In the order in which they use up the quota, with what each holds of it.
     running: list[tuple[Running, int]] = field(default_factory=list)
     lines: dict[Kind, Line] = field(default_factory=dict)
+    # The same lines by what they ask of nodes: what is ruled out for one is ruled out for all.
+    groups: dict[Fit, dict[Kind, Line]] = field(default_factory=dict)
+    # How many lines, and how many running jobs that are preemptible, there are of each priority.
+    priorities: Counter[int] = field(default_factory=Counter)
+    running_priorities: Counter[int] = field(default_factory=Counter)
     # Jobs beyond the quota.
     over: set[str] = field(default_factory=set)
     # Jobs without GPUs on nodes that have some: always beyond the quota.
@@ -96,7 +102,7 @@ class Account:
         insort(self.running, (running, held), key=lambda one: quota_order(one[0]))
         if guest:
             self.guests.add(running.job.id)
-        self._count(running, held)
+        self._add(running, held)
         self._walk()
 
     def load(self, running: Iterable[tuple[Running, int]], guests: set[str]) -> None:
@@ -104,7 +110,7 @@ class Account:
         self.running = sorted(running, key=lambda one: quota_order(one[0]))
         self.guests = guests
         for one, held in self.running:
-            self._count(one, held)
+            self._add(one, held)
         self._walk()
 
     def remove(self, running: Running) -> int:
@@ -113,6 +119,8 @@ class Account:
         _, held = self.running.pop(index)
         self.guests.discard(running.job.id)
         self._count(running, -held)
+        if running.job.preemptible:
+            _discount(self.running_priorities, running.job.priority)
         self._walk()
         return held
 
@@ -120,6 +128,11 @@ class Account:
         """The same job, with other times."""
         index = bisect_left(self.running, quota_order(running), key=lambda one: quota_order(one[0]))
         self.running[index] = (changed, self.running[index][1])
+
+    def _add(self, running: Running, held: int) -> None:
+        self._count(running, held)
+        if running.job.preemptible:
+            self.running_priorities[running.job.priority] += 1
 
     def _count(self, running: Running, held: int) -> None:
         self.allocated += held
@@ -137,6 +150,8 @@ class Account:
         line = self.lines.get(kind)
         if line is None:
             line = self.lines[kind] = Line(kind, wanted, shape)
+            self.groups.setdefault(shape.fit, {})[kind] = line
+            self.priorities[line.priority] += 1
         insort(line.jobs, wanted, key=_rank)
         self.wanted += line.gpus
         return line
@@ -144,28 +159,55 @@ class Account:
     def leave(self, wanted: Pending, line: Line) -> None:
         line.jobs.pop(bisect_left(line.jobs, wanted.job.rank, key=_rank))
         if not line.jobs:
-            del self.lines[line.kind]
+            self._drop(line)
         self.wanted -= line.gpus
+
+    def _drop(self, line: Line) -> None:
+        del self.lines[line.kind]
+        group = self.groups[line.shape.fit]
+        del group[line.kind]
+        if not group:
+            del self.groups[line.shape.fit]
+        _discount(self.priorities, line.priority)
 
     def heads(self) -> list[Line]:
         """The lines, in the order in which their first jobs are tried."""
         return sorted(self.lines.values(), key=lambda line: line.head.job.rank)
 
 
-class Cursor:
-    """Hands out the lines of an account that a rule admits, in the order of their first jobs. Of a kind that cannot
-    start, or that the rule does not admit, only the first job is looked at."""
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Which pending jobs a phase looks at: of these sizes, and of these lines."""
 
-    def __init__(self, account: Account, may: Callable[[Account, Line], bool]) -> None:
-        self.account, self._may = account, may
+    admits_size: Callable[[Account, Fit], bool]
+    admits: Callable[[Account, Line], bool]
+
+
+class Cursor:
+    """Hands out the lines of an account that a phase admits, in the order of their first jobs. Of a kind that cannot
+    start, or that is not admitted, only the first job is looked at; of sizes that are not, none."""
+
+    def __init__(self, account: Account, phase: Admission) -> None:
+        self.account, self._phase = account, phase
         # Ranks are unique, so lines are never compared.
-        self._heap = [(line.head.job.rank, line) for line in account.lines.values() if may(account, line)]
+        self._heap = [
+            (line.head.job.rank, line)
+            for fit, lines in account.groups.items()
+            if phase.admits_size(account, fit)
+            for line in lines.values()
+            if phase.admits(account, line)
+        ]
         heapify(self._heap)
 
     def peek(self) -> Line | None:
         while self._heap:
             rank, line = self._heap[0]
-            if line.jobs and line.head.job.rank == rank and self._may(self.account, line):
+            if (
+                line.jobs
+                and line.head.job.rank == rank
+                and self._phase.admits_size(self.account, line.shape.fit)
+                and self._phase.admits(self.account, line)
+            ):
                 return line
             heappop(self._heap)
         return None
@@ -175,6 +217,12 @@ class Cursor:
         _, line = heappop(self._heap)
         if started and line.jobs:
             heappush(self._heap, (line.head.job.rank, line))
+
+
+def _discount(counts: Counter[int], key: int) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]
 
 
 def _rank(wanted: Pending) -> tuple[int, float, str]:

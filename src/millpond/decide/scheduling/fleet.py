@@ -25,11 +25,12 @@ class Shape:
 
 
 class Fit:
-    """What is known of a size and its requirements, whatever its places: when it last fitted nowhere."""
+    """A size and its requirements, whatever its places, and what is known of them: when they last fitted nowhere."""
 
-    __slots__ = ("full",)
+    __slots__ = ("full", "gpus")
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
+        self.gpus = size.gpus
         # By whether nodes are elastic; the value of `grown` then.
         self.full = {False: -1, True: -1}
 
@@ -44,6 +45,7 @@ class Fleet:
     def __init__(self, nodes: Iterable[Node]) -> None:
         ordered = sorted(nodes, key=lambda node: (node.zone, node.compute, node.id))
         self.rooms = {node.id: Room(node, order) for order, node in enumerate(ordered)}
+        self._ordered = list(self.rooms.values())
         self._zones: dict[tuple[str, bool], ZoneIndex] = defaultdict(ZoneIndex)
         self._computes: dict[str, list[Room]] = defaultdict(list)
         for room in self.rooms.values():
@@ -95,22 +97,21 @@ class Fleet:
         size, requires, places = wanted.job.size, wanted.requires, wanted.places
         found = self._shapes.get((size, requires, places))
         if found is None:
-            fit = self._fits.setdefault((size, requires), Fit())
+            fit = self._fits.setdefault((size, requires), Fit(size))
             found = self._shapes[size, requires, places] = Shape(size, requires, places, fit)
         return found
 
     def find(self, shape: Shape, allowed: Allowed, *, elastic: bool = False, only_cpu: bool = False) -> Spread | None:
         """Where it fits now: the cheapest zones first; of equal ones the tightest fit; for gangs the fewest nodes."""
-        if self.is_full(shape, elastic=elastic):
+        if self.is_full(shape.fit, elastic=elastic):
             return None
         size, requires = shape.size, shape.requires
-        fits = False
+        rooms: set[int] = set()
 
         def suits(room: Room) -> bool:
-            nonlocal fits
             if not (requires <= room.node.offers and room.fits(size)):
                 return False
-            fits = True
+            rooms.add(room.order)
             return allowed(room)
 
         for zones in (self._names,) if shape.tiers is None else shape.tiers:
@@ -120,15 +121,28 @@ class Fleet:
                 found = self._tightest(size, zones, suits, elastic, only_cpu=only_cpu)
             if found:
                 return found
-        everywhere = shape.zones is None or len(shape.zones) >= len(self._names)
-        if not fits and not only_cpu and everywhere:
-            # One process of it fits nowhere: nor does any other job of its size, until room comes back.
+        if not only_cpu and self.is_everywhere(shape) and not self._would_fit(size, rooms):
+            # Whatever is reserved, it fits nowhere: nor does any other job of its size, until room comes back.
             shape.fit.full[elastic] = self.grown
         return None
 
-    def is_full(self, shape: Shape, *, elastic: bool = False) -> bool:
-        """True if it is known that no process of this size fits anywhere now."""
-        return shape.fit.full[elastic] == self.grown
+    def is_everywhere(self, shape: Shape) -> bool:
+        """True if the job may run in all zones, at whatever cost."""
+        return shape.zones is None or len(shape.zones) >= len(self._names)
+
+    def is_full(self, fit: Fit, *, elastic: bool = False) -> bool:
+        """True if it is known that this size fits nowhere now."""
+        return fit.full[elastic] == self.grown
+
+    def _would_fit(self, size: Size, orders: set[int]) -> bool:
+        """True if the job would fit into these rooms, each of which has room for a process, if it might use all."""
+        if not size.processes:
+            return bool(orders)
+        counts: dict[str, int] = defaultdict(int)
+        for order in orders:
+            room = self._ordered[order]
+            counts[room.node.compute] += room.count(size, size.processes)
+        return any(count >= size.processes for count in counts.values())
 
     def is_able(self, shape: Shape) -> bool:
         """Whether it would fit into open nodes if they were empty."""
@@ -169,13 +183,19 @@ class Fleet:
         return None if chosen is None else [(chosen, 1)]
 
     def _gang(self, size: Size, zones: tuple[str, ...], suits: Allowed, elastic: bool) -> Spread | None:
+        suiting: dict[str, dict[int, Room]] = defaultdict(dict)
+        for zone in zones:
+            index = self._zones.get((zone, elastic))
+            for _, orders in () if index is None else index.best_fit(size.gpu):
+                for room in map(self._ordered.__getitem__, orders):
+                    if suits(room):
+                        suiting[room.node.compute][room.order] = room
         found = []
-        for name, rooms in self.computes(frozenset(zones), elastic=elastic):
-            spread = fill_up(
-                ((room, room.count(size, size.processes)) for room in rooms if suits(room)), size.processes
-            )
-            if spread:
-                found.append((len(spread), name, spread))
+        for name, rooms in suiting.items():
+            counts = [(room, room.count(size, size.processes)) for room in rooms.values()]
+            if sum(count for _, count in counts) >= size.processes:
+                spread = fill_up(counts, size.processes)
+                found.append((len(spread or ()), name, spread))
         return min(found, key=lambda one: one[:2])[2] if found else None
 
     def _find_able(self, size: Size, requires: frozenset[str], zones: frozenset[str] | None) -> bool:

@@ -7,8 +7,8 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from millpond.decide.scheduling import rules
-from millpond.decide.scheduling.accounts import Account, Cursor, Line
-from millpond.decide.scheduling.fleet import Spread
+from millpond.decide.scheduling.accounts import Account, Admission, Cursor, Line
+from millpond.decide.scheduling.fleet import Fit, Spread
 from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.preemption import Preemptor
 from millpond.decide.scheduling.room import Room
@@ -17,7 +17,6 @@ from millpond.decide.scheduling.rules import CLAIM, FREE, PRIORITY, REBALANCE
 # Every round moves towards what quotas and shares say, so few are needed; this only bounds an error of ours.
 MAX_ROUNDS = 20
 
-May = Callable[[Account, Line], bool]
 Offers = Iterator[tuple[Account, Line]]
 
 
@@ -44,10 +43,14 @@ def _run_phases(pool: Pool, *, rebalance: bool) -> None:
 def _claims(pool: Pool, preemptor: Preemptor) -> None:
     """Jobs within their project's quota, in the order of first submission: free room, else preemption."""
 
-    def may(account: Account, line: Line) -> bool:
+    def admits_size(account: Account, fit: Fit) -> bool:
+        within = account.allocated + fit.gpus <= account.quota
+        return within and (not pool.fleet.is_full(fit) or preemptor.has_candidates(CLAIM))
+
+    def admits(account: Account, line: Line) -> bool:
         return rules.is_claim(account, line) and rules.obstacle(account, line, pool.now) is None
 
-    for account, line in _first_submitted(pool, may):
+    for account, line in _first_submitted(pool, Admission(admits_size, admits)):
         spread = _find(pool, line, claim=True, only_cpu=not line.gpus)
         if spread is not None:
             pool.start(line.head, spread, CLAIM)
@@ -58,8 +61,8 @@ def _claims(pool: Pool, preemptor: Preemptor) -> None:
 def _priorities(pool: Pool, preemptor: Preemptor) -> None:
     """Within a project, a higher priority takes from preemptible jobs of a lower one."""
     for account in pool.by_usage():
-        lowest = min((one.job.priority for one, _ in account.running if one.job.preemptible), default=inf)
-        if any(line.priority > lowest for line in account.lines.values()):
+        lowest = min(account.running_priorities, default=inf)
+        if max(account.priorities, default=-inf) > lowest:
             _prefer(pool, preemptor, account, lowest)
 
 
@@ -68,11 +71,11 @@ def _prefer(pool: Pool, preemptor: Preemptor, account: Account, lowest: float) -
     phase freed beyond its need is no such room: it is used by the next job of that project, if any."""
     most = max(account.allocated, account.share_floor)
 
-    def may(account: Account, line: Line) -> bool:
+    def admits(account: Account, line: Line) -> bool:
         giving = preemptor.could_give(account, line.priority)
         return line.priority > lowest and rules.obstacle(account, line, pool.now, giving=giving) is None
 
-    cursor = Cursor(account, may)
+    cursor = Cursor(account, Admission(_every_size, admits))
     while (line := cursor.peek()) is not None:
         job = line.head.job
         claim = rules.is_claim(account, line)
@@ -88,42 +91,60 @@ def _prefer(pool: Pool, preemptor: Preemptor, account: Account, lowest: float) -
 
 def _shares(pool: Pool, preemptor: Preemptor) -> None:
     """Jobs that stay within their project's share: free room, else jobs of projects above theirs."""
-    for account, line in _in_turn(pool, _within_share(pool)):
+
+    def can_take() -> bool:
+        return preemptor.has_candidates(REBALANCE)
+
+    for account, line in _in_turn(pool, _within_share(pool, can_take)):
         if not _start_if_free(pool, account, line):
             preemptor.take(account, line, REBALANCE)
 
 
 def _shares_of_free_room(pool: Pool, _preemptor: Preemptor) -> None:
-    for account, line in _in_turn(pool, _within_share(pool)):
+    for account, line in _in_turn(pool, _within_share(pool, lambda: False)):
         _start_if_free(pool, account, line)
 
 
-def _within_share(pool: Pool) -> May:
-    def may(account: Account, line: Line) -> bool:
+def _within_share(pool: Pool, can_take: Callable[[], bool]) -> Admission:
+    def admits_size(account: Account, fit: Fit) -> bool:
+        within = 0 < fit.gpus <= account.share_floor - account.allocated
+        return within and (not pool.fleet.is_full(fit) or can_take())
+
+    def admits(account: Account, line: Line) -> bool:
         stays = line.gpus > 0 and rules.stays_within_share(account, line)
         return stays and rules.obstacle(account, line, pool.now) is None
 
-    return may
+    return Admission(admits_size, admits)
 
 
 def _rest(pool: Pool, _preemptor: Preemptor) -> None:
     """What is still free goes to the project with the least per weight; elastic nodes come last."""
+    fleet = pool.fleet
 
-    def may(account: Account, line: Line) -> bool:
+    def fits(account: Account, fit: Fit) -> bool:
+        return not fleet.is_full(fit) and not rules.exceeds_limit(account, fit.gpus)
+
+    def admits(account: Account, line: Line) -> bool:
         return rules.obstacle(account, line, pool.now) is None
 
-    for account, line in _in_turn(pool, may):
+    for account, line in _in_turn(pool, Admission(fits, admits)):
         _start_if_free(pool, account, line)
-    if not pool.fleet.has_elastic:
-        return
+    if fleet.has_elastic:
+        _elastic(pool)
 
-    def may_elsewhere(account: Account, line: Line) -> bool:
-        return not rules.exceeds_limit(account, line.gpus)
 
-    for _, line in _in_turn(pool, may_elsewhere):
+def _elastic(pool: Pool) -> None:
+    def fits(account: Account, fit: Fit) -> bool:
+        return not pool.fleet.is_full(fit, elastic=True) and not rules.exceeds_limit(account, fit.gpus)
+
+    for _, line in _in_turn(pool, Admission(fits, lambda _account, _line: True)):
         spread = _find(pool, line, claim=False, elastic=True)
         if spread is not None:
             pool.start(line.head, spread, FREE)
+
+
+def _every_size(_account: Account, _fit: Fit) -> bool:
+    return True
 
 
 def _start_if_free(pool: Pool, account: Account, line: Line) -> bool:
@@ -143,7 +164,10 @@ def _find(
     only_cpu: bool = False,
     besides: Container[str] = (),
 ) -> Spread | None:
-    if pool.fleet.is_full(line.shape, elastic=elastic):
+    if pool.fleet.is_full(line.shape.fit, elastic=elastic):
+        return None
+    refusal = None if besides or only_cpu else pool.refusal(line, claim=claim, elastic=elastic)
+    if refusal is not None and pool.is_refused(refusal):
         return None
     wanted = line.head
 
@@ -152,12 +176,15 @@ def _find(
             return False
         return room.reservation is None or rules.may_use(room, wanted, pool.now, claim=claim)
 
-    return pool.fleet.find(line.shape, allowed, elastic=elastic, only_cpu=only_cpu)
+    found = pool.fleet.find(line.shape, allowed, elastic=elastic, only_cpu=only_cpu)
+    if found is None and refusal is not None:
+        pool.refuse(refusal)
+    return found
 
 
-def _first_submitted(pool: Pool, may: May) -> Offers:
+def _first_submitted(pool: Pool, admission: Admission) -> Offers:
     """Jobs of all projects by first submission; within a project in its own order."""
-    cursors = [Cursor(account, may) for account in pool.accounts.values()]
+    cursors = [Cursor(account, admission) for account in pool.accounts.values()]
     heap: list[tuple[float, tuple[int, float, str], int]] = []
 
     def push(number: int) -> None:
@@ -177,12 +204,12 @@ def _first_submitted(pool: Pool, may: May) -> Offers:
             push(number)
 
 
-def _in_turn(pool: Pool, may: May) -> Offers:
+def _in_turn(pool: Pool, admission: Admission) -> Offers:
     """The next job of the project with the least per weight, then by priority, first submission and id.
 
     A project that got something is asked again behind those with less.
     """
-    cursors = [Cursor(account, may) for account in pool.accounts.values()]
+    cursors = [Cursor(account, admission) for account in pool.accounts.values()]
     heap: list[tuple[float, tuple[int, float, str], int]] = []
     for number, cursor in enumerate(cursors):
         line = cursor.peek()

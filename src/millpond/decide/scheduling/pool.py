@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from millpond.decide.scheduling import reservation, rules
 from millpond.decide.scheduling.accounts import Account, Line
-from millpond.decide.scheduling.fleet import Fleet, Spread
+from millpond.decide.scheduling.fleet import Fit, Fleet, Shape, Spread
 from millpond.decide.scheduling.plan import Start
 from millpond.decide.scheduling.room import Room
 from millpond.decide.scheduling.shares import divide_shares
@@ -20,6 +20,10 @@ class Preempted:
     running: Running
     taker: str
     rule: str
+
+
+# A size, whether it is a claim, preemptible, its time limit, whether nodes are elastic, its project and priority.
+Refusal = tuple[Fit | Shape, bool, bool, float | None, bool, tuple[str, int] | None]
 
 
 @dataclass
@@ -41,11 +45,17 @@ class Pool:
     ending: dict[str, Running] = field(default_factory=dict)
     # What a job that was started was waiting as, should the plan take it back.
     _wanted: dict[str, Pending] = field(default_factory=dict)
+    _refused: dict[Refusal, tuple[int, float]] = field(default_factory=dict)
+    # The projects of jobs with reservations, and how many each has.
+    _reserved: dict[str, str] = field(default_factory=dict)
+    _reserving: Counter[str] = field(default_factory=Counter)
+    # Preempted jobs that did not fit beside their takers: the versions of the rooms then.
+    _apart: dict[str, list[int]] = field(default_factory=dict)
 
     def begin(self, now: float) -> None:
         """Begin a plan: shares follow from what runs and waits."""
         self.now = now
-        self.starts, self.preempted, self._wanted = {}, {}, {}
+        self.starts, self.preempted, self._wanted, self._apart = {}, {}, {}, {}
         shares = divide_shares(self.capacity, [one.claimant(self.capacity) for one in self.accounts.values()])
         for name, share in shares.items():
             self.accounts[name].set_share(share)
@@ -171,6 +181,16 @@ class Pool:
                 return False
             self.fleet.hold(victim.job.id, victim.job.size, victim.seats)
             return True
+        rooms = rooms_of(self.fleet, (*victim.seats, *taker.seats))
+        if self._apart.get(victim.job.id) == [room.version for room in rooms]:
+            return False
+        if self._seat_beside(victim, taker, start):
+            return True
+        self._apart[victim.job.id] = [room.version for room in rooms]
+        return False
+
+    def _seat_beside(self, victim: Running, taker: Running, start: Start) -> bool:
+        grown = self.fleet.grown
         self.fleet.release(taker.job.id, taker.seats)
         counts = Counter(seat.node for seat in taker.seats)
         if self.fleet.are_free(victim):
@@ -185,7 +205,29 @@ class Pool:
                 return True
             self.fleet.release(victim.job.id, victim.seats)
         self.fleet.hold(taker.job.id, taker.job.size, taker.seats)
+        # Everything is as it was: what did not fit then does not fit now.
+        self.fleet.grown = grown
         return False
+
+    # Sizes whose room is reserved
+
+    def refusal(self, line: Line, *, claim: bool, elastic: bool) -> Refusal | None:
+        """What all jobs have in common that find no room if this one does not; None where that is not known."""
+        job = line.head.job
+        if not self.fleet.is_everywhere(line.shape) or job.id in self.reservations:
+            return None
+        # Reservations treat jobs of their own project apart.
+        own = (job.project, job.priority) if self._reserving[job.project] else None
+        # Gangs stay within one compute, and one compute may be partly cheap: there places matter.
+        size = line.shape if line.shape.size.processes else line.shape.fit
+        return (size, claim, line.preemptible, job.time_limit, elastic, own)
+
+    def is_refused(self, refusal: Refusal) -> bool:
+        return self._refused.get(refusal) == (self.fleet.grown, self.now)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Remember it until room comes back, reservations change, or time passes."""
+        self._refused[refusal] = (self.fleet.grown, self.now)
 
     def reserve(self) -> bool:
         """Reserve nodes for the first large job that cannot start of each project below its share.
@@ -238,7 +280,14 @@ class Pool:
         return reservation.needs_reservation(line.gpus) and rules.obstacle(account, line, self.now) is None
 
     def _reserve(self, new: Reservation) -> None:
+        old = self.reservations.get(new.job)
+        if old == new:
+            return
+        if old is None:
+            project = self._reserved[new.job] = self.waiting[new.job][0].job.project
+            self._reserving[project] += 1
         self.reservations[new.job] = new
+        self._refused.clear()
         for node in new.nodes:
             self.fleet.rooms[node].reservation = new
             self.fleet.rooms[node].reserved_for = self.waiting[new.job][0].job
@@ -246,6 +295,8 @@ class Pool:
     def _end_reservation(self, job_id: str) -> None:
         old = self.reservations.pop(job_id, None)
         if old is not None:
+            self._refused.clear()
+            self._reserving[self._reserved.pop(job_id)] -= 1
             for node in old.nodes:
                 self.fleet.rooms[node].reservation = self.fleet.rooms[node].reserved_for = None
             self.fleet.grown += 1

@@ -34,9 +34,7 @@ class Preemptor:
 
     def take(self, account: Account, line: Line, rule: str) -> bool:
         """Make room for a job with over-quota jobs of other projects; False where that is not possible."""
-        rooms = self._rooms.get(rule)
-        if rooms is None:
-            rooms = self._rooms[rule] = self._rooms_with_candidates(rule)
+        rooms = self._find_rooms(rule)
         if not rooms:
             return False
         wanted, shape = line.head, line.shape
@@ -177,6 +175,16 @@ class Preemptor:
                 gang.update(room)
 
     # Candidates
+
+    def has_candidates(self, rule: str) -> bool:
+        """False if nobody may be preempted under this rule, whoever takes."""
+        return bool(self._find_rooms(rule))
+
+    def _find_rooms(self, rule: str) -> list[Room]:
+        rooms = self._rooms.get(rule)
+        if rooms is None:
+            rooms = self._rooms[rule] = self._rooms_with_candidates(rule)
+        return rooms
 
     def _rooms_with_candidates(self, rule: str) -> list[Room]:
         """Nodes on which somebody may be preempted at all: mostly few, and often none."""

@@ -13,7 +13,7 @@ class Room:
 
     __slots__ = (
         "bucket", "cpu", "elastic", "ends", "free", "holds", "memory",
-        "node", "order", "partial", "reservation", "reserved_for", "used", "whole",
+        "node", "order", "partial", "reservation", "reserved_for", "used", "version", "whole",
     )  # fmt: skip
 
     def __init__(self, node: Node, order: int) -> None:
@@ -30,6 +30,8 @@ class Room:
         self.ends: dict[Size, float | None] = {}
         # Where the index has it.
         self.bucket = -1
+        # Counts its changes.
+        self.version = 0
         self.partial: frozenset[int] = frozenset()
 
     def fits(self, size: Size) -> bool:
@@ -94,7 +96,7 @@ class Room:
         copy.node, copy.order, copy.elastic = self.node, self.order, self.elastic
         copy.reservation, copy.reserved_for = self.reservation, self.reserved_for
         copy.cpu, copy.memory, copy.used, copy.whole = self.cpu, self.memory, self.used, self.whole
-        copy.ends = {}
+        copy.ends, copy.version = {}, self.version
         copy.free, copy.holds, copy.bucket, copy.partial = list(self.free), dict(self.holds), -1, frozenset()
         for job_id in job_ids:
             copy.release(job_id)
@@ -109,6 +111,7 @@ class Room:
     def _change(self, size: Size, gpu_ids: tuple[int, ...], sign: int) -> None:
         if self.ends:
             self.ends = {}
+        self.version += 1
         self.used -= sign
         self.cpu += sign * size.cpu
         self.memory += sign * size.memory
@@ -129,6 +132,8 @@ class ZoneIndex:
         self.rooms: dict[int, Room] = {}
         self._by_whole: list[list[int]] = []
         self._by_partial: list[list[int]] = [[] for _ in range(WHOLE)]
+        # What is left of GPUs that are partly taken, where there are any.
+        self._partials: list[int] = []
         self._without_gpus: list[int] = []
 
     def add(self, room: Room) -> None:
@@ -150,7 +155,11 @@ class ZoneIndex:
         if partial != room.partial:
             for left in room.partial - partial:
                 _remove(self._by_partial[left], room.order)
+                if not self._by_partial[left]:
+                    _remove(self._partials, left)
             for left in partial - room.partial:
+                if not self._by_partial[left]:
+                    insort(self._partials, left)
                 insort(self._by_partial[left], room.order)
             room.partial = partial
 
@@ -162,9 +171,8 @@ class ZoneIndex:
             yield from enumerate(self._by_whole)
             return
         if gpu < WHOLE:
-            for left in range(gpu, WHOLE):
-                if self._by_partial[left]:
-                    yield left - WHOLE, self._by_partial[left]
+            for left in self._partials[bisect_left(self._partials, gpu) :]:
+                yield left - WHOLE, self._by_partial[left]
         least = max(1, gpu // WHOLE)
         for whole in range(least, len(self._by_whole)):
             if self._by_whole[whole]:
