@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.run import Run as Run
+    from millpond.client.run_tables import runs as runs
     from millpond.client.search import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from millpond.client.tracking import list_artifacts as list_artifacts
     from millpond.client.tracking import log_artifact as log_artifact
     from millpond.client.tracking import log_artifacts as log_artifacts
+    from millpond.client.tracking import log_confusion_matrix as log_confusion_matrix
+    from millpond.client.tracking import log_figure as log_figure
+    from millpond.client.tracking import log_histogram as log_histogram
+    from millpond.client.tracking import log_image as log_image
     from millpond.client.tracking import log_metric as log_metric
     from millpond.client.tracking import log_metrics as log_metrics
     from millpond.client.tracking import log_param as log_param
     from millpond.client.tracking import log_params as log_params
+    from millpond.client.tracking import log_table as log_table
     from millpond.client.tracking import progress as progress
     from millpond.client.tracking import set_tag as set_tag
     from millpond.client.tracking import set_tags as set_tags
@@ -44,11 +50,17 @@ __all__ = [
     "list_artifacts",
     "log_artifact",
     "log_artifacts",
+    "log_confusion_matrix",
+    "log_figure",
+    "log_histogram",
+    "log_image",
     "log_metric",
     "log_metrics",
     "log_param",
     "log_params",
+    "log_table",
     "progress",
+    "runs",
     "search",
     "set_tag",
     "set_tags",
@@ -62,6 +74,7 @@ _HOMES = {
     "Run": "run",
     "cache": "cached",
     "checkpoint": "checkpoint",
+    "runs": "run_tables",
     "search": "search",
     "submit": "submitting",
 }

@@ -2,52 +2,95 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from millpond.cli import run_changes
 from millpond.cli.command import command
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
+from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort, split_columns
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
-from millpond.client.runs import get_metrics, get_run, list_runs
+from millpond.client.run_tables import cell
+from millpond.client.runs import (
+    compare_runs,
+    find_run,
+    get_metrics,
+    get_run,
+    list_runs,
+)
 from millpond.client.spool_sender import send_abandoned
 from millpond.model.quantity import format_bytes, format_count
-from millpond.wire.runs import Series
+from millpond.wire.runs import Run, Series
 
 app = typer.Typer()
-
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+app.registered_commands += run_changes.app.registered_commands
 
 
 @command(app, "list")
 def list_all(
     mill: Session,
-    experiment: Annotated[str | None, typer.Option(help="Only runs of this experiment.")] = None,
+    experiment: Experiment = None,
+    filter: Filter = None,
+    sort: Sort = None,
+    columns: Columns = None,
+    parent: Annotated[str | None, typer.Option(help="Only runs inside this run.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="List runs in the bin.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of runs.", min=1)] = 100,
+    limit: Limit = 100,
 ) -> None:
-    """List runs, newest first.
+    """List runs, newest first unless sorted otherwise.
 
-    Example: mill run list --experiment baseline
+    Example: mill run list --filter "metrics.acc > 0.9" --sort "metrics.acc desc" --columns "params.lr, metrics.acc"
     """
+    _show_runs(
+        mill, columns, experiment=experiment, filter=filter, sort=sort, deleted=deleted, at_most=limit,
+        parent=find_run(mill.api, mill.project, parent).id if parent else None,
+    )  # fmt: skip
+
+
+@command(app, "search")
+def search(
+    mill: Session,
+    condition: Annotated[str, typer.Argument(metavar="FILTER", help="Condition that runs must meet.")],
+    sort: Sort = None,
+    columns: Columns = None,
+    experiment: Experiment = None,
+    limit: Limit = 100,
+) -> None:
+    """List the runs that meet a condition.
+
+    Example: mill run search "metrics.acc > 0.9 and params.lr = '0.1' and tags.team like '%vision%'"
+    """
+    _show_runs(mill, columns, experiment=experiment, filter=condition, sort=sort, at_most=limit)
+
+
+def _show_runs(mill: Session, columns: str | None, **asked: Any) -> None:
+    shown: list[Column[Run]] = [
+        ("RUN", lambda r: r.id),
+        ("NAME", lambda r: r.name),
+        ("EXPERIMENT", lambda r: r.experiment),
+        ("STATE", lambda r: r.job_state or r.state),
+        ("USER", lambda r: r.created_by),
+        ("STARTED", lambda r: r.started_at),
+    ]
+    if columns is None:
+        shown.append(("METRICS", lambda r: _pairs(r.metrics)))
+    else:
+        shown += [(name, partial(_cell, column=name)) for name in split_columns(columns)]
     mill.out.items(
-        list_runs(mill.api, project=mill.project, experiment=experiment, deleted=deleted, at_most=limit),
-        [
-            ("RUN", lambda r: r.id),
-            ("NAME", lambda r: r.name),
-            ("EXPERIMENT", lambda r: r.experiment),
-            ("STATE", lambda r: r.job_state or r.state),
-            ("USER", lambda r: r.created_by),
-            ("STARTED", lambda r: r.started_at),
-            ("METRICS", lambda r: _pairs(r.metrics)),
-        ],
-        empty="No runs yet. Submit a job, or call millpond.init() in a script.",
+        list_runs(mill.api, project=mill.project, columns=columns, **asked),
+        shown,
+        empty="No runs match."
+        if asked["filter"]
+        else "No runs yet. Submit a job, or call millpond.init() in a script.",
     )
 
 
@@ -57,8 +100,8 @@ def show(mill: Session, run: RunId) -> None:
 
     Example: mill run show 3fa2c1d0
     """
-    found = get_run(mill.api, mill.project, run)
-    artifacts = [] if mill.out.as_json else [a.path for a in list_artifacts(mill.api, mill.project, run)]
+    found = get_run(mill.api, mill.project, find_run(mill.api, mill.project, run).id)
+    artifacts = [] if mill.out.as_json else [a.path for a in list_artifacts(mill.api, mill.project, found.id)]
     mill.out.shape(
         found,
         [
@@ -67,31 +110,64 @@ def show(mill: Session, run: RunId) -> None:
             ("experiment", found.experiment),
             ("state", found.job_state or found.state),
             ("job", found.job),
+            ("parent", found.parent),
+            ("children", found.children or None),
             ("by", found.created_by),
             ("started", found.started_at),
             ("ended", found.ended_at),
             *((f"param {key}", _word(value)) for key, value in sorted(found.params.items())),
             *((f"tag {key}", value) for key, value in sorted(found.tags.items())),
             *((f"metric {key}", _word(value)) for key, value in sorted(found.metrics.items())),
+            *_origin_rows(found.origin),
+            ("notes", found.notes or None),
             ("artifacts", artifacts),
         ],
     )
+
+
+@command(app, "compare")
+def compare(
+    mill: Session,
+    runs: RunIds,
+    everything: Annotated[bool, typer.Option("--all", help="Show values that do not differ, too.")] = False,
+) -> None:
+    """Compare parameters, tags and last metrics of runs; only what differs.
+
+    Example: mill run compare 3fa2c1d0 9b01c2aa
+    """
+    ids = [find_run(mill.api, mill.project, run).id for run in runs]
+    found = compare_runs(mill.api, mill.project, ids)
+    if mill.out.as_json:
+        mill.out.json(found.model_dump(mode="json"))
+        return
+    rows = [
+        (f"{kind} {row.key}", row.values)
+        for kind, of_kind in (("param", found.params), ("tag", found.tags), ("metric", found.metrics))
+        for row in of_kind
+        if row.differs or everything
+    ]
+    columns: list[Column[tuple[str, list[object]]]] = [("VALUE", lambda row: row[0])]
+    columns += [(run.name, partial(_compared, place=place)) for place, run in enumerate(found.runs)]
+    mill.out.items(rows, columns, empty="These runs do not differ in parameters, tags or last metrics.")
 
 
 @command(app, "metrics")
 def metrics(
     mill: Session,
     run: RunId,
-    key: Annotated[str | None, typer.Argument(help="Only this metric.")] = None,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY]...", help="Only these metrics.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", help="Maximum number of points per metric; more are thinned out.", min=2)
+        int, typer.Option("--limit", "-n", help="Maximum number of points per metric; more are thinned out.", min=4)
     ] = 1000,
+    start: Annotated[int | None, typer.Option(help="Only points from this step on.")] = None,
+    end: Annotated[int | None, typer.Option(help="Only points up to this step.")] = None,
 ) -> None:
     """Print the metrics of a run.
 
-    Example: mill run metrics 3fa2c1d0 loss
+    Example: mill run metrics 3fa2c1d0 loss --start 1000
     """
-    series = get_metrics(mill.api, mill.project, run, key, limit)
+    found = find_run(mill.api, mill.project, run)
+    series = get_metrics(mill.api, mill.project, found.id, keys, limit, start, end)
     if mill.out.as_json:
         mill.out.json(series.model_dump(mode="json"))
         return
@@ -102,7 +178,7 @@ def metrics(
         ("WHEN", lambda row: datetime.fromtimestamp(row[0].times[row[1]] / 1000, UTC)),
     ]
     points = [(one, index) for one in series.items for index in range(len(one.steps))]
-    mill.out.items(points, columns, empty="This run has no metrics.")
+    mill.out.items(points, columns, empty="This run has no metrics." if not keys else "This run has none of these.")
 
 
 @command(app, "artifacts")
@@ -116,7 +192,7 @@ def artifacts(
     Example: mill run artifacts 3fa2c1d0 plots
     """
     mill.out.items(
-        list_artifacts(mill.api, mill.project, run, path),
+        list_artifacts(mill.api, mill.project, find_run(mill.api, mill.project, run).id, path),
         [("ARTIFACT", lambda a: a.path), ("SIZE", lambda a: Bytes(a.size))],
         empty="This run has no artifacts." if not path else f"This run has no artifacts below {path!r}.",
     )
@@ -134,7 +210,8 @@ def download(
     Example: mill run download 3fa2c1d0 plots --to results
     """
     with Meter(mill.out, f"Downloading artifacts of {run}") as meter:
-        found = download_artifacts(mill.api, mill.project, run, to, path=path, progress=tell(meter))
+        found_run = find_run(mill.api, mill.project, run)
+        found = download_artifacts(mill.api, mill.project, found_run.id, to, path=path, progress=tell(meter))
     if mill.out.as_json:
         mill.out.json({"items": [{**item.model_dump(mode="json"), "file": str(to / item.path)} for item in found]})
         return
@@ -157,6 +234,27 @@ def upload(mill: Session) -> None:
         mill.out.json({"sent": sent, "problems": problems})
     else:
         mill.out.note(f"{format_count(sent, 'run')} uploaded." if sent else "Nothing to upload.")
+
+
+def _cell(run: Run, *, column: str) -> Any:
+    return _word(cell(run, column)) if cell(run, column) is not None else None
+
+
+def _compared(row: tuple[str, list[object]], *, place: int) -> Any:
+    value = row[1][place]
+    return None if value is None else _word(value)
+
+
+def _origin_rows(origin: dict[str, object]) -> list[tuple[str, Any]]:
+    git = origin.get("git")
+    rows: list[tuple[str, Any]] = []
+    if isinstance(command := origin.get("command"), list):
+        rows.append(("command", shlex.join(str(part) for part in command)))
+    rows += [(key, _word(origin[key])) for key in ("host", "python") if key in origin]
+    if isinstance(git, dict):
+        changed = f", {format_count(len(git['dirty']), 'file')} changed" if git.get("dirty") else ""
+        rows.append(("git", f"{git.get('commit')} ({git.get('branch') or 'detached'}{changed})"))
+    return rows
 
 
 def _pairs(values: dict[str, float]) -> str:

@@ -1,37 +1,44 @@
 """One run as a script sees it: what is logged to it, and how it ends.
 
-Nothing here raises into the caller's work. Only artifacts wait for the network: a mistake is said once on stderr, and
-what cannot be sent stays on disk until it can.
+Nothing here raises into the caller's work: a mistake is said once on stderr. What a call has logged is with the
+operating system when it returns, so that killing the script loses nothing; what cannot be sent stays on disk until it
+can. Only artifacts wait for the network.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
+import logging
 import math
 import os
 import sys
 import tempfile
+import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, SupportsFloat
 
+from millpond.client import media
 from millpond.client.credentials import Target, spool_dir
 from millpond.client.http import Api
-from millpond.client.reporter import Point, Reporter
-from millpond.client.spool import Header, Spool
+from millpond.client.reporter import Reporter
+from millpond.client.spool import BATCH_LINES, Header, Spool
 from millpond.errors import MillError
 from millpond.model.ids import new_id
-from millpond.model.run import RunState
+from millpond.model.run import MAX_KEY, MAX_NAME, MAX_VALUE_BYTES, RunState
+from millpond.model.series import LEAST_STEP, MOST_STEP
 from millpond.wire.runs import Artifact, RunCreate
 
 EXIT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
-MAX_KEY = 250
-MAX_TEXT = 200
+
+log = logging.getLogger(__name__)
 
 
 class HasItem(Protocol):
@@ -50,6 +57,9 @@ class Run:
         self._target = target
         self._create = create
         self._steps: dict[str, int] = {}
+        # Keys of metrics as JSON: a loop logs the same few for days.
+        self._names: dict[str, str] = {}
+        self._before_close: list[threading.Thread] = []
         # Calls of `init` that have not finished: a job has one run, which each of them joins.
         self._users = 0
         self.is_finished = False
@@ -65,21 +75,18 @@ class Run:
         return self._create is None
 
     def log_metric(self, key: str, value: SupportsFloat, step: int | None = None) -> None:
-        """Report a number; without a step, the next one of this key."""
-        self.log_metrics({key: value}, step)
+        """Report a number; without a step, the next one of this key. NaN and infinities are kept."""
+        line = self._line(key, value, step, int(time.time() * 1000))
+        if line is not None:
+            self._live().write(line.encode())
 
     def log_metrics(self, values: Mapping[str, SupportsFloat], step: int | None = None) -> None:
-        """Report several numbers of one step. NaN and infinities are kept, as gaps."""
-        now = time.time()
-        points: list[Point] = []
-        for key, value in values.items():
-            name = str(key)[:MAX_KEY] or "-"
-            try:
-                number = float(value)
-                points.append((name, number if math.isfinite(number) else None, self._step(name, step), now))
-            except (TypeError, ValueError, OverflowError) as error:
-                self._live().warn(f"the metric {name!r} is not a number and was left out: {error}")
-        self._live().add(points=points)
+        """Report several numbers of one step."""
+        now = int(time.time() * 1000)
+        found = [line for key, value in values.items() if (line := self._line(key, value, step, now)) is not None]
+        for begin in range(0, len(found), BATCH_LINES):
+            lines = found[begin : begin + BATCH_LINES]
+            self._live().write("".join(lines).encode(), len(lines))
 
     def progress(self, done: SupportsFloat) -> None:
         """Say how far the job is, from 0 to 1; the newest word counts. Outside a job nobody asks."""
@@ -95,15 +102,40 @@ class Run:
         self.log_params({key: value})
 
     def log_params(self, params: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Record parameters; anything JSON cannot say is recorded as its text."""
+        """Record parameters; anything JSON cannot say is recorded as its text. A changed one keeps what it was."""
         given = {**(params or {}), **more}
-        self._live().add(params={str(key)[:MAX_KEY]: _plain(value) for key, value in given.items()})
+        found = {str(key)[:MAX_KEY] or "-": plain(value) for key, value in given.items()}
+        self._live().add(params={key: self._short(f"parameter {key!r}", value) for key, value in found.items()})
 
     def set_tag(self, key: str, value: Any) -> None:
         self.set_tags({key: value})
 
     def set_tags(self, tags: Mapping[str, Any]) -> None:
-        self._live().add(tags={str(key)[:MAX_KEY]: str(value) for key, value in tags.items()})
+        found = {str(key)[:MAX_KEY] or "-": str(value) for key, value in tags.items()}
+        self._live().add(tags={key: self._short(f"tag {key!r}", value) for key, value in found.items()})
+
+    def log_image(self, key: str, image: Any, step: int | None = None) -> None:
+        """Keep an image: a path, a PIL image, or an array of numpy or torch (height × width × 1, 3 or 4 channels)."""
+        self._keep_media("images", key, step, lambda: media.image(image))
+
+    def log_figure(self, key: str, figure: Any, step: int | None = None) -> None:
+        """Keep a figure of matplotlib (as PNG) or plotly (as JSON)."""
+        self._keep_media("figures", key, step, lambda: media.figure(figure))
+
+    def log_table(self, key: str, data: Any, step: int | None = None) -> None:
+        """Keep a table: a data frame, a mapping of columns, or a list of mappings."""
+        self._keep_media("tables", key, step, lambda: media.table(data))
+
+    def log_confusion_matrix(
+        self, key: str, matrix: Any = None, *, labels: Sequence[Any] | None = None, truth: Any = None,
+        predicted: Any = None, step: int | None = None,
+    ) -> None:  # fmt: skip
+        """Keep a confusion matrix: its counts (a row for each true class), or the true and predicted classes."""
+        self._keep_media("confusion", key, step, lambda: media.confusion_matrix(matrix, labels, truth, predicted))
+
+    def log_histogram(self, key: str, values: Any, *, bins: int = 64, step: int | None = None) -> None:
+        """Keep how numbers are distributed: counts in `bins` equal intervals. NaN and infinities are counted apart."""
+        self._keep_media("histograms", key, step, lambda: media.histogram(values, bins))
 
     def log_artifact(self, path: str | os.PathLike[str], name: str | None = None, *, wait: bool = True) -> None:
         """Keep a file, or the files of a folder, as they are now: of any size, listed when this returns.
@@ -138,8 +170,20 @@ class Run:
 
     def rename(self, name: str | None, experiment: str | None) -> None:
         given = {"name": name, "experiment": experiment}
-        if renamed := {key: str(value)[:MAX_TEXT] for key, value in given.items() if value}:
-            self._live().add(renamed=renamed)
+        if renamed := {key: str(value)[:MAX_NAME] for key, value in given.items() if value}:
+            self._live().add(**renamed)
+
+    def record_origin(self, origin: Mapping[str, Any]) -> None:
+        """Record where the run comes from: command, Git, host, packages (client/origin.py)."""
+        self._live().add(origin=dict(origin))
+
+    def wait_for(self, thread: threading.Thread) -> None:
+        """Let this thread finish before the run is closed: what it records belongs to the run."""
+        self._before_close.append(thread)
+
+    def continue_steps(self, last: Mapping[str, int]) -> None:
+        """Points without a step go on behind these."""
+        self._steps.update(last)
 
     def finish(self, state: RunState = RunState.SUCCEEDED) -> None:
         """Send what is left, for a few seconds at most, and end the run. Calling it again does nothing."""
@@ -151,9 +195,13 @@ class Run:
         """End it, whoever uses it still."""
         if self.is_finished:
             return
+        for thread in self._before_close if os.getpid() == self.owner else ():
+            thread.join(EXIT_SECONDS)
         self.is_finished = True
-        ended = None if self.in_job or os.getpid() != self.owner else state
-        if not self._live().close(EXIT_SECONDS, ended, datetime.now(UTC) if ended else None):
+        reporter = self._live()
+        if not self.in_job and os.getpid() == self.owner and is_main_process():
+            reporter.add(ended=state.value, ended_at=datetime.now(UTC).isoformat())
+        if not reporter.close(EXIT_SECONDS):
             sys.stderr.write(
                 f"millpond: a part of run {self.id} could not be sent and is kept on disk; "
                 "the next millpond.init() sends it, or: mill run upload\n"
@@ -173,10 +221,10 @@ class Run:
 
     def _start(self) -> Reporter:
         writer = new_id(16)
-        header = Header.of_this_process(self._target.server, self.project, self.id, self._create)
+        header = Header.of_this_process(self._target.server, self.project, self.id, self._create, writer)
         spool = _open_spool(f"{self.id}-{writer}.jsonl", header)
         api = Api(self._target.server, self._target.token, patience=0, timeout=ANSWER_SECONDS)
-        return Reporter(api, spool, writer)
+        return Reporter(api, spool)
 
     def _live(self) -> Reporter:
         """The reporter of this process: a fork has none of its parent's threads and reports on its own account."""
@@ -186,10 +234,46 @@ class Run:
             at_exit(self.finish)
         return self._reporter
 
-    def _step(self, key: str, step: int | None) -> int:
-        at = self._steps.get(key, -1) + 1 if step is None else int(step)
+    def _line(self, key: str, value: SupportsFloat, step: int | None, now: int) -> str | None:
+        """A point as a line of the spool; None, with a warning, for what is no number or has no usable step."""
+        name = self._names.get(key)
+        try:
+            if name is None:
+                name = self._names[key] = json.dumps(str(key)[:MAX_KEY] or "-", ensure_ascii=False)
+            number = float(value)
+            at = self._steps.get(key, -1) + 1 if step is None else int(step)
+            if not LEAST_STEP <= at <= MOST_STEP:
+                raise ValueError(f"step {at} does not fit into 64 bits")
+        except (TypeError, ValueError, OverflowError) as error:
+            self._live().warn(f"the metric {str(key)[:MAX_KEY]!r} is not a number and was left out: {error}")
+            return None
         self._steps[key] = at
-        return at
+        # JSON of Python has words for NaN and infinities.
+        written = repr(number) if isfinite(number) else json.dumps(number)
+        return f"[{name},{at},{written},{now}]\n"
+
+    def _short(self, what: str, value: Any) -> Any:
+        """A value that the server takes; a longer one as the beginning of its text."""
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = text.replace("\0", "")
+        if len(text) * 4 <= MAX_VALUE_BYTES or len(text.encode()) <= MAX_VALUE_BYTES:
+            return text if isinstance(value, str) else value
+        self._live().warn(
+            f"the {what} is longer than {MAX_VALUE_BYTES >> 10} KiB and was cut off; log it as an artifact"
+        )
+        return text.encode()[: MAX_VALUE_BYTES - 3].decode(errors="ignore") + "…"
+
+    def _keep_media(self, kind: str, key: str, step: int | None, make: Callable[[], media.Media]) -> None:
+        counted = f"{kind}/{key}"
+        try:
+            made = make()
+            at = self._steps.get(counted, -1) + 1 if step is None else int(step)
+            self._steps[counted] = at
+            name = media.safe_name(str(key)) or "-"
+            self._live().add_content(f"{kind}/{name}/{at}.{made.extension}", made.content)
+        except Exception as error:  # of whatever library made it; logging must not end a training
+            log.debug("media_failed", exc_info=True)
+            self._live().warn(f"the {kind.rstrip('s')} {str(key)[:MAX_KEY]!r} could not be kept: {error}")
 
     def _keep(self, source: Path, name: str, wait: bool) -> None:
         try:
@@ -231,19 +315,25 @@ def _files(source: Path, name: str) -> Iterator[tuple[str, Path]]:
         yield below + file.relative_to(source).as_posix(), file
 
 
-def _plain(value: Any) -> Any:
+def is_main_process() -> bool:
+    """True unless a launcher (torchrun, MPI, Slurm) says that this is another rank than the first."""
+    ranks = (os.environ.get(name) for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"))
+    return next((rank for rank in ranks if rank), "0") == "0"
+
+
+def plain(value: Any) -> Any:
     """A value JSON can say: scalars of numpy and torch as numbers, containers part by part, the rest as text."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     try:
         scalar: HasItem = value
         inner = scalar.item()
     except (AttributeError, TypeError, ValueError, RuntimeError):
         return str(value)
-    return _plain(inner) if isinstance(inner, (bool, int, float, str)) else str(value)
+    return plain(inner) if isinstance(inner, (bool, int, float, str)) else str(value)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from millpond.client.http import Api, segment
 from millpond.client.paths import run_path
-from millpond.wire.runs import Run, RunCreate, SeriesList
+from millpond.wire.runs import (
+    Comparison,
+    Run,
+    RunCreate,
+    RunDetails,
+    RunEdit,
+    RunsAsked,
+    Series,
+    SeriesList,
+    SeriesPage,
+)
 
 
 def list_runs(
@@ -16,10 +26,36 @@ def list_runs(
     *,
     project: str | None = None,
     experiment: str | None = None,
+    parent: str | None = None,
     deleted: bool = False,
+    filter: str | None = None,
+    sort: str | None = None,
+    columns: str | None = None,
     at_most: int | None = None,
 ) -> Iterator[Run]:
-    return api.items("/runs", Run, project=project, experiment=experiment, deleted=deleted or None, at_most=at_most)
+    """Newest first unless sorted otherwise. Without `columns`, all parameters, tags and metrics come along."""
+    return api.items(
+        "/runs", Run, project=project, experiment=experiment, parent=parent, deleted=deleted or None, filter=filter,
+        sort=sort, columns=columns, at_most=at_most,
+    )  # fmt: skip
+
+
+def find_run(api: Api, project: str, written: str, *, unique: bool = False) -> Run:
+    """The run with this id, beginning of an id, or name; with `unique`, Conflict if several have the name."""
+    return api.get(f"/projects/{segment(project)}/runs/find", Run, run=written, unique=unique or None)
+
+
+def find_unfinished(api: Api, project: str, name: str | None, experiment: str) -> Run | None:
+    """The newest run of this name that has not succeeded and belongs to no job; without a name, of any."""
+    conditions = ["status != 'FINISHED'", "job is null", f"experiment = {quoted(experiment)}"]
+    if name is not None:
+        conditions.append(f"name = {quoted(name)}")
+    return next(list_runs(api, project=project, filter=" and ".join(conditions), at_most=1), None)
+
+
+def quoted(text: str) -> str:
+    """A text as the filter language writes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def create_run(api: Api, project: str, request: RunCreate) -> Run:
@@ -28,8 +64,17 @@ def create_run(api: Api, project: str, request: RunCreate) -> Run:
     return api.send("POST", path, Run, request, idempotent=request.id is not None)
 
 
-def get_run(api: Api, project: str, run: str) -> Run:
-    return api.get(run_path(project, run), Run)
+def get_run(api: Api, project: str, run: str) -> RunDetails:
+    return api.get(run_path(project, run), RunDetails)
+
+
+def edit_run(api: Api, project: str, run: str, change: RunEdit) -> RunDetails:
+    return api.send("PATCH", run_path(project, run), RunDetails, change)
+
+
+def compare_runs(api: Api, project: str, runs: Sequence[str]) -> Comparison:
+    path = f"/projects/{segment(project)}/runs/compare"
+    return api.send("POST", path, Comparison, RunsAsked(runs=list(runs)), idempotent=True)
 
 
 def delete_run(api: Api, project: str, run: str) -> Run:
@@ -47,5 +92,21 @@ def send_batch(api: Api, project: str, run: str, batch: Mapping[str, Any]) -> No
     api.request("POST", f"{run_path(project, run)}/batch", body=body, headers=headers, idempotent=True)
 
 
-def get_metrics(api: Api, project: str, run: str, key: str | None = None, limit: int | None = None) -> SeriesList:
-    return api.get(f"{run_path(project, run)}/metrics", SeriesList, key=key, limit=limit)
+def get_metrics(
+    api: Api, project: str, run: str, keys: Sequence[str] | None = None, limit: int | None = None,
+    start: int | None = None, end: int | None = None,
+) -> SeriesList:  # fmt: skip
+    path = f"{run_path(project, run)}/metrics"
+    return api.get(path, SeriesList, key=list(keys) if keys else None, limit=limit, start=start, end=end)
+
+
+def metric_history(api: Api, project: str, run: str, key: str) -> Iterator[Series]:
+    """Every point of a metric, in pages of a series each."""
+    cursor: str | None = None
+    while True:
+        path = f"{run_path(project, run)}/metrics/history"
+        page = api.get(path, SeriesPage, key=key, limit=25_000, cursor=cursor)
+        yield from page.items
+        cursor = page.next
+        if cursor is None:
+            return

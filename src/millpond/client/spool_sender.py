@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millpond.client.http import Api
 from millpond.client.runs import create_run, send_batch
-from millpond.client.spool import ArtifactLine, BatchLine, Header, Line, read_all, read_header, remove
+from millpond.client.spool import ArtifactLines, Group, Header, read_all, read_header, remove
 from millpond.errors import BadRequest, Invalid, MillError, NotFound, TooLarge
+from millpond.wire.runs import written_number
 
 if TYPE_CHECKING:
     from millpond.client.transfer import ApiUploader
@@ -20,7 +22,8 @@ log = logging.getLogger(__name__)
 
 # The server understood the line and will never take it: keeping it would hold up all the others.
 REFUSED = (BadRequest, Invalid, TooLarge)
-_ARTIFACTS_AT_ONCE = 1000
+# A refused batch is sent in pieces, numbered behind it.
+_PIECES = 1000
 
 
 class Sender:
@@ -41,16 +44,18 @@ class Sender:
             create_run(self._api, self._header.project, self._header.create)
             self._created = True
 
-    def send(self, lines: Sequence[Line]) -> list[str]:
-        """Send a batch, or a group of artifacts, as `grouped` gives them; sentences about what was refused for good."""
+    def send(self, group: Group) -> list[str]:
+        """Send a batch, or a group of artifacts; return sentences about what was refused for good."""
         self.create()
+        if isinstance(group, ArtifactLines):
+            return self._send_artifacts(group)
+        if not group.lines:
+            return []
+        number = group.number * _PIECES
         try:
-            self._send(lines)
-        except REFUSED as error:
-            if len(lines) > 1:  # one of them: the others go without it
-                return [problem for line in lines for problem in self.send([line])]
-            log.warning("run_line_refused run=%s: %s", self._header.run, error.message)
-            return [f"the server refused part of what run {self._header.run} reported: {error.message}"]
+            self._send_batch(group.lines, number)
+        except REFUSED:
+            return self._send_pieces(group.lines, number)
         return []
 
     def send_files(self, files: Mapping[str, Path]) -> None:
@@ -80,36 +85,56 @@ class Sender:
                 self._uploader.close()
                 self._uploader = None
 
-    def _send(self, lines: Sequence[Line]) -> None:
-        project, run = self._header.project, self._header.run
-        kept: dict[str, Path] = {}
-        for line in lines:
-            if isinstance(line, BatchLine):
-                send_batch(self._api, project, run, line.batch)
-            elif (self._artifacts / line.file).exists():
-                kept[line.path] = self._artifacts / line.file
-            # Otherwise it was sent before a crash, or by another process this moment; only its line is left.
-        if kept:
-            self.send_files(kept)
-        for line in lines:
-            if isinstance(line, ArtifactLine):
-                (self._artifacts / line.file).unlink(missing_ok=True)
+    def _send_batch(self, lines: Sequence[Any], number: int) -> None:
+        body = batch_of(lines) | {"writer": self._header.writer, "sequence": number}
+        send_batch(self._api, self._header.project, self._header.run, body)
+
+    def _send_pieces(self, lines: Sequence[Any], number: int) -> list[str]:
+        """The points together, everything else line by line: what is good of a refused batch is taken."""
+        points = [line for line in lines if isinstance(line, list)]
+        others = [[line] for line in lines if not isinstance(line, list)]
+        problems = []
+        for place, piece in enumerate([piece for piece in (points, *others) if piece][: _PIECES - 1], 1):
+            try:
+                self._send_batch(piece, number + place)
+            except REFUSED as error:
+                log.warning("run_line_refused run=%s: %s", self._header.run, error.message)
+                problems.append(f"the server refused part of what run {self._header.run} reported: {error.message}")
+        return problems
+
+    def _send_artifacts(self, group: ArtifactLines) -> list[str]:
+        # One that is gone was sent before a crash, or by another process this moment; only its line is left.
+        kept = {path: self._artifacts / file for path, file in group.files if (self._artifacts / file).exists()}
+        problems = []
+        try:
+            if kept:
+                self.send_files(kept)
+        except REFUSED as error:
+            if len(group.files) > 1:  # one of them: the others go without it
+                return [problem for one in group.files for problem in self._send_artifacts(ArtifactLines([one]))]
+            problems = [f"the server refused an artifact of run {self._header.run}: {error.message}"]
+        for _, file in group.files:
+            (self._artifacts / file).unlink(missing_ok=True)
+        return problems
 
 
-def grouped(lines: Iterable[tuple[Line, int]]) -> Iterator[tuple[list[Line], int]]:
-    """Batches one by one, artifacts that follow each other together; each with the offset behind it."""
-    group: list[Line] = []
-    end = 0
-    for line, offset in lines:
-        if group and (isinstance(line, BatchLine) or len(group) >= _ARTIFACTS_AT_ONCE):
-            yield group, end
-            group = []
-        if isinstance(line, BatchLine):
-            yield [line], offset
-        else:
-            group, end = [*group, line], offset
-    if group:
-        yield group, end
+def batch_of(lines: Sequence[Any]) -> dict[str, Any]:
+    """A `RunBatch` without its number: points as columns, of everything else the newest."""
+    series: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = {"params": {}, "tags": {}, "origin": {}}
+    for line in lines:
+        if isinstance(line, list):
+            key, step, value, at = line
+            part = series.get(key)
+            if part is None:
+                part = series[key] = {"key": key, "steps": [], "values": [], "times": []}
+            part["steps"].append(step)
+            part["values"].append(value if isfinite(value) else written_number(value))
+            part["times"].append(at)
+            continue
+        for name, value in line.items():
+            found[name] = {**found[name], **value} if isinstance(found.get(name), dict) else value
+    return found | {"series": list(series.values())}
 
 
 def send_spool(api: Api, path: Path) -> list[str]:
@@ -124,7 +149,7 @@ def send_spool(api: Api, path: Path) -> list[str]:
     problems: list[str] = []
     try:
         sender.create()
-        for group, _ in grouped((line, 0) for line in read_all(path)):
+        for group in read_all(path):
             problems.extend(sender.send(group))
     except FileNotFoundError:
         return problems

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -14,14 +16,19 @@ from typing import Any, SupportsFloat
 from millpond.client.credentials import Target, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
-from millpond.client.run import ANSWER_SECONDS, EXIT_SECONDS, Run, at_exit
+from millpond.client.origin import read_origin
+from millpond.client.run import ANSWER_SECONDS, EXIT_SECONDS, Run, at_exit, is_main_process
+from millpond.client.runs import find_unfinished, get_run
 from millpond.client.servers import DEFAULT_SERVER
 from millpond.client.spool_sender import abandoned_spools, send_abandoned
 from millpond.errors import MillError
 from millpond.model.ids import new_job_id
 from millpond.model.names import DEFAULT_PROJECT
-from millpond.model.run import RunState
+from millpond.model.run import DEFAULT_EXPERIMENT, RunState
 from millpond.wire.runs import Artifact, RunCreate
+from millpond.wire.runs import Run as WireRun
+
+log = logging.getLogger(__name__)
 
 _lock = threading.RLock()
 # Those that have begun and may not have finished, the newest last.
@@ -34,15 +41,23 @@ def init(
     experiment: str | None = None,
     params: Mapping[str, Any] | None = None,
     tags: Mapping[str, Any] | None = None,
+    *,
+    parent: str | Run | None = None,
+    resume: str | None = None,
 ) -> Run:
     """Begin a run, or join the job's own when called inside a job, which then gets this name and experiment.
 
     A run that is open stays so, and is the current one again when the new one has finished. In a notebook a run that
     no `with` block holds is finished first: its cell was run again.
+
+    `parent` makes it a part of another run (an id, or a Run), also inside a job. `resume` goes on with an earlier run:
+    its id, or "auto" for the newest of this name that has not succeeded, or a new one if there is none.
     """
     with _lock:
-        in_job = "MILL_RUN_ID" in os.environ
-        run = (_job_run if in_job else _begin)(project, name, experiment)
+        if "MILL_RUN_ID" in os.environ and parent is None:
+            run = _job_run(project, name, experiment)
+        else:
+            run = _begin(project, name, experiment, parent.id if isinstance(parent, Run) else parent, resume)
         run.join()
         if params:
             run.log_params(params)
@@ -51,24 +66,84 @@ def init(
         return run
 
 
-def _begin(project: str | None = None, name: str | None = None, experiment: str | None = None) -> Run:
+def _begin(
+    project: str | None = None, name: str | None = None, experiment: str | None = None, parent: str | None = None,
+    resume: str | None = None,
+) -> Run:  # fmt: skip
     outer = current_run()
     if outer is not None and in_notebook() and not outer.is_entered:
         outer.close(RunState.SUCCEEDED)
         outer = None
     target = _target(project)
-    run_id = new_job_id()
-    create = RunCreate(id=run_id, name=name, experiment=experiment or "default", started_at=datetime.now(UTC))
+    earlier = _earlier_run(target, name, experiment, resume) if resume else None
+    run_id = earlier.id if earlier else new_job_id()
+    create = RunCreate(
+        id=run_id, name=name, experiment=experiment or DEFAULT_EXPERIMENT, parent=parent,
+        started_at=datetime.now(UTC), resume=earlier is not None,
+    )  # fmt: skip
     run = _opened(Run(target, run_id, create))
+    if earlier is not None:
+        run.continue_steps(earlier.steps)
     _announce(run, target, outer)
+    _record_origin(run)
     return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """A run to go on with, and the last step of each of its metrics."""
+
+    id: str
+    steps: Mapping[str, int]
+
+
+def _earlier_run(target: Target, name: str | None, experiment: str | None, resume: str) -> _Earlier | None:
+    """None, with a word on stderr, if there is none to go on with. An id counts though the server is away."""
+    try:
+        with Api(target.server, target.token, patience=0, timeout=ANSWER_SECONDS) as api:
+            if resume == "auto":
+                found = find_unfinished(api, target.project, name, experiment or DEFAULT_EXPERIMENT)
+                return _Earlier(found.id, _last_steps(found)) if found else None
+            return _Earlier(resume, _last_steps(get_run(api, target.project, resume)))
+    except MillError as error:
+        if resume != "auto" and error.transient:
+            return _Earlier(resume, {})
+        sys.stderr.write(f"millpond: cannot resume {resume!r}: {error.message} A new run begins.\n")
+        return None
+
+
+def _last_steps(run: WireRun) -> Mapping[str, int]:
+    return {key: summary.last_step for key, summary in run.summaries.items()}
+
+
+def _record_origin(run: Run) -> None:
+    """Beside the script's work: reading packages and asking Git takes a moment."""
+
+    def record() -> None:
+        try:
+            run.record_origin(read_origin())
+        except Exception as error:  # logging must not end a training
+            log.debug("origin_failed", exc_info=True)
+            sys.stderr.write(f"millpond: cannot record where run {run.id} comes from: {error}\n")
+
+    thread = threading.Thread(target=record, name="millpond-origin", daemon=True)
+    thread.start()
+    # Before the run is finished: exit functions run in the opposite order.
+    run.wait_for(thread)
 
 
 def _job_run(project: str | None = None, name: str | None = None, experiment: str | None = None) -> Run:
     """A job has one run. What is said of it here is applied to it; its project cannot be another."""
     run_id = os.environ["MILL_RUN_ID"]
     run = next((one for one in _open if one.id == run_id and not one.is_finished), None)
-    run = run or _opened(Run(_target(None), run_id, None))
+    if run is None:
+        target = _target(None)
+        run = _opened(Run(target, run_id, None))
+        if os.environ.get("MILL_ATTEMPT", "1") != "1" and (earlier := _earlier_run(target, None, None, run_id)):
+            # Points of this attempt go on behind those of the one before.
+            run.continue_steps(earlier.steps)
+        if is_main_process():
+            _record_origin(run)
     run.rename(name, experiment)
     if project is not None and project != run.project:
         sys.stderr.write(f"millpond: project={project!r} is ignored: a job's run is in its project, {run.project}\n")
@@ -109,6 +184,34 @@ def log_param(key: str, value: Any) -> None:
 def log_params(params: Mapping[str, Any] | None = None, /, **more: Any) -> None:
     """Record parameters, as a mapping or by keyword."""
     _run().log_params(params, **more)
+
+
+def log_image(key: str, image: Any, step: int | None = None) -> None:
+    """Keep an image with the run: a path, a PIL image, or an array."""
+    _run().log_image(key, image, step)
+
+
+def log_figure(key: str, figure: Any, step: int | None = None) -> None:
+    """Keep a figure of matplotlib or plotly."""
+    _run().log_figure(key, figure, step)
+
+
+def log_table(key: str, data: Any, step: int | None = None) -> None:
+    """Keep a table: a data frame, a mapping of columns, or a list of mappings."""
+    _run().log_table(key, data, step)
+
+
+def log_confusion_matrix(
+    key: str, matrix: Any = None, *, labels: Sequence[Any] | None = None, truth: Any = None, predicted: Any = None,
+    step: int | None = None,
+) -> None:  # fmt: skip
+    """Keep a confusion matrix: its counts, or the true and predicted classes."""
+    _run().log_confusion_matrix(key, matrix, labels=labels, truth=truth, predicted=predicted, step=step)
+
+
+def log_histogram(key: str, values: Any, *, bins: int = 64, step: int | None = None) -> None:
+    """Keep how numbers are distributed."""
+    _run().log_histogram(key, values, bins=bins, step=step)
 
 
 def log_artifact(path: str | os.PathLike[str], name: str | None = None, *, wait: bool = True) -> None:

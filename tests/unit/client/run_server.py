@@ -32,8 +32,9 @@ class Runs:
         server.on("POST", "/projects/[^/]+/uploads/upload01/packs/written", lambda received: Answer(204))
         server.on("POST", "/projects/[^/]+/runs/[^/]+/artifacts", self._artifacts)
 
-    def points(self, key: str) -> list[tuple[int, float | None]]:
-        return [(p["step"], p["value"]) for p in self._all("metrics") if p["key"] == key]
+    def points(self, key: str) -> list[tuple[int, float | str]]:
+        found = [part for part in self._all("series") if part["key"] == key]
+        return [point for part in found for point in zip(part["steps"], part["values"], strict=True)]
 
     def params(self) -> dict[str, Any]:
         return {key: value for batch in self._batches() for key, value in batch["params"].items()}
@@ -41,8 +42,11 @@ class Runs:
     def tags(self) -> dict[str, str]:
         return {key: value for batch in self._batches() for key, value in batch["tags"].items()}
 
+    def origin(self) -> dict[str, Any]:
+        return {key: value for batch in self._batches() for key, value in batch["origin"].items()}
+
     def ended(self) -> list[str]:
-        return [batch["ended"] for batch in self._batches() if batch["ended"]]
+        return [batch["ended"] for batch in self._batches() if batch.get("ended")]
 
     def wait(self, condition: Callable[[], bool]) -> None:
         with self.changed:
@@ -52,27 +56,21 @@ class Runs:
         return list(self.batches.values())
 
     def _all(self, name: str) -> list[dict[str, Any]]:
-        return [item for batch in self._batches() for item in batch[name]]
+        return [item for batch in sorted(self._batches(), key=lambda one: one["sequence"]) for item in batch[name]]
 
     def _create(self, received: Received) -> dict[str, Any]:
         request = received.json
         with self.changed:
             self.created[request["id"]] = request
             self.changed.notify_all()
+        return self.shape(request["id"]) | {"experiment": request["experiment"], "name": request["name"] or "a-run"}
+
+    def shape(self, run: str) -> dict[str, Any]:
         return {
-            "id": request["id"],
-            "project": received.match[1],
-            "experiment": request["experiment"],
-            "name": request["name"] or "a-run",
-            "job": None,
-            "state": "running",
-            "params": {},
-            "tags": {},
-            "metrics": {},
-            "created_by": "maria",
-            "started_at": request["started_at"],
+            "id": run, "project": "default", "experiment": "default", "name": "a-run", "job": None, "state": "running",
+            "params": {}, "tags": {}, "metrics": {}, "created_by": "maria", "started_at": "2026-01-01T00:00:00Z",
             "ended_at": None,
-        }
+        }  # fmt: skip
 
     def _batch(self, received: Received) -> Answer:
         batch = received.json

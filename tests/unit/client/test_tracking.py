@@ -15,8 +15,9 @@ from millpond.client import run as run_module
 from millpond.client import tracking
 from millpond.client.credentials import save_token, spool_dir
 from millpond.client.http import Api
+from millpond.client.spool import BatchLines, Header, Spool, encode, read_all
 from millpond.client.spool_sender import abandoned_spools, send_abandoned
-from tests.unit.client.fake_server import FakeServer, problem
+from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 from tests.unit.client.run_server import DEADLINE, Runs
 
 
@@ -79,8 +80,8 @@ def test_what_is_no_number_is_left_out_and_what_is_no_finite_one_is_kept(
     millpond.log_metrics({"nan": float("nan"), "inf": float("inf")}, step=1)
     millpond.finish()
     assert runs.points("loss") == []
-    assert runs.points("nan") == [(1, None)]
-    assert runs.points("inf") == [(1, None)]
+    assert runs.points("nan") == [(1, "NaN")]
+    assert runs.points("inf") == [(1, "Infinity")]
     assert capsys.readouterr().err.count("'loss' is not a number") == 1
 
 
@@ -141,7 +142,7 @@ def test_a_run_inside_a_run_leaves_the_outer_one_open(runs: Runs, capsys: pytest
     said = capsys.readouterr().err
     assert f"inside run {outer.id}" in said and "left out" not in said
     assert runs.points("outer") == [(0, 1.0), (1, 2.0)]
-    assert {key[0] for key, batch in runs.batches.items() if batch["ended"]} == {outer.id, inner.id}
+    assert {key[0] for key, batch in runs.batches.items() if batch.get("ended")} == {outer.id, inner.id}
     assert millpond.current_run() is None
 
 
@@ -268,23 +269,20 @@ def test_somebody_elses_server_does_not_get_the_run(runs: Runs, server: FakeServ
 def test_a_batch_the_server_refuses_does_not_hold_up_the_rest(
     runs: Runs, server: FakeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused: list[int] = []
-
-    def refuse_first(received: object) -> object:
-        if not refused:
-            with runs.changed:
-                refused.append(1)
-                runs.changed.notify_all()
+    def refuse_bad(received: Received) -> Answer:
+        if "bad" in received.json["params"]:
             return problem(422, "invalid", "That is no parameter.")
-        return runs._batch(received)  # type: ignore[arg-type]
+        return runs._batch(received)
 
-    server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", refuse_first)
+    server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", refuse_bad)
     run = millpond.init()
-    run.log_param("bad", object())
-    runs.wait(lambda: bool(refused))
+    run.log_metric("loss", 2.0)
+    run.log_params({"bad": object()})
+    run.log_params({"good": 1})
     run.log_metric("loss", 1.0)
     run.finish()
-    assert runs.points("loss") == [(0, 1.0)]
+    assert runs.points("loss") == [(0, 2.0), (1, 1.0)]
+    assert runs.params() == {"good": 1}
     assert "That is no parameter." in capsys.readouterr().err
 
 
@@ -306,13 +304,13 @@ import sys, time, millpond
 run = millpond.init(name="killed")
 for step in range(5000):
     millpond.log_metric("loss", float(step), step)
-time.sleep(2 * 0.5)
+millpond.log_image("dot", [[[1.0, 0.0, 0.0]]], step=3)
 print("written", flush=True)
 time.sleep(60)
 """
 
 
-def test_kill_9_loses_no_batch_that_was_due(runs: Runs, server: FakeServer) -> None:
+def test_kill_9_loses_nothing_that_was_logged(runs: Runs, server: FakeServer) -> None:
     server.stop()
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert script.stdout is not None
@@ -323,11 +321,12 @@ def test_kill_9_loses_no_batch_that_was_due(runs: Runs, server: FakeServer) -> N
     # As if the kill had come in the middle of a line.
     (spool,) = spool_dir().glob("*.jsonl")
     with spool.open("ab") as file:
-        file.write(b'{"batch":{"sequence":9')
+        file.write(b'["loss",9')
     server.start()
     with Api(server.url, "mill_token") as api:
         assert send_abandoned(api, spool_dir()) == (1, [])
     assert runs.points("loss") == [(step, float(step)) for step in range(5000)]
+    assert runs.artifacts["images/dot/3.png"].startswith(b"\x89PNG")
     assert runs.ended() == []
 
 
@@ -345,7 +344,6 @@ def test_what_a_job_says_last_is_sent_when_it_just_ends(runs: Runs, server: Fake
     code = """
 import time, millpond
 millpond.log_metric("loss", 1)
-millpond.current_run()._live().write_out()
 while not millpond.current_run()._live()._spool.is_sent:
     time.sleep(0.01)
 millpond.log_metric("loss", 2)
@@ -363,7 +361,6 @@ def test_a_fork_reports_to_the_same_run_and_does_not_end_it(runs: Runs) -> None:
 import os, time, millpond
 run = millpond.init()
 run.log_metric("parent", 1)
-run._live().write_out()
 while not run._live()._spool.is_sent:
     time.sleep(0.01)
 if os.fork() == 0:
@@ -378,3 +375,88 @@ millpond.log_metric("parent", 3)
     assert runs.points("parent") == [(0, 1.0), (1, 3.0)]
     assert runs.points("child") == [(0, 2.0)]
     assert runs.ended() == ["succeeded"]
+
+
+def test_a_run_says_where_it_comes_from(runs: Runs) -> None:
+    millpond.init().finish()
+    origin = runs.origin()
+    assert origin["command"] == sys.orig_argv
+    assert any(package.startswith("pytest==") for package in origin["packages"])
+
+
+def test_runs_inside_a_run(runs: Runs) -> None:
+    with millpond.init(name="outer") as outer, millpond.init(name="inner", parent=outer) as inner:
+        pass
+    assert runs.created[inner.id]["parent"] == outer.id
+
+
+def test_a_resumed_run_goes_on_behind_its_last_steps(runs: Runs, server: FakeServer) -> None:
+    summary = {
+        "points": 3, "last": 0.5, "last_step": 41, "min": "-Infinity", "min_step": 1, "max": None, "max_step": None,
+    }  # fmt: skip
+    known = runs.shape("earlier00001") | {"summaries": {"loss": summary}}
+    server.on("GET", "/projects/[^/]+/runs/earlier00001", lambda received: known)
+    server.on("GET", "/runs", lambda received: {"items": [known], "next": None})
+    for resume in ("earlier00001", "auto"):
+        run = millpond.init(name="it's", resume=resume)
+        run.log_metric("loss", 0.25)
+        run.finish()
+        assert run.id == "earlier00001"
+        assert runs.created[run.id]["resume"]
+    assert runs.points("loss") == [(42, 0.25), (42, 0.25)]
+
+
+def test_there_may_be_nothing_to_resume(runs: Runs, server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.on("GET", "/runs", lambda received: {"items": [], "next": None})
+    server.on("GET", "/projects/[^/]+/runs/absent00001", lambda received: problem(404, "not_found", "No run."))
+    for resume in ("absent00001", "auto"):
+        run = millpond.init(resume=resume)
+        run.finish()
+        assert run.id != resume
+        assert not runs.created[run.id]["resume"]
+    assert "cannot resume 'absent00001'" in capsys.readouterr().err
+
+
+def test_only_the_first_rank_ends_the_run(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    with millpond.init() as run:
+        run.log_metric("loss", 1.0)
+    assert runs.points("loss") == [(0, 1.0)]
+    assert runs.ended() == []
+
+
+def test_values_that_the_server_would_refuse_are_cut_off(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    millpond.log_params({"long": "ä" * 100_000, "nul": "a\0b", "": 1})
+    millpond.log_metric("loss", 1.0, step=2**70)
+    millpond.finish()
+    assert len(runs.params()["long"].encode()) <= 64 << 10
+    assert (runs.params()["nul"], runs.params()["-"]) == ("ab", 1)
+    assert runs.points("loss") == []
+    said = capsys.readouterr().err
+    assert "'long' is longer than 64 KiB" in said
+    assert "64 bits" in said
+
+
+def test_a_spool_that_was_emptied_goes_on_counting(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millpond.client.spool.TRIM_BYTES", 1)
+    run = millpond.init()
+    for step in range(3):
+        run.log_metric("loss", float(step), step)
+        runs.wait(lambda wanted=step: len(runs.points("loss")) > wanted)  # type: ignore[misc]
+    run.finish()
+    assert runs.points("loss") == [(0, 0.0), (1, 1.0), (2, 2.0)]
+
+
+def test_a_spool_sent_twice_has_the_same_batches(tmp_path: Path) -> None:
+    header = Header.of_this_process("http://server", "default", "run00001", None, "writer")
+    spool = Spool(tmp_path / "a.jsonl", header)
+    spool.write(encode(["loss", 0, 1.0, 0]))
+    spool.cut()
+    spool.write(encode(["loss", 1, 1.0, 0]))
+    spool.add_content("a.txt", b"x")
+    spool.write(encode(["loss", 2, 1.0, 0]))
+    first = [group for group, _ in spool.unsent()]
+    left = list(read_all(spool.path))
+    assert [group.number for group in left if isinstance(group, BatchLines)] == [0, 1, 2]
+    assert left[:3] == first
+    spool.close()

@@ -1,0 +1,108 @@
+"""`mill run …` and `millpond.runs()` against a real server, over runs that the SDK has recorded."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from pyarrow import parquet
+
+import millpond
+from millpond.testing.up import environment
+from tests.integration.cli import Mill, ServerHere, server_here
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerHere]:
+    with server_here(tmp_path_factory.mktemp("server")) as running:
+        with patch.dict(os.environ, environment(running.home), clear=True):
+            record()
+        yield running
+
+
+def record() -> None:
+    for lr in (0.1, 0.01, 0.001):
+        with millpond.init(name=f"train {lr}", experiment="grid", params={"lr": lr}, tags={"team": "vision"}) as run:
+            for step in range(10):
+                run.log_metric("loss", lr * (10 - step), step=step)
+            run.log_histogram("weights", [1.0, 2.0, 2.0])
+    with millpond.init(name="other") as outer, millpond.init(name="inner", parent=outer) as inner:
+        inner.log_metric("odd", float("nan"))
+
+
+@pytest.fixture
+def mill(server: ServerHere, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Mill:
+    return Mill(server, capsys, tmp_path)
+
+
+def names(mill: Mill, *arguments: str) -> list[str]:
+    return [item["name"] for item in mill.ok("run", *arguments, "--json").json["items"]]
+
+
+def test_lists_are_filtered_sorted_and_show_columns(mill: Mill) -> None:
+    assert names(mill, "list", "--experiment", "grid", "--sort", "min(metrics.loss)") == [
+        "train 0.001", "train 0.01", "train 0.1",
+    ]  # fmt: skip
+    assert names(mill, "search", "metrics.loss < 0.05 and tags.team = 'vision'") == ["train 0.001", "train 0.01"]
+    assert names(mill, "list", "--parent", "other") == ["inner"]
+    shown = mill.ok("run", "list", "--filter", "params.lr = '0.1'", "--columns", "params.lr, max(metrics.loss)").out
+    assert "0.1" in shown.splitlines()[-1] and "1.0" in shown.splitlines()[-1]
+    failed = mill("run", "search", "metrics.loss < 0.05 and tag.team ~ 'vision'")
+    assert failed.code == 2
+    assert "'~', character 34" in failed.err
+
+
+def test_a_run_is_shown_by_name_with_its_origin(mill: Mill) -> None:
+    shown = mill.ok("run", "show", "train 0.1", "--json").json
+    assert (shown["params"], shown["state"]) == ({"lr": 0.1}, "succeeded")
+    assert shown["origin"]["packages"]
+    assert "histograms/weights/0.json" in mill.ok("run", "artifacts", "train 0.1").out
+    missing = mill("run", "show", "train 0.2")
+    assert missing.code == 3
+    assert "train 0.1" in missing.err
+
+
+def test_runs_are_compared(mill: Mill) -> None:
+    found = mill.ok("run", "compare", "train 0.1", "train 0.01", "--json").json
+    assert found["params"] == [{"key": "lr", "values": [0.1, 0.01], "differs": True}]
+    shown = mill.ok("run", "compare", "train 0.1", "train 0.01").out
+    assert "param lr" in shown and "tag team" not in shown
+
+
+def test_metrics_between_steps(mill: Mill) -> None:
+    (found,) = mill.ok("run", "metrics", "train 0.1", "loss", "--start", "3", "--end", "4", "--json").json["items"]
+    assert (found["steps"], found["total"]) == ([3, 4], 2)
+    (odd,) = mill.ok("run", "metrics", "inner", "--json").json["items"]
+    assert odd["values"] == ["NaN"]
+
+
+def test_notes_tags_bin_and_back(mill: Mill) -> None:
+    mill.ok("run", "note", "inner", "diverged")
+    assert mill.ok("run", "note", "inner").out == "diverged\n"
+    mill.ok("run", "tag", "inner", "stage=good", "other=x")
+    assert mill.ok("run", "tag", "inner", "other=", "--json").json["tags"] == {"stage": "good"}
+    assert mill("run", "tag", "inner", "stage").code == 2
+    mill.ok("run", "delete", "inner")
+    assert names(mill, "list", "--deleted") == ["inner"]
+    mill.ok("run", "undelete", "inner")
+    assert "inner" in names(mill, "list")
+
+
+def test_runs_as_files_and_as_a_data_frame(mill: Mill, server: ServerHere) -> None:
+    mill.ok("run", "export", "runs.csv", "--experiment", "grid", "--columns", "params.lr, min(metrics.loss)")
+    with (mill.cwd / "runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["params.lr"] for row in rows] == ["0.001", "0.01", "0.1"]
+    assert float(rows[-1]["min(metrics.loss)"]) == pytest.approx(0.1)
+    mill.ok("run", "export", "runs.parquet")
+    table = parquet.read_table(mill.cwd / "runs.parquet")
+    assert table.num_rows == 5
+    assert set(table.column("params.lr").to_pylist()) == {0.1, 0.01, 0.001, None}
+    assert mill("run", "export", "runs.xlsx").code == 2
+    with patch.dict(os.environ, environment(server.home), clear=True):
+        frame = millpond.runs("metrics.loss > 0", sort="metrics.loss", columns=["metrics.loss"])
+    assert list(frame["name"]) == ["train 0.001", "train 0.01", "train 0.1"]
