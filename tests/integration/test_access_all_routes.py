@@ -62,6 +62,7 @@ EXISTING = {
     "policy": "policy0001",
     "compute": "local",
     "template": "gpu-real",
+    "mount": "scratch",
     "queue": "burst",
     "test": "test000001",
     "port": "8888",

@@ -245,3 +245,24 @@ def test_followed_as_json_the_job_is_all_there_is_on_stdout(mill: Mill) -> None:
     done = mill("submit", "--no-code", "--follow", "--json", "--", "sh", "-c", "echo said; exit 3")
     assert (done.code, json.loads(done.out)["exit_code"]) == (100, 3)
     assert "said" in done.err
+
+
+def test_jobs_share_a_directory_that_an_administrator_allows(mill: Mill, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    for folder in (shared, *shared.parents):  # jobs run under an account of their own, where the agent is root
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o755)
+    ask = ("submit", "--no-code", "--wait", "--pvc", "scratch-it:/workspace", "--", "sh", "-c")
+    refused = mill(*ask, "true")
+    assert refused.code == 3 and "mill mount allow scratch-it default" in refused.err
+    mill.ok("mount", "add", "scratch-it", str(shared), "--allow", "default")
+    mill.ok(*ask, 'echo hello > "$MILL_MOUNT_SCRATCH_IT/first"')
+    by_path = ("submit", "--no-code", "--follow", "-v", f"{shared}:/workspace:ro", "--command", "--", "sh", "-c")
+    assert mill.ok(*by_path, 'cat "$MILL_MOUNT_SCRATCH_IT/first"').out == "hello\n"
+    assert mill.ok("mount", "list", "--json").json["items"][0]["projects"] == ["default"]
+    assert "mount.create" in mill.ok("audit").out
+    mill.ok("mount", "deny", "scratch-it", "default")
+    assert mill(*by_path, "true").code == 4
+    mill.ok("mount", "rm", "scratch-it", "--yes")

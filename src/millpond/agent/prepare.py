@@ -12,6 +12,7 @@ from pathlib import Path
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
+from millpond.model.mount import mount_variable
 from millpond.model.secret import RESERVED
 from millpond.wire.desired import DesiredPlacement
 
@@ -59,6 +60,9 @@ def prepare(
         raise OSError(
             f"the secret for variable {gone[0]} no longer exists, or cannot be decrypted with the server's key"
         )
+    withdrawn = [mount.name for mount in desired.mounts if mount.source is None]
+    if withdrawn:
+        raise OSError(f"the mount {withdrawn[0]!r} no longer exists, or its project may no longer use it")
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
@@ -98,6 +102,7 @@ def prepare(
         ranks=tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks),
         image=image,
         inputs=tuple(mounts.values()),
+        mounts=tuple(Mount(one.source, one.target, writable=not one.read_only) for one in desired.mounts if one.source),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
     ).write(directory)
@@ -142,6 +147,8 @@ def environment(
         "MILL_SERVER": server,
         "MILL_TOKEN": desired.token,
         "MILL_PROJECT": desired.project,
+        # In a container at its target; otherwise where it is on this machine.
+        **{mount_variable(one.name): one.target if container else one.source for one in desired.mounts if one.source},
         "MILL_JOB_ID": desired.job_id,
         "MILL_JOB_NAME": desired.job_name,
         "MILL_RUN_ID": desired.run_id,

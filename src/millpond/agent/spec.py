@@ -21,10 +21,11 @@ RANKS = "ranks"
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A published commit, and where the job sees it; read-only."""
+    """A published commit or a shared directory, and where the job sees it; a commit is read-only."""
 
     source: str
     target: str
+    writable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Spec:
     # What it runs in: that of the job, or the driver's own. None: the job sees the machine as it is.
     image: str | None = None
     inputs: tuple[Mount, ...] = ()
+    # Shared directories that an administrator lets it use.
+    mounts: tuple[Mount, ...] = ()
     # Of a distributed job: where each process is to run.
     ranks: tuple[RankPlace, ...] = ()
     # For the keeper of one of them: its `rank`, the `size` of the whole, its `node`, its `address` if that is known.
@@ -74,6 +77,7 @@ class Spec:
             "command": self.asked.command,
             "timeout_seconds": self.asked.timeout_seconds,
             "inputs": [asdict(mount) for mount in self.inputs],
+            "mounts": [asdict(mount) for mount in self.mounts],
             "ranks": [asdict(place) for place in self.ranks],
         }
         write_private(placement / SPEC, json.dumps(written))
@@ -91,6 +95,7 @@ def read_spec(placement: Path) -> Spec | None:
         ),
         "gpu_indices": tuple(written["gpu_indices"]),
         "inputs": tuple(Mount(**mount) for mount in written["inputs"]),
+        "mounts": tuple(Mount(**mount) for mount in written.get("mounts", ())),
         "accounts": tuple(written["accounts"]),
         "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in written.get("ranks", ())),
         "secret_env": tuple(written.get("secret_env", ())),

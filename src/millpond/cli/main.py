@@ -72,6 +72,7 @@ ENTRIES = (
     Entry("secret", "millpond.cli.secret", "Manage secrets that jobs receive as environment variables.", _WORK),
     Entry("run", "millpond.cli.run", "Show runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
+    Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),
     Entry("site", "millpond.cli.site", "Manage sites: places with volumes and computes.", _PLACES),
     Entry("link", "millpond.cli.link", "Manage network links between sites, and between a site and the lake.", _PLACES),
     Entry(

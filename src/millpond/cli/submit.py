@@ -28,7 +28,7 @@ from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
 from millpond.lake.scan import Skipped
 from millpond.model.documents import to_document
-from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind
+from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobMount
 from millpond.model.names import check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
@@ -195,6 +195,14 @@ def submit(
     idle: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop the job after this long without use, like 2h.")
     ] = None,
+    pvc: Annotated[
+        list[str] | None,
+        typer.Option("--pvc", metavar="NAME:PATH[:ro]", help="Mount to use, from `mill mount list`. Repeatable."),
+    ] = None,
+    volume: Annotated[
+        list[str] | None,
+        typer.Option("--volume", "-v", metavar="DIRECTORY:PATH[:ro]", help="Same, by its directory. Repeatable."),
+    ] = None,
     large_shm: Annotated[bool, typer.Option("--large-shm", help="Do not limit the size of /dev/shm.")] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not upload the working directory.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
@@ -231,6 +239,7 @@ def submit(
         "gpu_hundredths": _gpus(gpu, gpu_per_process, processes),
         "gpu_enforced": enforced or None,
         "image": image,
+        "mounts": [to_document(JobMount.parse(text)) for text in (*(pvc or []), *(volume or []))],
         "large_shm": large_shm or None,
         "experiment": experiment,
         "compute": compute,

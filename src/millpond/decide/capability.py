@@ -83,7 +83,9 @@ def _rules(job: QueuedJob) -> list[Rule]:
 
 
 def unsuited_words(spec: JobSpec, node: NodeView) -> str | None:
-    """What a node lacks of the GPU type, GPU memory and labels that a job asks for, in words; None if it has all."""
+    """What a node lacks of the GPU type, GPU memory, labels and mounts that a job asks for; None if it has all."""
+    if absent := missing_mount(spec, node):
+        return f"{node.written} is at another site than the mount {absent}."
     if spec.gpu_type and not is_gpu_type(spec.gpu_type, node.gpu_model):
         return f"{node.written} has {node.gpu_model or 'no'} GPUs, not {spec.gpu_type}."
     if spec.min_gpu_memory_bytes > node.gpu_memory_bytes:
@@ -105,7 +107,19 @@ def _constraints(job: QueuedJob) -> list[Rule]:
     if spec.node_selector:
         selector = spec.node_selector
         rules.append((lambda node: missing_label(selector, node.labels) is None, partial(_no_label, selector)))
+    if spec.mounts:
+        rules.append((lambda node: missing_mount(spec, node) is None, partial(_no_mount, spec)))
     return rules
+
+
+def missing_mount(spec: JobSpec, node: NodeView) -> str | None:
+    """The first mount that exists only at another site than the node's."""
+    return next((one.mount for one in spec.mounts if one.site_id not in ("", node.site_id)), None)
+
+
+def _no_mount(spec: JobSpec, nodes: Sequence[NodeView]) -> Refusal:
+    absent = missing_mount(spec, nodes[0])
+    return Refusal(f"No compute is at the site of the mount {absent}.", "Attach one there, or remove the mount.")
 
 
 def _no_gpu_type(wanted: str, nodes: Sequence[NodeView]) -> Refusal:

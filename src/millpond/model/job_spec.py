@@ -87,6 +87,31 @@ class JobInput:
 
 
 @dataclass(frozen=True, slots=True)
+class JobMount:
+    """A shared directory, and where a container shows it.
+
+    As asked: `mount` is its name or its path. As stored: its name, and the site where it exists, if not everywhere.
+    """
+
+    mount: Annotated[str, Len(1, 1000)]
+    target: Annotated[str, Len(1, 1000)]
+    read_only: bool = False
+    site_id: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> JobMount:
+        """`NAME:/path` or `/directory:/path`, with `:ro` behind it for reading only."""
+        parts = text.split(":")
+        read_only = len(parts) == 3 and parts[2] in ("ro", "rw") and parts.pop() == "ro"
+        if len(parts) != 2 or not parts[0] or not parts[1].startswith("/"):
+            raise Invalid(
+                f"{text!r} is not a mount.", hint="Write it as NAME:/path, or NAME:/path:ro for reading only.",
+                fields=["mounts"],
+            )  # fmt: skip
+        return cls(parts[0], parts[1], read_only)
+
+
+@dataclass(frozen=True, slots=True)
 class Resources:
     """Zero CPU or memory means: no reservation, best effort. GPUs are whole hundredths."""
 
@@ -111,6 +136,8 @@ class JobSpec:
     image: Annotated[str, Len(1, 300)] | None = None
     # No limit for /dev/shm, where a driver sets one.
     large_shm: bool = field(default=False, metadata=_UNPLACED)
+    # Shared directories that it reads and writes.
+    mounts: Annotated[tuple[JobMount, ...], MaxLen(20)] = ()
     # A commit of the project's code that its working directory starts as.
     code_commit: str | None = None
     # A commit of the project's code that holds requirements.txt and what builds it.
@@ -196,7 +223,8 @@ class JobSpec:
 def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Expand short forms and reject unknown keys. Values are not checked.
 
-    `inputs` may be written `dataset@ref`, `after` as `JOB:any`, and `interactive: true` stands for the kind.
+    `inputs` may be written `dataset@ref`, `after` as `JOB:any`, `mounts` as `NAME:/path`, and `interactive: true`
+    stands for the kind.
     Raises Invalid.
     """
     found = _upgraded(document)
@@ -209,7 +237,11 @@ def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-_SHORT: Mapping[str, Callable[[str], JobInput | Dependency]] = {"inputs": JobInput.parse, "after": Dependency.parse}
+_SHORT: Mapping[str, Callable[[str], JobInput | Dependency | JobMount]] = {
+    "inputs": JobInput.parse,
+    "after": Dependency.parse,
+    "mounts": JobMount.parse,
+}
 # From a version to the next: what a document of the older one would be today.
 _UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 

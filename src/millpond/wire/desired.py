@@ -109,6 +109,15 @@ class DesiredRank(Response):
     gpu_indices: list[int] = []
 
 
+class DesiredMount(Response):
+    """A shared directory of a job; without `source` if the job may no longer mount it: then it cannot start."""
+
+    name: str
+    source: str | None
+    target: str
+    read_only: bool = False
+
+
 class DesiredPlacement(WithSpec):
     """A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it."""
 
@@ -137,6 +146,7 @@ class DesiredPlacement(WithSpec):
     log_bytes: int = 0
     # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.
     secrets: dict[str, str | None] = {}
+    mounts: list[DesiredMount] = []
     want: Literal["run", "stop"]
 
 

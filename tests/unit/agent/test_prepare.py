@@ -13,9 +13,9 @@ import pytest
 
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.prepare import environment, prepare
-from millpond.agent.spec import read_spec
+from millpond.agent.spec import Mount, read_spec
 from millpond.testing.agents import a_fill, a_placement, an_input
-from millpond.wire.desired import DesiredPlacement
+from millpond.wire.desired import DesiredMount, DesiredPlacement
 
 
 def env_of(desired: DesiredPlacement, **environ: str) -> dict[str, str]:
@@ -80,6 +80,20 @@ def test_in_a_container_inputs_are_named_after_their_datasets(tmp_path: Path) ->
     prepare(tmp_path / "p2", desired, server="", code=None, inputs=paths, renewed=0.0)
     plain = read_spec(tmp_path / "p2")
     assert plain is not None and plain.env["MILL_DATA_X"] == "/volume/MILL_DATA_X"
+
+
+def test_mounts_are_told_by_a_variable_and_refused_once_withdrawn(tmp_path: Path) -> None:
+    shared = DesiredMount(name="team-a", source="/mnt/a", target="/workspace")
+    desired = a_placement(mounts=[shared])
+    prepare(tmp_path / "p1", desired, server="", code=None, inputs={}, renewed=0.0, image="python:3.12")
+    prepare(tmp_path / "p2", desired, server="", code=None, inputs={}, renewed=0.0)
+    inside, plain = read_spec(tmp_path / "p1"), read_spec(tmp_path / "p2")
+    assert inside is not None and inside.env["MILL_MOUNT_TEAM_A"] == "/workspace"
+    assert plain is not None and plain.env["MILL_MOUNT_TEAM_A"] == "/mnt/a"
+    assert inside.mounts == plain.mounts == (Mount("/mnt/a", "/workspace", writable=True),)
+    gone = a_placement(mounts=[shared.model_copy(update={"source": None})])
+    with pytest.raises(OSError, match="the mount 'team-a' no longer exists"):
+        prepare(tmp_path / "p3", gone, server="", code=None, inputs={}, renewed=0.0)
 
 
 @pytest.mark.parametrize(

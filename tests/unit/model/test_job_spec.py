@@ -23,6 +23,7 @@ FULL: dict[str, Any] = {
     ],
     "image": "python:3.12",
     "large_shm": True,
+    "mounts": [{"mount": "scratch", "target": "/scratch", "read_only": True, "site_id": "s1"}],
     "code_commit": "c2",
     "environment": "c3",
     "processes": 2,

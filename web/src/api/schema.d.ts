@@ -858,6 +858,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mounts
+         * @description All of them at once, by name.
+         */
+        get: operations["list_mounts"];
+        put?: never;
+        /**
+         * Create Mount
+         * @description Let jobs mount a directory that exists on the machines of a site, or of all.
+         */
+        post: operations["create_mount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mounts/{mount}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Mount
+         * @description Refused while unfinished jobs use it. The directory itself stays.
+         */
+        delete: operations["delete_mount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mounts/{mount}/allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Allow Mount
+         * @description Let jobs of these projects, or of all, mount it.
+         */
+        post: operations["allow_mount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mounts/{mount}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny Mount
+         * @description Take that back. Running jobs keep it.
+         */
+        post: operations["deny_mount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/placements/{placement}/log": {
         parameters: {
             query?: never;
@@ -3935,6 +4019,23 @@ export interface components {
             project_id: string;
         };
         /**
+         * DesiredMount
+         * @description A shared directory of a job; without `source` if the job may no longer mount it: then it cannot start.
+         */
+        DesiredMount: {
+            /** Name */
+            name: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /** Source */
+            source: string | null;
+            /** Target */
+            target: string;
+        };
+        /**
          * DesiredPlacement
          * @description A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it.
          */
@@ -4039,6 +4140,11 @@ export interface components {
              * @default 0
              */
             min_gpu_memory_bytes: number;
+            /**
+             * Mounts
+             * @default []
+             */
+            mounts: components["schemas"]["DesiredMount"][];
             /** Node */
             node: string;
             /** Node Selector */
@@ -4800,6 +4906,11 @@ export interface components {
              * @default 0
              */
             min_gpu_memory_bytes: number;
+            /**
+             * Mounts
+             * @default []
+             */
+            mounts: components["schemas"]["JobMount-Output"][];
             /** Name */
             name: string;
             /** Node */
@@ -5000,6 +5111,11 @@ export interface components {
              * @default 0
              */
             min_gpu_memory_bytes: number;
+            /**
+             * Mounts
+             * @default []
+             */
+            mounts: components["schemas"]["JobMount-Input"][];
             /** Name */
             name?: string | null;
             /** Node Selector */
@@ -5161,6 +5277,50 @@ export interface components {
          */
         JobKind: "training" | "interactive" | "step" | "service" | "environment";
         /**
+         * JobMount
+         * @description A shared directory, and where a container shows it.
+         *
+         *     As asked: `mount` is its name or its path. As stored: its name, and the site where it exists, if not everywhere.
+         */
+        "JobMount-Input": {
+            /** Mount */
+            mount: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /**
+             * Site Id
+             * @default
+             */
+            site_id: string;
+            /** Target */
+            target: string;
+        };
+        /**
+         * JobMount
+         * @description A shared directory, and where a container shows it.
+         *
+         *     As asked: `mount` is its name or its path. As stored: its name, and the site where it exists, if not everywhere.
+         */
+        "JobMount-Output": {
+            /** Mount */
+            mount: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /**
+             * Site Id
+             * @default
+             */
+            site_id: string;
+            /** Target */
+            target: string;
+        };
+        /**
          * JobsChange
          * @description Which jobs to stop, delete or bring back: ids, NAME or NAME#N.
          */
@@ -5253,6 +5413,11 @@ export interface components {
              * @default 0
              */
             min_gpu_memory_bytes: number;
+            /**
+             * Mounts
+             * @default []
+             */
+            mounts: components["schemas"]["JobMount-Input"][];
             /** Node Selector */
             node_selector?: {
                 [key: string]: string;
@@ -5384,6 +5549,11 @@ export interface components {
              * @default 0
              */
             min_gpu_memory_bytes: number;
+            /**
+             * Mounts
+             * @default []
+             */
+            mounts: components["schemas"]["JobMount-Output"][];
             /** Node Selector */
             node_selector: {
                 [key: string]: string;
@@ -5839,6 +6009,46 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
+        /** MountChange */
+        MountChange: {
+            /**
+             * All
+             * @default false
+             */
+            all: boolean;
+            /**
+             * Projects
+             * @default []
+             */
+            projects: string[];
+        };
+        /**
+         * MountCreate
+         * @description `projects` may use it, or `all`. `site`: where it exists; null for everywhere.
+         */
+        MountCreate: {
+            /**
+             * All
+             * @default false
+             */
+            all: boolean;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /**
+             * Projects
+             * @default []
+             */
+            projects: string[];
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /** Site */
+            site?: string | null;
+        };
         /**
          * NearVolume
          * @description What a volume is to a compute. Jobs there use it if it is near and its agent sees it well: `serves`.
@@ -6215,6 +6425,13 @@ export interface components {
         Page_Secret_: {
             /** Items */
             items: components["schemas"]["Secret"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[SharedMount] */
+        Page_SharedMount_: {
+            /** Items */
+            items: components["schemas"]["SharedMount"][];
             /** Next */
             next?: string | null;
         };
@@ -7213,6 +7430,32 @@ export interface components {
             /** Server Version */
             server_version: string;
             user: components["schemas"]["User"];
+        };
+        /**
+         * SharedMount
+         * @description A directory that jobs of `projects`, or of `all`, may mount. Projects you cannot see are not listed.
+         */
+        SharedMount: {
+            /** All */
+            all: boolean;
+            /** Changed At */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Projects */
+            projects: string[];
+            /** Read Only */
+            read_only: boolean;
+            /** Site */
+            site: string | null;
         };
         /**
          * ShareSeen
@@ -10077,6 +10320,167 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_mounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SharedMount_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_mount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MountCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMount"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_mount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mount: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    allow_mount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mount: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MountChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMount"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deny_mount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mount: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MountChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMount"];
+                };
             };
             /** @description A problem */
             default: {

@@ -24,6 +24,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     gpu_type: null,
     min_gpu_memory_bytes: 0,
     large_shm: false,
+    mounts: [],
     node_selector: {},
     options: {},
     priority: 0,

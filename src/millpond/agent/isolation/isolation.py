@@ -66,6 +66,7 @@ class Isolation:
 
     def hand_over(self, directory: Path, spec: Spec) -> tuple[int | None, list[Path]]:
         """Give the directories of a prepared placement to its account. The account, None for the agent's; and them."""
+        self._check_mounts(spec)
         uid = self.accounts.of(spec.account) if self.accounts else None
         own = [directory / name for name in (*WRITABLE, HOME)]
         (directory / HOME).mkdir(exist_ok=True)
@@ -95,6 +96,16 @@ class Isolation:
         }
         write_private(directory / CONFINEMENT, json.dumps(how))
 
+    def _check_mounts(self, spec: Spec) -> None:
+        """OSError for a directory that is missing, or would show what no job may see into."""
+        private = [Path(os.path.realpath(path)) for paths in self.hidden.values() for path in paths]
+        for mount in spec.mounts:
+            source = Path(os.path.realpath(mount.source))
+            if not source.is_dir():
+                raise OSError(f"the directory {mount.source} that it mounts does not exist on this machine")
+            if any(path.is_relative_to(source) or source.is_relative_to(path) for path in private):
+                raise OSError(f"the directory {mount.source} that it mounts overlaps with Millpond's own directories")
+
     def _view(self, own: list[Path], spec: Spec) -> View:
         return view_of(
             private=[path for paths in self.hidden.values() for path in paths if path.is_dir()],
@@ -102,6 +113,7 @@ class Isolation:
             inputs={Path(mount.source): mount.target for mount in spec.inputs},
             programs=programs(spec.env),
             data=self.shows_data,
+            mounts=spec.mounts,
         )
 
 
@@ -136,10 +148,11 @@ def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool
     `engine_shows_own`: every job is in a container that sees its own directory and inputs, and nothing else.
     """
     limits = cgroups.find()
+    hidden: dict[str, Sequence[Path]] = {"state": [state_dir]}
     _open_state(state_dir, 0o700)
     by_process = limits is None or not limits.has_memory
     if accounts is None:
-        return Isolation(limits=limits, limits_processes=by_process, views=engine_shows_own)
+        return Isolation(limits=limits, limits_processes=by_process, views=engine_shows_own, hidden=hidden)
     allowed = _ask(accounts.first)
     why_not = allowed["account"]
     views = engine_shows_own or allowed["view"] is None
@@ -149,7 +162,9 @@ def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool
     if why_not is not None:
         if not engine_shows_own:
             log.warning("all jobs run under this account and can read each other's files: %s", why_not)
-        return Isolation(limits=limits, limits_processes=by_process, why_shared=why_not, views=engine_shows_own)
+        return Isolation(
+            limits=limits, limits_processes=by_process, why_shared=why_not, views=engine_shows_own, hidden=hidden
+        )
     if not views:
         _open_state(state_dir, 0o711)
     return Isolation(
@@ -159,7 +174,7 @@ def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool
         why_shared="",
         shows_data=views and _has_data(),
         limits_processes=by_process,
-        hidden={"state": [state_dir]},
+        hidden=hidden,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import millpond
+from millpond.agent.spec import Mount
 
 # Variables that name files which programs in a job read.
 _FILES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "MILL_CA_FILE")
@@ -35,12 +36,19 @@ class View:
 
 
 def view_of(
-    *, private: Iterable[Path], own: Sequence[Path], inputs: Mapping[Path, str], programs: Sequence[Path], data: bool
+    *,
+    private: Iterable[Path],
+    own: Sequence[Path],
+    inputs: Mapping[Path, str],
+    programs: Sequence[Path],
+    data: bool,
+    mounts: Sequence[Mount] = (),
 ) -> View:
     """`private` directories are hidden, and whatever else nobody but its owner enters above what the job needs.
 
     `own` are the job's directories, to write in; `inputs` are shown where they lie and, with `data`, also at the
-    target that each maps to; `programs` are files and directories that it needs to be able to read.
+    target that each maps to; `programs` are files and directories that it needs to be able to read. `mounts` are shown
+    where they lie, and at their targets where this machine has an empty directory for that.
     """
     needed = [*map(_real, own), *map(_real, programs)]
     closed = (closed_above(path) for path in needed)
@@ -50,6 +58,10 @@ def view_of(
     show = [Shown(str(path), str(path), writable=True) for path in map(_real, own)]
     show += [Shown(str(path), str(path)) for path in _outermost(readable)]
     show += [Shown(str(_real(path)), target) for path, target in inputs.items()] if data else []
+    for mount in mounts:
+        source = str(_real(Path(mount.source)))
+        targets_of = [source, *([mount.target] if _is_empty_directory(mount.target) else [])]
+        show += [Shown(source, target, writable=mount.writable) for target in targets_of]
     return View(tuple(map(str, hide)), tuple(show))
 
 
@@ -83,6 +95,14 @@ def _is_below(path: Path, directories: Iterable[Path]) -> bool:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
+
+
+def _is_empty_directory(path: str) -> bool:
+    """Only an empty directory is replaced: whatever else is there may be run by the agent itself."""
+    try:
+        return os.path.realpath(path) == path and not os.listdir(path)
+    except OSError:
+        return False
 
 
 def _top(target: str) -> Path:

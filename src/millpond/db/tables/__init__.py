@@ -30,6 +30,7 @@ from millpond.db.tables.data import (
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
+from millpond.db.tables.mounts import mount
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.runs import (
     experiment,
@@ -86,6 +87,7 @@ __all__ = [
     "metric",
     "metric_batch",
     "metric_chunk",
+    "mount",
     "node",
     "nomination",
     "pack",

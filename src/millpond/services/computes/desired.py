@@ -12,11 +12,14 @@ from millpond.db.placements import LeasedCommit
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, Placement
+from millpond.model.job_spec import JobMount
+from millpond.model.mount import SharedMount
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.sealing import Seal
 from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
-from millpond.wire.desired import DesiredInput, DesiredPlacement, DesiredRank
+from millpond.services.places import mounts
+from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"
@@ -30,6 +33,7 @@ class Beside:
 
     accounts: Mapping[str, int]
     secrets: Mapping[str, dict[str, str | None]]
+    mounts: Mapping[str, Mapping[str, SharedMount]]
     server_secret: bytes
     log_bytes: int
 
@@ -49,7 +53,8 @@ def desired_placements(
     owners |= {commit.project_id for held in leased.values() for commit in held.values()}
     accounts = projects.accounts(tx, owners)
     given = secrets.values_of(tx, seal, list(known.values()))
-    beside = Beside(accounts, given, server_secret, log_bytes)
+    mounted = mounts.allowed_now(tx, list(known.values()))
+    beside = Beside(accounts, given, mounted, server_secret, log_bytes)
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
@@ -84,7 +89,17 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         valid_seconds=placement.valid_seconds,
         log_bytes=beside.log_bytes,
         secrets=beside.secrets.get(job.id, {}),
+        mounts=[_mount(one, beside.mounts[job.id].get(one.mount)) for one in job.spec.mounts],
         want="run" if job.status.stop_requested_at is None else "stop",
+    )
+
+
+def _mount(asked: JobMount, allowed: SharedMount | None) -> DesiredMount:
+    return DesiredMount(
+        name=asked.mount,
+        source=allowed.path if allowed else None,
+        target=asked.target,
+        read_only=asked.read_only or (allowed is not None and allowed.read_only),
     )
 
 

@@ -31,6 +31,7 @@ from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.jobs import find
 from millpond.services.jobs.options import check_gpus, check_options, check_selector, check_variables
 from millpond.services.people import access, audit, secrets
+from millpond.services.places import mounts
 from millpond.wire.jobs import JobCreate
 
 # What people may ask for.
@@ -89,6 +90,7 @@ def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> 
     return replace(
         spec,
         inputs=_inputs(tx, actor, project, spec.inputs),
+        mounts=mounts.resolved(tx, project, spec.mounts),
         after=_after(tx, project, spec.after),
         retry_on=checked_kinds(spec.retry_on) if spec.retries else (),
         ports=tuple(dict.fromkeys(spec.ports)),

@@ -25,6 +25,7 @@ _LISTED_BY = {
     "join token": "mill compute tokens",
     "link": "mill link list",
     "member": "mill project members PROJECT",
+    "mount": "mill mount list",
     "path": "mill data ls DATASET@REF",
     "policy": "mill cache kept",
     "project": "mill project list",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.isolation.view import Shown, closed_above, view_of
+from millpond.agent.spec import Mount
 
 
 @pytest.fixture
@@ -60,3 +61,12 @@ def test_the_first_closed_directory_counts(tmp_path: Path) -> None:
     (tmp_path / "a").chmod(0o750)
     assert closed_above(tmp_path / "a/b/c") == (before or tmp_path / "a")
     assert closed_above(Path("/usr/bin")) is None
+
+
+def test_a_mount_is_shown_where_it_lies_and_at_an_empty_directory(machine: Path) -> None:
+    shared, empty, full = machine / "open", machine / "empty", machine / "volume"
+    empty.mkdir()
+    mounts = [Mount(str(shared), str(empty), writable=True), Mount(str(shared), str(full)), Mount(str(shared), "/none")]
+    view = view_of(private=[], own=[], inputs={}, programs=[], data=False, mounts=mounts)
+    at = str(shared)
+    assert view.show == (Shown(at, at, True), Shown(at, str(empty), True), Shown(at, at), Shown(at, at))

@@ -80,7 +80,7 @@ def _pod(
     gpu_resource: str | None,
     node: str | None,
 ) -> dict[str, Any]:
-    volumes, mounts = _mounts(spec.inputs, directory, options.sources)
+    volumes, mounts = _mounts([*spec.inputs, *spec.mounts], directory, options.sources)
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": math.ceil(spec.grace_seconds) + LEAVE_SECONDS,
@@ -129,12 +129,12 @@ def _name(spec: Spec) -> dict[str, str]:
 def _mounts(
     inputs: Sequence[Mount], directory: Path, sources: Sequence[Source]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The placement's directory to write, each input to read, and nothing else of the volumes they lie on."""
+    """The placement's directory to write, each input to read, mounts, and nothing else of the volumes they lie on."""
     volumes: dict[str, dict[str, Any]] = {}
     mounts: list[dict[str, Any]] = []
     for source, target, read_only in [
         (directory, str(directory), False),
-        *((Path(one.source), one.target, True) for one in inputs),
+        *((Path(one.source), one.target, not one.writable) for one in inputs),
     ]:
         number, within, volume = _find(source, sources)
         name = f"v{number}"

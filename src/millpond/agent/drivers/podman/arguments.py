@@ -51,6 +51,10 @@ def run_arguments(
     the control group that limits it; without one Podman does. OSError for what this machine cannot give."""
     binds = [f"type=bind,src={path},dst={path}" for path in own]
     binds += [f"type=bind,src={mount.source},dst={mount.target},ro=true" for mount in spec.inputs]
+    binds += [
+        f"type=bind,src={mount.source},dst={mount.target}{'' if mount.writable else ',ro=true'}"
+        for mount in spec.mounts
+    ]
     return [
         "run",
         f"--name={container_name(spec.placement)}",

@@ -53,6 +53,15 @@ def test_a_rank_of_a_distributed_job_has_a_job_and_a_name_of_its_own() -> None:
     assert container["env"][0]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
 
 
+def test_a_mount_is_a_claim_that_a_pod_writes_to() -> None:
+    mounts = (Mount("/nfs/scratch", "/workspace", writable=True),)
+    pod = a_pod({"mount": ["/mill=pvc:mill/shared", "/nfs/scratch=pvc:scratch"]}, mounts=mounts)
+    shown = next(one for one in pod["containers"][0]["volumeMounts"] if one["mountPath"] == "/workspace")
+    assert shown["readOnly"] is False
+    volume = next(one for one in pod["volumes"] if one["name"] == shown["name"])
+    assert volume["persistentVolumeClaim"] == {"claimName": "scratch"}
+
+
 def test_a_pod_sees_its_directory_its_inputs_and_nothing_else() -> None:
     inputs = (Mount("/mill/cache/commits/a/b/c", "/data/x"), Mount("/nfs/commits/d", "/data/y"))
     pod = a_pod({"mount": ["/mill=pvc:mill/shared", "/nfs=nfs:filer:/export", "/mill/cache=host:/srv"]}, inputs=inputs)

@@ -14,6 +14,7 @@ SPEC = a_spec(
     ("train", "--fast"), directory="/state/p1/work", env={"MILL_TOKEN": "secret", "SAID": "two\nlines"},
     cpu=4, memory_bytes=10**9, gpu_hundredths=200, gpu_indices=(1, 3), image="docker.io/x:1",
     inputs=(Mount("/volume/c", "/data/digits"),),
+    mounts=(Mount("/mnt/scratch", "/workspace", writable=True), Mount("/mnt/models", "/models")),
 )  # fmt: skip
 
 
@@ -31,6 +32,8 @@ def test_what_the_job_was_promised() -> None:
         "--name=mill-p1", "--cpus=4", "--memory=1000000000b", "--memory-swap=1000000000b", "--user=70001:70001",
         "--group-add=70002", "--mount=type=bind,src=/state/p1/work,dst=/state/p1/work",
         "--mount=type=bind,src=/volume/c,dst=/data/digits,ro=true",
+        "--mount=type=bind,src=/mnt/scratch,dst=/workspace", "--mount=type=bind,src=/mnt/models,dst=/models,ro=true",
+        "--shm-size=2g",
     } <= set(asked)  # fmt: skip
     assert asked[-4:] == ["--privileged=false", "docker.io/x:1", "train", "--fast"]
 
@@ -52,3 +55,11 @@ def test_gpus_by_cdi_have_new_numbers(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "nvidia.yaml").touch()
     assert {"--device=nvidia.com/gpu=1", "--device=nvidia.com/gpu=3"} <= set(run(declared=False))
     assert "CUDA_VISIBLE_DEVICES=0,1\n" in environment_file(SPEC, Path("/home"))
+
+
+def test_a_large_shm_has_no_limit() -> None:
+    large = run_arguments(
+        a_spec(("train",), image="x", large_shm=True), [], Account(70001), agent="a", options=PodmanOptions(),
+        parent=None, declared_gpus=True,
+    )  # fmt: skip
+    assert "--shm-size=0" in large
