@@ -102,7 +102,7 @@ def test_a_name_is_held_until_the_job_has_ended(mill: Mill) -> None:
     assert mill("wait", "holder").code == 103
     mill.ok("submit", "holder", "--no-code", "--wait", "--", "true")
     assert mill.ok("get", "holder#1", "--json").json["id"] == first
-    assert "asked" in mill.ok("why", first).out
+    assert "Stop requested" in mill.ok("why", first).out
 
 
 def test_deleted_jobs_come_back(mill: Mill) -> None:

@@ -22,6 +22,7 @@ FULL: dict[str, Any] = {
         {"dataset": "default/xray", "ref": "main", "commit_id": "c1", "dataset_id": "d1", "env": "MILL_DATA_XRAY"}
     ],
     "image": "python:3.12",
+    "preemptible": True,
     "large_shm": True,
     "mounts": [{"mount": "scratch", "target": "/scratch", "read_only": True, "site_id": "s1"}],
     "code_commit": "c2",
