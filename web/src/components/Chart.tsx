@@ -18,6 +18,8 @@ export interface ChartData {
   readonly lines: readonly Line[];
   /** Amounts are seen against nothing at all; other values against each other. */
   readonly fromZero?: boolean;
+  /** Amounts that add up: each line stands on the one before, and holds until the next point. */
+  readonly stacked?: boolean;
   /** What the drawing spans, where that is more than its points do. */
   readonly span?: readonly [number, number];
 }

@@ -4,12 +4,16 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { ChartData } from "./Chart";
 import { spanOf } from "./span";
+import { stackOf } from "./stack";
 import { TIME_TICKS } from "./timeAxis";
 
 const HEIGHT = 180;
 /** So few points are drawn as such: a single one makes no line. */
 const FEW = 24;
-const COLORS = { light: ["#0b7285", "#d9480f", "#5f3dc4"], dark: ["#3bc9db", "#ff922b", "#b197fc"] };
+const COLORS = {
+  light: ["#0b7285", "#d9480f", "#5f3dc4", "#2b8a3e", "#a61e4d", "#1864ab", "#846100", "#495057"],
+  dark: ["#3bc9db", "#ff922b", "#b197fc", "#69db7c", "#f783ac", "#74c0fc", "#ffd43b", "#ced4da"],
+};
 
 /** The colours of the lines, in their order. */
 export function useLineColors(): readonly string[] {
@@ -55,7 +59,8 @@ export function Plot({ label, data, format, onPoint }: Props) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a plot made anew needs its points again
   useEffect(() => {
-    plot.current?.setData([data.x, ...data.lines.map((line) => line.values)] as uPlot.AlignedData);
+    const values = data.lines.map((line) => line.values);
+    plot.current?.setData([data.x, ...(data.stacked ? stackOf(values) : values)] as uPlot.AlignedData);
   }, [data, labels, scheme, format]);
 
   return (
@@ -72,7 +77,7 @@ function optionsFor(
   format: (value: number) => string,
   onPoint: Props["onPoint"],
 ): uPlot.Options {
-  const { time, fromZero } = shown();
+  const { time, fromZero, stacked } = shown();
   const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
   const grid = { stroke: scheme === "dark" ? "#34383d" : "#e3e7ea", width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, font: "11px system-ui" };
@@ -91,17 +96,21 @@ function optionsFor(
       { ...axis, size: time ? 44 : 28, values: time ? TIME_TICKS : undefined },
       { ...axis, size: (_, written) => widthOf(written), values: (_, ticks) => ticks.map(format) },
     ],
-    series: [
-      {},
-      ...labels.map((label, index) => ({
-        label,
-        stroke: COLORS[scheme][index % COLORS[scheme].length],
-        width: 1.75,
-        spanGaps: false,
-        points: { show: (plot: uPlot) => (plot.data[0]?.length ?? 0) <= FEW, size: 5 },
-      })),
-    ],
+    series: [{}, ...labels.map((label, index) => seriesFor(label, colorOf(scheme, index), !!stacked))],
+    // Each is filled down to the one below.
+    bands: stacked ? labels.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as const })) : [],
   };
+}
+
+function seriesFor(label: string, color: string, stacked: boolean): uPlot.Series {
+  const points = { show: (plot: uPlot) => (plot.data[0]?.length ?? 0) <= FEW, size: 5 };
+  const line = { label, stroke: color, width: 1.75, spanGaps: false };
+  if (!stacked) return { ...line, points };
+  return { ...line, fill: `${color}99`, points: { show: false }, paths: uPlot.paths.stepped?.({ align: 1 }) };
+}
+
+function colorOf(scheme: "light" | "dark", index: number): string {
+  return COLORS[scheme][index % COLORS[scheme].length] ?? "";
 }
 
 /** Room for the longest tick: digits of the axis font are a little over six pixels wide. */
