@@ -71,6 +71,12 @@ export const attemptsQuery = (place: JobPlace) =>
       take(api.GET("/api/v1/projects/{project}/jobs/{job}/attempts", { params: { path: place } })),
   });
 
+export const eventsQuery = (place: JobPlace) =>
+  queryOptions({
+    queryKey: ["jobs", "events", place],
+    queryFn: () => take(api.GET("/api/v1/projects/{project}/jobs/{job}/events", { params: { path: place } })),
+  });
+
 export const whyQuery = (place: JobPlace) =>
   queryOptions({
     queryKey: ["jobs", "why", place],

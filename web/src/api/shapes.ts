@@ -4,6 +4,9 @@ import type { components } from "./schema";
 export type Schemas = components["schemas"];
 
 export type AuditRecord = Schemas["AuditRecord"];
+export type Blocker = Schemas["Blocker"];
+export type JobEvent = Schemas["JobEvent"];
+export type Why = Schemas["Why"];
 export type CachePolicy = Schemas["CachePolicy"];
 export type CacheOffer = Schemas["CacheOffer"];
 export type CacheStep = Schemas["CacheStep"];

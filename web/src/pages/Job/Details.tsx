@@ -23,6 +23,7 @@ import { Reach } from "./parts/Reach";
 import { Reasons } from "./parts/Reasons";
 import { isFinished } from "./parts/states";
 import { UsageCharts } from "./parts/UsageCharts";
+import { WhyWaiting } from "./parts/WhyWaiting";
 
 const route = getRouteApi("/in/projects/$project/jobs/$job");
 
@@ -59,7 +60,7 @@ function JobRecord({ job }: { job: Job }) {
   useTopic(isFinished(job.state) ? null : `run:${job.run_id}`);
   return (
     <Stack gap="lg">
-      <Reasons job={job} />
+      {job.state === "queued" ? <WhyWaiting job={job} /> : <Reasons job={job} />}
       <JobFacts job={job} />
       <Reach job={job} />
       <Attempts job={job} />

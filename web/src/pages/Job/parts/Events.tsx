@@ -1,51 +1,74 @@
-import { List, Paper, Table, Text, Title } from "@mantine/core";
+import { Paper, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { attemptsQuery } from "../../../api/jobs";
-import type { Job } from "../../../api/shapes";
+import { eventsQuery } from "../../../api/jobs";
+import type { Job, JobEvent } from "../../../api/shapes";
+import { CommandLine } from "../../../components/Copyable";
+import { Loaded } from "../../../components/Loaded";
 import { Time } from "../../../components/Time";
-import { eventsOf, remarksOn } from "./jobEvents";
+import { shellQuote } from "../../../lib/names";
 
-/** What happened to a job and when, and every remark on where it was put and why. */
+const COLUMNS = ["When", "What", "Rule", "By", "Node", "Attempt"];
+
+/** Every change of a job's state: when, why, under which rule and by whom. */
 export function Events({ job }: { job: Job }) {
-  const attempts = useQuery(attemptsQuery({ project: job.project, job: job.id })).data?.items ?? [];
+  const result = useQuery(eventsQuery({ project: job.project, job: job.id }));
   return (
     <section aria-label="Events">
       <Title order={2} size="h4" mb="xs">
         Events
       </Title>
-      <Paper withBorder>
-        <Table aria-label="Events">
-          <Table.Tbody>
-            {eventsOf(job, attempts).map(({ at, what, why }, index) => (
-              <Table.Tr key={index}>
-                <Table.Th scope="row" w={150} fw={400}>
-                  <Time at={at} />
-                </Table.Th>
-                <Table.Td>
-                  {what}
-                  {why && (
-                    <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
-                      {why}
-                    </Text>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-        <Remarks reasons={remarksOn(job)} />
-      </Paper>
+      <Stack>
+        <Loaded result={result}>{({ items }) => <EventTable events={items} />}</Loaded>
+        <CommandLine command={`mill events ${shellQuote(job.id)} --project ${shellQuote(job.project)}`} />
+      </Stack>
     </section>
   );
 }
 
-function Remarks({ reasons }: { reasons: string[] }) {
-  if (reasons.length === 0) return null;
+function EventTable({ events }: { events: JobEvent[] }) {
   return (
-    <List size="sm" c="dimmed" p="md" pt="xs" listStyleType="none" aria-label="Remarks">
-      {reasons.map((reason, index) => (
-        <List.Item key={index}>{reason}</List.Item>
-      ))}
-    </List>
+    <Paper withBorder>
+      <Table.ScrollContainer
+        minWidth={650}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Events" } }}
+      >
+        <Table aria-label="Events">
+          <Table.Thead>
+            <Table.Tr>
+              {COLUMNS.map((name) => (
+                <Table.Th key={name}>{name}</Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {events.map((event, index) => (
+              <Row key={index} event={event} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  );
+}
+
+function Row({ event }: { event: JobEvent }) {
+  return (
+    <Table.Tr>
+      <Table.Td className="unbroken">
+        <Time at={event.at} />
+      </Table.Td>
+      <Table.Td>
+        {event.what}
+        {event.why && (
+          <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
+            {event.why}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td>{event.rule ?? "–"}</Table.Td>
+      <Table.Td>{event.by ?? "–"}</Table.Td>
+      <Table.Td>{event.node ?? "–"}</Table.Td>
+      <Table.Td>{event.attempt ?? "–"}</Table.Td>
+    </Table.Tr>
   );
 }

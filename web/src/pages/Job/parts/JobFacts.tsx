@@ -88,6 +88,8 @@ function limits(job: Job): Fact[] {
     labels.length > 0 && { name: "Node labels", value: <span className="mono">{labels.join(", ")}</span> },
     options.length > 0 && { name: "Options", value: <span className="mono">{options.join(", ")}</span> },
     job.priority !== 0 && { name: "Priority", value: job.priority },
+    job.spec.preemptible != null && { name: "Preemptible", value: job.spec.preemptible ? "yes" : "no" },
+    job.preemptions > 0 && { name: "Preemptions", value: job.preemptions },
     job.timeout_seconds > 0 && { name: "Time limit", value: formatSeconds(job.timeout_seconds) },
     job.retries > 0 && {
       name: "Retries",

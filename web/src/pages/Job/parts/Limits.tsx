@@ -38,6 +38,14 @@ export function Limits({ form }: { form: Form }) {
                 allowDecimal={false}
                 {...form.getInputProps("priority")}
               />
+              <Select
+                label="Preemptible"
+                placeholder="by kind"
+                data={["yes", "no"]}
+                clearable
+                clearButtonProps={{ "aria-label": "By kind" }}
+                {...form.getInputProps("preemptible")}
+              />
               <NumberInput
                 label="Time limit (minutes)"
                 placeholder="none"

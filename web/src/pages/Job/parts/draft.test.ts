@@ -26,6 +26,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     min_gpu_memory_bytes: 0,
     node_selector: {},
     on: null,
+    preemptible: null,
     gpu_enforced: false,
     image: null,
     code_commit: null,

@@ -30,6 +30,8 @@ export interface Draft {
   minGpuMemoryGb: number | string;
   nodeSelector: string[];
   priority: number | string;
+  /** Null by kind: training jobs are, interactive ones are not. */
+  preemptible: "yes" | "no" | null;
   timeoutMinutes: number | string;
   retries: number | string;
   retryOn: string[];
@@ -67,6 +69,7 @@ export function emptyDraft(project: string): Draft {
     minGpuMemoryGb: "",
     nodeSelector: [],
     priority: "",
+    preemptible: null,
     timeoutMinutes: "",
     retries: "",
     retryOn: [],
@@ -101,6 +104,7 @@ export function draftOf(job: Job): Draft {
     minGpuMemoryGb: (job.spec.min_gpu_memory_bytes ?? 0) / 1e9 || "",
     nodeSelector: writeLabels(job.spec.node_selector),
     priority: job.priority || "",
+    preemptible: job.spec.preemptible == null ? null : job.spec.preemptible ? "yes" : "no",
     timeoutMinutes: job.timeout_seconds / 60 || "",
     retries: job.retries || "",
     retryOn: job.retry_on,
@@ -151,6 +155,7 @@ export function requestOf(draft: Draft): JobCreate {
     min_gpu_memory_bytes: Math.round(Number(draft.minGpuMemoryGb) * 1e9),
     node_selector: labelsOf(draft.nodeSelector),
     priority: Number(draft.priority),
+    preemptible: draft.preemptible && draft.preemptible === "yes",
     timeout_seconds: Math.round(Number(draft.timeoutMinutes) * 60),
     retries: Number(draft.retries),
     retry_on: Number(draft.retries) > 0 ? draft.retryOn : [],
@@ -194,6 +199,7 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
     ...draft.options.map((option) => `--option ${shellQuote(option)}`),
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
+    draft.preemptible && (draft.preemptible === "yes" ? "--preemptible" : "--no-preemptible"),
     Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
     Number(draft.retries) > 0 && `--retries ${draft.retries}`,
     ...(Number(draft.retries) > 0 ? draft.retryOn.map((kind) => `--retry-on ${kind}`) : []),

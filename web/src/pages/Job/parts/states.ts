@@ -41,7 +41,18 @@ export function isFinished(state: JobState): boolean {
   return state === "succeeded" || state === "failed" || state === "cancelled";
 }
 
+/** How the server begins a reason to wait. */
+export const WAITING = "Waiting: ";
+
+/** `Waiting: no room is free.` as a sentence of its own. */
+export function withoutWaiting(reason: string): string {
+  if (!reason.startsWith(WAITING)) return reason;
+  const rest = reason.slice(WAITING.length);
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
 /** Of what it waits for, the first is what the server found wrong with the best place; otherwise what came last. */
 export function mainReason({ reasons }: Job): string | undefined {
-  return reasons.find((reason) => reason.startsWith("Waiting: ")) ?? reasons.at(-1);
+  const reason = reasons.find((one) => one.startsWith(WAITING)) ?? reasons.at(-1);
+  return reason && withoutWaiting(reason);
 }

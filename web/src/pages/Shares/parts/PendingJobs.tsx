@@ -11,10 +11,8 @@ import { JobLink } from "../../../components/JobLink";
 import { Pages } from "../../../components/Pages";
 import { ProjectLink } from "../../../components/ProjectLink";
 import { shellQuote } from "../../../lib/names";
-import { formatGpus } from "../../../lib/quantity";
 import { NewJobButton } from "../../Job/parts/NewJobButton";
 import { mainReason } from "../../Job/parts/states";
-import { gpusOf } from "./RunningJobs";
 
 const PENDING: JobState[] = ["queued", "preempted"];
 
@@ -34,12 +32,14 @@ const COLUMNS = [
     cell: ({ getValue }) => <ProjectLink project={getValue()} />,
   }),
   column.accessor("created_by", { header: "User" }),
-  column.accessor(gpusOf, { id: "gpus", header: "GPUs", cell: ({ getValue }) => formatGpus(getValue()) }),
+  column.accessor("gpus", { header: "GPUs" }),
   column.accessor("priority", { header: "Priority" }),
   column.accessor("queued_at", {
     header: "Waiting",
     cell: ({ getValue }) => <Duration start={getValue()} end={null} />,
   }),
+  column.accessor("preemptions", { header: "Preemptions" }),
+  column.accessor((job) => job.rule ?? "", { id: "rule", header: "Rule" }),
   column.display({ id: "reason", header: "Reason", cell: ({ row }) => <Reason job={row.original} /> }),
 ];
 

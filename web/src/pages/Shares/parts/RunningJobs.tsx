@@ -14,7 +14,6 @@ import { Pages } from "../../../components/Pages";
 import { ProjectLink } from "../../../components/ProjectLink";
 import { Status } from "../../../components/Status";
 import { shellQuote } from "../../../lib/names";
-import { formatGpus } from "../../../lib/quantity";
 import { NewJobButton } from "../../Job/parts/NewJobButton";
 import { utilizationWords } from "./words";
 
@@ -39,7 +38,7 @@ const COLUMNS = [
   column.accessor("created_by", { header: "User" }),
   column.accessor("kind", { header: "Kind" }),
   column.accessor((job) => job.node ?? "", { id: "node", header: "Node" }),
-  column.accessor(gpusOf, { id: "gpus", header: "GPUs", cell: ({ getValue }) => formatGpus(getValue()) }),
+  column.accessor("gpus", { header: "GPUs" }),
   column.accessor((job) => job.started_at ?? "", {
     id: "started",
     header: "Run time",
@@ -50,6 +49,7 @@ const COLUMNS = [
     header: "Progress",
     cell: ({ row }) => percentOf(row.original.progress),
   }),
+  column.accessor("preemptions", { header: "Preemptions" }),
   column.display({
     id: "utilization",
     header: "GPU utilisation",
@@ -95,11 +95,6 @@ export function RunningJobs({ project, page, onTurn }: Props) {
       <CommandLine command={`mill list --state running ${project ? `-p ${shellQuote(project)}` : "-A"}`} />
     </Stack>
   );
-}
-
-/** Hundredths, of all its processes. */
-export function gpusOf(job: Job): number {
-  return job.gpu_hundredths * Math.max(1, job.processes);
 }
 
 function percentOf(progress: number | null): string {
