@@ -60,6 +60,7 @@ class Site:
             driver=self.driver([node_facts("node", Declared(cpus=2))]),
             source_of=self._open,
             save_outputs=lambda spec, output: self.save(spec, output),
+            fetch_code=lambda desired, directory: None,
             checkpoints=Checkpoints(self._restore, self._keep, lambda spec: False),
         )
         stop = asyncio.Event()

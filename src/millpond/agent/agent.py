@@ -21,7 +21,7 @@ from millpond.agent.fills import Fills
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.measuring import Measuring
-from millpond.agent.placement import World
+from millpond.agent.placement import FetchCode, World
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
@@ -63,6 +63,8 @@ class Tools:
     # Commits the outputs of a job; see `World`.
     save_outputs: Callable[[Spec, Path], str | None]
     checkpoints: Checkpoints
+    # Writes the code of a placement into an empty directory, where no volume is near.
+    fetch_code: FetchCode
     # Tries out what this compute can reach, and tells the server.
     run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
     isolation: Isolation = field(default_factory=Isolation)
@@ -93,6 +95,7 @@ class Agent:
             volumes=self._volumes,
             save_outputs=tools.save_outputs,
             checkpoints=tools.checkpoints,
+            fetch_code=tools.fetch_code,
             changed=self._changed,
         )
         self._placements = Placements(placements_of(state_dir), world)

@@ -11,7 +11,7 @@ from millpond.client.http import Api
 from millpond.client.job_commits import JobBranch, commit_directory, head_of
 from millpond.client.transfer import ApiDownloader
 from millpond.lake.fetch import fetch_tree
-from millpond.model.names import CHECKPOINT_DATASET, OUTPUT_DATASET
+from millpond.model.names import CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
 from millpond.wire.desired import DesiredFill, DesiredPlacement
 
 # The agent itself tries again, and says so meanwhile: one call need not be patient.
@@ -47,9 +47,19 @@ def saves_itself(spec: Spec) -> bool:
 def restore_checkpoint(server: str, desired: DesiredPlacement, directory: Path) -> None:
     """Write the checkpoint that the placement goes on from into `directory`, which is empty."""
     assert desired.checkpoint is not None
+    _fetch(server, desired, CHECKPOINT_DATASET, desired.checkpoint, directory)
+
+
+def fetch_code(server: str, desired: DesiredPlacement, directory: Path) -> None:
+    """Write the code of the placement into `directory`, which is empty: where no volume is near."""
+    assert desired.code is not None
+    _fetch(server, desired, CODE_DATASET, desired.code.commit_id, directory)
+
+
+def _fetch(server: str, desired: DesiredPlacement, dataset: str, commit_id: str, directory: Path) -> None:
     with Api(server, desired.token, patience=PATIENCE_SECONDS) as api:
-        commit = find_commit(api, desired.project, CHECKPOINT_DATASET, desired.checkpoint)
-        with ApiDownloader(api, desired.project, CHECKPOINT_DATASET, commit.id) as source:
+        commit = find_commit(api, desired.project, dataset, commit_id)
+        with ApiDownloader(api, desired.project, dataset, commit.id) as source:
             fetch_tree(source, commit.tree, directory)
 
 

@@ -63,6 +63,10 @@ _ENDED_BY = {
 }
 
 
+# Blocks, and may be called again.
+FetchCode = Callable[[DesiredPlacement, Path], None]
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """What a placement needs from its agent."""
@@ -73,6 +77,7 @@ class World:
     volumes: Volumes
     save_outputs: SaveOutputs
     checkpoints: Checkpoints
+    fetch_code: FetchCode
     changed: Callable[[], None]
 
 
@@ -171,14 +176,14 @@ class Placement:
             except MillError as error:
                 if not may_pass(error):
                     raise
-                self._wait_for(f"its checkpoint cannot be fetched yet: {error.message}")
+                self._wait_for(f"its code or checkpoint cannot be fetched yet: {error.message}")
                 await backoff.wait()
             await self._hear_news(within=5.0)
         return False
 
     def _paths(self, desired: DesiredPlacement) -> dict[str, Path] | None:
-        """Where inputs and code lie (the code under ""); None while something is missing."""
-        wanted = [*desired.inputs, *(one for one in (desired.code, desired.environment) if one)]
+        """Where inputs and code lie (the code under ""); None while something is missing on a volume."""
+        wanted = [*desired.inputs, *(one for one in (desired.code, desired.environment) if one and not one.fetch)]
         found = {"" if one is desired.code else one.env: self._path(one) for one in wanted}
         present = {variable: path for variable, path in found.items() if path is not None}
         return present if len(present) == len(found) else None
@@ -201,6 +206,7 @@ class Placement:
             desired,
             server=self._world.server_url,
             code=code,
+            fetch_code=partial(self._world.fetch_code, desired) if desired.code and desired.code.fetch else None,
             inputs=paths,
             renewed=self._renewed,
             image=desired.spec.image or self._world.driver.capabilities().default_image,

@@ -45,6 +45,7 @@ def prepare(
     gpu_memory_bytes: int = 0,
     epoch: float | None = None,
     restore: Callable[[Path], None] = lambda directory: None,
+    fetch_code: Callable[[Path], None] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
@@ -52,7 +53,7 @@ def prepare(
     `code` is the published commit to copy, `inputs` maps variables to published commits, `renewed` is the boot time
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
     `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
-    the boot time here was zero. `restore` fills the directory of its checkpoint.
+    the boot time here was zero. `restore` fills the directory of its checkpoint, `fetch_code` the one it starts in.
     Leftovers of an interrupted preparation are removed. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
@@ -69,6 +70,8 @@ def prepare(
     work = directory / WORK
     if code is None:
         work.mkdir()
+        if fetch_code is not None:
+            fetch_code(work)
     else:
         copy_writable(code, work)
     for name in (OUTPUT, CHECKPOINT, TEMPORARY):

@@ -28,6 +28,7 @@ from millpond.agent.isolation import DEFAULT, Accounts, Isolation, claim, detect
 from millpond.agent.keeper.processes import identity, is_running
 from millpond.agent.lake import (
     PATIENCE_SECONDS,
+    fetch_code,
     open_source,
     restore_checkpoint,
     save_checkpoint,
@@ -170,6 +171,7 @@ async def _serve(
         driver=driver,
         source_of=partial(open_source, api),
         save_outputs=safely(save_outputs),
+        fetch_code=partial(fetch_code, server),
         checkpoints=Checkpoints(partial(restore_checkpoint, server), safely(save_checkpoint), saves_itself),
         run_trial=partial(run_trial, api),
         isolation=isolation,

@@ -66,7 +66,7 @@ def why_zone_unable(job: QueuedJob, zone: Zone) -> str | None:
     unable = why_compute_unable(job, node)
     if unable:
         return unable
-    if job.needs and not zone.near.volumes:
+    if not zone.near.volumes and any(need.commit_id != job.spec.code_commit for need in job.needs):
         return f"No working volume is near {node.compute} for the job's data. See: mill topology"
     return None
 

@@ -98,6 +98,8 @@ class DesiredInput(Response):
     commit_id: str
     volume_id: str
     ready: bool
+    # Of code, where no volume is near: the agent fetches it itself, with the job's token.
+    fetch: bool = False
     # The number of the project that it belongs to, as in `DesiredPlacement`.
     account: int = 0
 

@@ -81,7 +81,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         gpu_indices=list(placement.gpu_indices),
         ranks=[DesiredRank(node=place.node, gpu_indices=list(place.gpu_indices)) for place in placement.places],
         inputs=[data(item.env, item.commit_id, item.name) for item in job.spec.inputs],
-        code=data(CODE_ENV, job.spec.code_commit, CODE_DATASET) if job.spec.code_commit else None,
+        code=_code(job, data(CODE_ENV, job.spec.code_commit, CODE_DATASET)) if job.spec.code_commit else None,
         environment=data(ENVIRONMENT_ENV, job.status.environment_commit, OUTPUT_DATASET)
         if job.status.environment_commit
         else None,
@@ -101,6 +101,11 @@ def _mount(asked: JobMount, allowed: SharedMount | None) -> DesiredMount:
         target=asked.target,
         read_only=asked.read_only or (allowed is not None and allowed.read_only),
     )
+
+
+def _code(job: Job, code: DesiredInput) -> DesiredInput:
+    """A job that has all of its data, and its code on no volume, was placed where there is none."""
+    return code.model_copy(update={"fetch": job.status.filled_at is not None and not code.volume_id})
 
 
 def _input(env: str, commit_id: str, dataset: str, leased: Mapping[str, LeasedCommit]) -> DesiredInput:

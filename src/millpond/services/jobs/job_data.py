@@ -40,8 +40,8 @@ def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime)
     Raises one of WAITS if no volume can hold them, NotFound if a dataset is gone; nothing has changed then.
     """
     commits = commits_of(job)
-    if not commits:
-        return ()
+    if not commits or (not candidates and commits == [job.spec.code_commit]):
+        return ()  # code alone is fetched by the agent where no volume is near
     refusal: MillError | None = None
     for volume in _most_there_first(tx, candidates, commits):
         try:
