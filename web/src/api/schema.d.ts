@@ -3998,6 +3998,11 @@ export interface components {
             dataset_id: string;
             /** Env */
             env: string;
+            /**
+             * Fetch
+             * @default false
+             */
+            fetch: boolean;
             /** Project Id */
             project_id: string;
             /** Ready */
