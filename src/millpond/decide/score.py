@@ -7,7 +7,7 @@ foresee counts as the patience that is left, and rules the place out once that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -122,7 +122,11 @@ def score(offers: Iterable[Offer], policy: Policy, *, waited: float, opens: Sequ
     left = [_patience_left(order, policy, waited, opens) for order in range(len(opens))]
     rows = tuple(sorted((_row(offer, policy, waited, opens, left[offer.order]) for offer in offers), key=_rank))
     usable = [row for row in rows if row.is_open]
-    starts = tuple(_starts(usable, order, policy) for order in range(len(opens)) if opens[order] <= waited)
+    starts = tuple(
+        _starts(usable, order, policy, patient=waited - opened < policy.patience)
+        for order, opened in enumerate(opens)
+        if opened <= waited
+    )
     return Table(rows, usable[0] if usable else None, starts, _rule(rows, starts))
 
 
@@ -147,11 +151,15 @@ def _rank(row: Row) -> tuple[bool, bool, float, float, int, str]:
     return (offer.blocked is not None, row.opens_in > 0, row.total, row.static, offer.order, offer.zone)
 
 
-def _starts(usable: Sequence[Row], order: int, policy: Policy) -> tuple[Row, ...]:
-    """Where the job may start on one template: its data is there, and nowhere is it expected to cost less."""
+def _starts(usable: Sequence[Row], order: int, policy: Policy, *, patient: bool) -> tuple[Row, ...]:
+    """Where the job may start on one template: its data is there, and nowhere is it expected to cost much less.
+
+    A difference of less than a data lead keeps no job waiting, and when the patience is over none does.
+    """
     own = [row for row in usable if row.offer.order == order]
-    best = min((row.total for row in own), default=inf)
-    return tuple(row for row in own if row.offer.fill.seconds <= policy.ready_seconds and row.static <= best)
+    ready = [row for row in own if row.offer.fill.seconds <= policy.ready_seconds]
+    best = min((row.total for row in own), default=inf) + policy.fill_price * policy.ready_seconds / _HOUR
+    return tuple(row for row in ready if row.static <= best or not patient)
 
 
 def _rule(rows: Sequence[Row], starts: Sequence[Sequence[Row]]) -> str | None:
@@ -171,10 +179,3 @@ def _rule(rows: Sequence[Row], starts: Sequence[Sequence[Row]]) -> str | None:
 def run_price(price_per_hour: float, time_limit: float | None) -> float:
     """Of a job: for as long as it may run, or an hour."""
     return price_per_hour * (time_limit or ASSUMED_RUN_SECONDS) / _HOUR
-
-
-def earliest(fits_at: Callable[[float], bool], ends: Iterable[float], now: float) -> float | None:
-    """Seconds until something fits, if running jobs end at their time limits; None if that is not enough."""
-    if fits_at(now):
-        return 0.0
-    return next((end - now for end in sorted({end for end in ends if end > now}) if fits_at(end)), None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from millpond.decide.score import Fill, Offer, Policy, earliest, fill_of, run_price, score
+from millpond.decide.score import Fill, Offer, Policy, fill_of, run_price, score
 
 POLICY = Policy(patience=300, ready_seconds=10)
 FULL = None
@@ -36,6 +36,8 @@ def at(zone: str, *, wait: float | None = 0.0, fill: float = 0.0, egress: float 
         ("but not for ever", [at("a", wait=FULL), at("b", fill=7200)], 301, "b", ["a"], "locality"),
         ("a wait that is known", [at("a", wait=20), at("b", fill=60)], 0, "a", ["a"], "locality"),
         ("a long one", [at("a", wait=9000), at("b", fill=60)], 0, "b", ["a"], "locality"),
+        ("a small difference", [at("a"), at("b", fill=5)], 0, "a", ["a", "b"], None),
+        ("room that cannot be had", [at("a"), at("b", fill=1, egress=3.0)], 301, "a", ["a", "b"], None),
         ("all full", [at("a", wait=FULL), at("b", wait=FULL)], 0, "a", ["a", "b"], None),
         ("all full, patience over", [at("a", wait=FULL), at("b", wait=FULL)], 999, "a", ["a", "b"], None),
         ("no room for its data", [at("a", blocked=("data-space", "full"))], 0, None, [], "data-space"),
@@ -108,14 +110,3 @@ def test_what_a_fill_takes() -> None:
 def test_the_price_of_a_run() -> None:
     assert run_price(2.5, None) == 2.5
     assert run_price(2.5, 7200) == 5.0
-
-
-@pytest.mark.parametrize(
-    ("free", "ends", "expected"),
-    [(2, [], 0.0), (0, [130, 110], 30.0), (1, [130, 110], 10.0), (0, [110], None), (0, [], None)],
-)
-def test_the_earliest_end_that_makes_room(free: int, ends: list[float], expected: float | None) -> None:
-    def fits_at(moment: float) -> bool:
-        return free + sum(end <= moment for end in ends) >= 2
-
-    assert earliest(fits_at, ends, 100.0) == expected
