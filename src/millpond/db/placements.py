@@ -157,6 +157,23 @@ def gpu_ids(tx: Connection, placement_ids: Collection[str | None]) -> Mapping[st
         row.id: tuple(index for place in _places(row.places) for index in place.gpu_indices) or tuple(row.gpu_indices)
         for row in tx.execute(query)
     }
+def recent_starts(
+    tx: Connection, compute_ids: Collection[str], since: datetime
+) -> Sequence[tuple[str, datetime, datetime | None]]:  # fmt: skip
+    """Of attempts made since then on these computes, the newest first: compute id, when it was given, when it began.
+
+    Those that ended without having begun are left out.
+    """
+    query = (
+        select(placement.c.compute_id, placement.c.created_at, placement.c.started_at)
+        .where(
+            placement.c.compute_id.in_(sorted(compute_ids)),
+            placement.c.created_at >= since,
+            placement.c.started_at.is_not(None) | placement.c.ended_at.is_(None),
+        )
+        .order_by(placement.c.created_at.desc())
+    )
+    return [(row.compute_id, row.created_at, row.started_at) for row in tx.execute(query)] if compute_ids else []
 
 
 def leased(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Mapping[str, LeasedCommit]]:

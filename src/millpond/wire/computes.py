@@ -46,6 +46,8 @@ class Capabilities(Response):
     job_options: dict[str, str] = {}
     # Jobs of all projects share one operating-system account.
     shared_trust: bool
+    # The engine has a queue of its own: a job that it was given may wait there.
+    queues: bool = False
 
 
 class Compute(Response):

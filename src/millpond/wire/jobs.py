@@ -238,6 +238,36 @@ class Blocker(Response):
     over_quota: bool
     # By its time limit.
     ends_at: Time | None
+class PlaceScore(Response):
+    """A place a job may run at, and what that costs in the currency of prices: the place with the least score is taken.
+
+    `place` is a compute; computes at one site that are alike count as one. Null: nobody can tell.
+    """
+
+    place: str
+    site: str
+    template: str | None
+    wait_seconds: float | None
+    fill_seconds: float
+    missing_bytes: int
+    wait_cost: float | None
+    fill_cost: float
+    compute_cost: float
+    egress_cost: float
+    score: float | None
+    chosen: bool
+    # Why it is not used now.
+    note: str | None
+
+
+class DryRun(Response):
+    """What would become of a job: its specification with what its template adds, and what each place would cost."""
+
+    spec: JobSpec
+    template: str | None
+    # What would keep it from a place with room; null if nothing would.
+    rule: str | None
+    places: list[PlaceScore]
 
 
 class Why(Response):

@@ -38,6 +38,8 @@ class Capabilities(Request):
     job_options: dict[str, str] = {}
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
+    # The engine has a queue of its own: a job that it was given may wait there.
+    queues: bool = False
 
 
 class VolumeFeatures(Request):

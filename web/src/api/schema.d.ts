@@ -3354,6 +3354,11 @@ export interface components {
              */
             ports: boolean;
             /**
+             * Queues
+             * @default false
+             */
+            queues: boolean;
+            /**
              * Shared Trust
              * @default true
              */
@@ -3398,6 +3403,11 @@ export interface components {
              * @default false
              */
             ports: boolean;
+            /**
+             * Queues
+             * @default false
+             */
+            queues: boolean;
             /** Shared Trust */
             shared_trust: boolean;
         };

@@ -97,6 +97,8 @@ class Capabilities:
     job_options: Mapping[str, str] = field(default_factory=dict)
     # Jobs of all projects share one operating-system account: nothing keeps one from reading another's files.
     shared_trust: bool = True
+    # The engine has a queue of its own: a job that it was given may wait there.
+    queues: bool = False
 
 
 class Driver(Protocol):

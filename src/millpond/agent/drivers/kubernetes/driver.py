@@ -64,6 +64,7 @@ class KubernetesDriver:
             gangs=True,
             gpu_fractions="none",  # a pod gets whole devices
             shared_trust=False,
+            queues=True,
             exec=self._may_enter,
             ports=self._may_enter,
         )

@@ -82,6 +82,7 @@ class SlurmDriver:
             limits_enforced=enforced,
             gpu_fractions="none",
             shared_trust=shared,
+            queues=True,
             exec=reached,
             ports=reached,
             job_options=JOB_OPTIONS,
