@@ -19,6 +19,7 @@ it("says what a driver can do", () => {
     limits_enforced: true,
     gpu_fractions: "none" as const,
     job_options: {},
+    queues: false,
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
