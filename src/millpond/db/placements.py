@@ -157,6 +157,8 @@ def gpu_ids(tx: Connection, placement_ids: Collection[str | None]) -> Mapping[st
         row.id: tuple(index for place in _places(row.places) for index in place.gpu_indices) or tuple(row.gpu_indices)
         for row in tx.execute(query)
     }
+
+
 def recent_starts(
     tx: Connection, compute_ids: Collection[str], since: datetime
 ) -> Sequence[tuple[str, datetime, datetime | None]]:  # fmt: skip

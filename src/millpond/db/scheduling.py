@@ -24,7 +24,7 @@ _PLANNED = (job.c.id, project.c.name.label("project"), job.c.project_id, job.c.c
 _WAITING = (
     select(
         *_PLANNED, job.c.name, job.c.dependent, job.c.not_before, job.c.requeued_at, job.c.preempted_at,
-        job.c.rule, job.c.waits_for,
+        job.c.rule, job.c.waits_for, job.c.template,
     )
     .join(project, project.c.id == job.c.project_id)
     .where(_QUEUED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from millpond.decide.score import Fill
 from millpond.model.compute import APART, Trust
 from millpond.model.job import GpuFractions
 from millpond.model.job_spec import JobSpec
@@ -64,6 +65,8 @@ class NearView:
     volumes: int = 0
     cached: frozenset[str] = frozenset()
     bytes_per_second: float | None = None
+    # What is still to be fetched, by commit; nothing for commits that are there.
+    fills: Mapping[str, Fill] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Mapping
 from millpond.decide.capability import why_unable
 from millpond.decide.computes import NodeView, QueuedJob
 from millpond.decide.empty_nodes import processes_that_fit
-from millpond.decide.places import Zone, missing_bytes, why_zone_unable
+from millpond.decide.offers import data_fill
+from millpond.decide.places import Zone, why_zone_unable
+from millpond.decide.score import fill_cost
 
 
-def likely_node(job: QueuedJob, nodes: Iterable[NodeView], zones: Mapping[str, Zone]) -> NodeView | None:
-    """The open node it fits on with the least to fetch, then with the fewest GPUs; None if there is none.
+def likely_node(
+    job: QueuedJob, nodes: Iterable[NodeView], zones: Mapping[str, Zone], *, fill_price: float = 1.0
+) -> NodeView | None:
+    """The open node it fits on where its data costs least, then with the fewest GPUs; None if there is none.
 
     `zones` by compute id. A distributed job needs room for all of its processes on one compute.
     """
@@ -25,7 +29,7 @@ def likely_node(job: QueuedJob, nodes: Iterable[NodeView], zones: Mapping[str, Z
     ]
     if job.spec.processes:
         able = [node for node in able if _has_room_for_all(job, node, able)]
-    return min(able, key=lambda node: _rank(job, node, zones[node.compute_id]), default=None)
+    return min(able, key=lambda node: _rank(job, node, zones[node.compute_id], fill_price), default=None)
 
 
 def _has_room_for_all(job: QueuedJob, node: NodeView, able: list[NodeView]) -> bool:
@@ -33,5 +37,5 @@ def _has_room_for_all(job: QueuedJob, node: NodeView, able: list[NodeView]) -> b
     return processes_that_fit(job, beside) >= job.spec.processes
 
 
-def _rank(job: QueuedJob, node: NodeView, zone: Zone) -> tuple[int, int, str, str]:
-    return (missing_bytes(job, zone.near), node.gpus, node.compute, node.name)
+def _rank(job: QueuedJob, node: NodeView, zone: Zone, fill_price: float) -> tuple[float, int, str, str]:
+    return (fill_cost(data_fill(job, zone), fill_price), node.gpus, node.compute, node.name)

@@ -59,7 +59,12 @@ def fill_of(missing_bytes: int, bytes_per_second: float | None, price_per_gb: fl
 
 def cheapest(ways: Iterable[Fill], fill_price: float) -> Fill:
     """The way that costs least in time and money; of equal ones the first."""
-    return min(ways, key=lambda way: fill_price * way.seconds / _HOUR + way.price)
+    return min(ways, key=lambda way: fill_cost(way, fill_price))
+
+
+def fill_cost(fill: Fill, fill_price: float) -> float:
+    """In time and money."""
+    return fill_price * fill.seconds / _HOUR + fill.price
 
 
 class Offer(NamedTuple):
@@ -76,6 +81,8 @@ class Offer(NamedTuple):
     compute_price: float = 0.0
     # Why it cannot be used now, whatever is free; its rule first.
     blocked: tuple[str, str] | None = None
+    # Seconds that the queue of the engine adds once the job was given to it.
+    queue: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +144,7 @@ def _patience_left(order: int, policy: Policy, waited: float, opens: Sequence[fl
 
 
 def _row(offer: Offer, policy: Policy, waited: float, opens: Sequence[float], left: float) -> Row:
-    wait = offer.wait if offer.wait is not None else left or inf
+    wait = (offer.wait if offer.wait is not None else left or inf) + offer.queue
     return Row(
         offer,
         wait_cost=policy.wait_price * wait / _HOUR if wait else 0.0,

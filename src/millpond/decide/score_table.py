@@ -31,11 +31,17 @@ class PlaceScore:
     note: str | None = None
 
 
-def score_table(table: Table, sites: Mapping[str, str], chosen: tuple[int, str] | None = None) -> list[PlaceScore]:
-    """The best first. `sites` by zone; `chosen` is the template's order and the zone, if not the table's target."""
+def score_table(
+    table: Table, sites: Mapping[str, str], chosen: tuple[str | None, str] | None = None
+) -> list[PlaceScore]:  # fmt: skip
+    """The best first. `sites` by zone; `chosen`: template and zone that were taken; None: the table's target."""
     target = table.target.offer if table.target else None
-    where = chosen or ((target.order, target.zone) if target else None)
-    return [_shown(row, sites, is_chosen=(row.offer.order, row.offer.zone) == where) for row in table.rows]
+    where = chosen or ((target.template, target.zone) if target else None)
+    return [_shown(row, sites, is_chosen=_is_at(row, where)) for row in table.rows]
+
+
+def _is_at(row: Row, where: tuple[str | None, str] | None) -> bool:
+    return where is not None and row.offer.zone == where[1] and where[0] in (None, row.offer.template)
 
 
 def _shown(row: Row, sites: Mapping[str, str], *, is_chosen: bool) -> PlaceScore:
@@ -44,7 +50,7 @@ def _shown(row: Row, sites: Mapping[str, str], *, is_chosen: bool) -> PlaceScore
         place=offer.zone,
         site=sites.get(offer.zone, ""),
         template=offer.template,
-        wait_seconds=offer.wait,
+        wait_seconds=None if offer.wait is None else offer.wait + offer.queue,
         fill_seconds=offer.fill.seconds,
         missing_bytes=offer.fill.bytes,
         wait_cost=row.wait_cost if offer.wait is not None and isfinite(row.wait_cost) else None,

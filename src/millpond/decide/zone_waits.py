@@ -17,6 +17,7 @@ class ZoneWaits:
     def __init__(self, nodes: Iterable[Node], running: Iterable[Running], now: float) -> None:
         self._nodes, self._now = tuple(nodes), now
         self._running = {one.job.id: one for one in running}
+        self._able: dict[tuple[str, Size, frozenset[str], bool], bool] = {}
         self._known: dict[tuple[str, Size, frozenset[str]], float | None] = {}
 
     @cached_property
@@ -33,10 +34,13 @@ class ZoneWaits:
 
     def could_run(self, zone: str, size: Size, requires: frozenset[str], *, now: bool = False) -> bool:
         """True if an empty node there could take one process of it; `now`: one that takes new jobs."""
-        return any(
-            requires <= room.node.offers and room.fits_empty(size) and (room.node.open or not now)
-            for room in self._rooms[zone]
-        )
+        key = (zone, size, requires, now)
+        if key not in self._able:
+            self._able[key] = any(
+                requires <= room.node.offers and room.fits_empty(size) and (room.node.open or not now)
+                for room in self._rooms[zone]
+            )
+        return self._able[key]
 
     def wait(self, zone: str, size: Size, requires: frozenset[str]) -> float | None:
         """Seconds until there is room for it; None if nobody can tell."""

@@ -238,6 +238,8 @@ class Blocker(Response):
     over_quota: bool
     # By its time limit.
     ends_at: Time | None
+
+
 class PlaceScore(Response):
     """A place a job may run at, and what that costs in the currency of prices: the place with the least score is taken.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from logging import getLogger
 from typing import Any
@@ -14,6 +14,7 @@ from millpond.db import scheduling
 from millpond.db.batches import batches
 from millpond.db.caches import CachedView
 from millpond.decide.placed_words import placed_words
+from millpond.decide.scheduling.bursts import Burst
 from millpond.decide.scheduling.plan import Plan, Start
 from millpond.decide.scheduling.snapshot import Reservation, Seat
 from millpond.errors import MillError, NotFound
@@ -24,8 +25,9 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, nominations, placements, snapshot, waiting
 from millpond.services.jobs.environments import Environments
 from millpond.services.jobs.free_room import FreeRoom
+from millpond.services.jobs.loaded import Block, Loaded
 from millpond.services.jobs.placements import Chosen
-from millpond.services.jobs.plan_input import Block, Loaded
+from millpond.services.jobs.plan_input import PlanInput
 
 logger = getLogger(__name__)
 
@@ -43,11 +45,13 @@ class Outcome:
     is_stale: bool = False
 
 
-def apply_plan(deps: Deps, loaded: Loaded, plan: Plan, packages: Environments, now: datetime) -> Outcome:
+def apply_plan(
+    deps: Deps, loaded: Loaded, found: PlanInput, burst: Burst, packages: Environments, now: datetime
+) -> Outcome:  # fmt: skip
     """Do what the plan says, as far as it still holds."""
-    applying = _Applying(deps, loaded, packages, now)
-    applying.decide(plan)
-    now_free = [start for start in plan.starts if not start.victims]
+    applying = _Applying(deps, loaded, packages, now, found, burst)
+    applying.decide(burst.plan)
+    now_free = [start for start in burst.plan.starts if not start.victims]
     for batch in batches(now_free, _AT_ONCE):
         applying.start(batch)
     applying.finish()
@@ -74,8 +78,17 @@ def start_nominated(deps: Deps, loaded: Loaded, packages: Environments, now: dat
 class _Applying:
     """One plan while it is carried out. After the first step that finds itself out of date, nothing more is done."""
 
-    def __init__(self, deps: Deps, loaded: Loaded, packages: Environments, now: datetime) -> None:
+    def __init__(
+        self,
+        deps: Deps,
+        loaded: Loaded,
+        packages: Environments,
+        now: datetime,
+        found: PlanInput | None = None,
+        burst: Burst | None = None,
+    ) -> None:
         self._deps, self._loaded, self._packages, self._now = deps, loaded, packages, now
+        self._found, self._burst = found, burst
         self._number = loaded.number
         self._by_written = {node.written: node for node in loaded.world.nodes.values()}
         self._ending = nominations.ending(loaded)
@@ -169,7 +182,13 @@ class _Applying:
     def _chosen(self, start: Start) -> Chosen:
         node = self._by_written[start.seats[0].node]
         places = tuple(self._place(seat) for seat in start.seats)
-        return _chosen(self._loaded, start.job, node.compute_id, places, start.rule)
+        chosen = _chosen(self._loaded, start.job, node.compute_id, places, start.rule)
+        if self._found is None or self._burst is None:
+            return chosen
+        template = self._found.template_of(self._burst, start.job)
+        zone = self._loaded.world.zones[node.compute_id].name
+        scores = self._found.scored.shown(self._loaded.rows[start.job], (template, zone))
+        return replace(chosen, template=template, scores=tuple(scores))
 
     def _place(self, seat: Seat) -> RankPlace:
         return RankPlace(self._by_written[seat.node].name, seat.gpu_ids)

@@ -21,7 +21,7 @@ from millpond.model.job_spec import JobKind, JobSpec
 from millpond.model.people import SYSTEM
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, submit
-from millpond.services.jobs.plan_input import Block
+from millpond.services.jobs.loaded import Block
 from millpond.services.jobs.snapshot import World
 from millpond.services.runs import logs
 

@@ -70,23 +70,31 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     if not commits_of(job):
         return
     with deps.db.read() as tx:
-        world = snapshot.load(tx, now, commits_of(job), rule_of(deps.settings))
-    node = likely_node(world.queued(job), world.nodes.values(), world.zones)
-    if node is None:
-        return
+        world = snapshot.load(tx, now, commits_of(job), rule_of(deps.settings), deps.settings.fill_price)
+    fill_price = deps.settings.fill_price
+    node = likely_node(world.queued(job), world.nodes.values(), world.zones, fill_price=fill_price)
+    if node is not None:
+        begin_fills(deps, job, world.volumes.get(node.compute_id, ()), now)
+
+
+def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetime) -> MillError | None:
+    """Start to fetch a queued job's data to one of these volumes; what refuses it, if something does."""
     differences.prepare(deps, commits_of(job))
     try:
         with deps.db.write() as tx:
             waiting = jobs.lock(tx, job.id)
             if waiting is None or waiting.status.state is not JobState.QUEUED:
-                return  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
-            found = bring(tx, waiting, world.volumes.get(node.compute_id, ()), now)
+                return None  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
+            found = bring(tx, waiting, candidates, now)
             job_caches.release_for_job(tx, job.id, now=now)
-    except (*WAITS, NotFound) as error:
-        # Nothing is lost: placing it tries again, and then this is the job's reason to wait.
+    except NotFound as error:
+        logger.info("prefetch_failed job=%s reason=%s", job.id, error.message)
+        return None  # placing it says so
+    except WAITS as error:
         logger.info("prefetch_refused job=%s reason=%s", job.id, error.message)
-        return
+        return error
     announce(deps, found)
+    return None
 
 
 def look_after(deps: Deps, now: datetime) -> None:

@@ -14,8 +14,8 @@ from millpond.decide import job_life
 from millpond.decide.scheduling.plan import Preemption, Start
 from millpond.model.job import Job, JobState
 from millpond.services.jobs import job_changes
+from millpond.services.jobs.loaded import Loaded
 from millpond.services.jobs.placements import Chosen
-from millpond.services.jobs.plan_input import Loaded
 
 logger = getLogger(__name__)
 

@@ -2,138 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from millpond.db import jobs, projects, scheduling
-from millpond.decide.near import Rule
-from millpond.decide.places import Asked, Zone, places_of, plan_node, required, size_of
-from millpond.decide.readiness import Never, Waits, readiness
+from millpond.decide.places import Asked, plan_node, size_of
 from millpond.decide.scheduling.backoff import over_quota_from
+from millpond.decide.scheduling.bursts import Burst, plan_bursts
 from millpond.decide.scheduling.snapshot import Job as PlanJob
 from millpond.decide.scheduling.snapshot import Node as PlanNode
-from millpond.decide.scheduling.snapshot import Pending, Place, Reservation, Running, Seat, Size, Snapshot
+from millpond.decide.scheduling.snapshot import Pending, Running, Seat, Size, Snapshot
 from millpond.decide.scheduling.snapshot import Project as PlanProject
+from millpond.decide.zone_waits import ZoneWaits
 from millpond.model.job import JobState
-from millpond.model.job_spec import JobSpec
 from millpond.model.people import Project
-from millpond.services.jobs import snapshot
-from millpond.services.jobs.snapshot import World
-
-# Rules whose words are of one job: what it comes after, when it is tried again, where its data has no room.
-WITH_WORDS = frozenset({"dependency", "backoff", "data-space"})
-# By the ids of job and zone: why a job cannot begin there now, in words.
-Blocked = Mapping[tuple[str, str], "Block"]
+from millpond.services.jobs.loaded import Blocked, Loaded
+from millpond.services.jobs.scored_jobs import ScoredJobs
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A job waits for something else than room: under which rule, and in words."""
+class PlanInput:
+    """What a plan is made from, and what each place costs each job.
 
-    rule: str
-    words: str
+    `ways`: of jobs that name a queue, how each may start now, in order; `templates`: the template of each way.
+    """
 
+    snapshot: Snapshot
+    ways: Mapping[str, Sequence[Pending]]
+    templates: Mapping[str, Sequence[str | None]]
+    scored: ScoredJobs
 
-@dataclass(frozen=True)  # without slots, for what is worked out once
-class Loaded:
-    """The rows of one moment, and what follows from them for all jobs of a class."""
+    def plan(self) -> Burst:
+        return plan_bursts(self.snapshot, self.ways)
 
-    now: datetime
-    world: World
-    projects: Mapping[str, Project]  # by id
-    specs: Mapping[str, JobSpec]  # by class
-    waiting: tuple[Any, ...]
-    running: tuple[Any, ...]
-    nominated: tuple[Any, ...]
-    reservations: tuple[Reservation, ...]
-    # Jobs that come after others, or wait for a retry; those that can never begin.
-    held: Mapping[str, Block]
-    never: Mapping[str, str]
-    # Counts what was applied of plans so far.
-    number: int
-
-    @cached_property
-    def rows(self) -> Mapping[str, Any]:
-        """Queued jobs, nominated ones among them, by id."""
-        return {row.id: row for row in (*self.waiting, *self.nominated)}
-
-    @property
-    def with_environment(self) -> list[str]:
-        """Ids of queued jobs that want packages."""
-        return [row.id for row in (*self.waiting, *self.nominated) if self.specs[row.class_key].environment]
+    def template_of(self, burst: Burst, job_id: str) -> str | None:
+        """The template that a job is planned with; None if it names no queue."""
+        found = self.templates.get(job_id)
+        return found[burst.chosen.get(job_id, 0)] if found else None
 
 
-def load(tx: Connection, now: datetime, rule: Rule) -> Loaded:
-    """One moment: call it in one transaction."""
-    number = scheduling.plan_number(tx)
-    nominated = scheduling.nominated(tx)
-    taken = {row.id for row in nominated}
-    waiting = tuple(row for row in scheduling.waiting(tx) if row.id not in taken)
-    running = scheduling.running(tx)
-    specs = scheduling.specs(tx, {row.class_key for row in (*waiting, *running, *nominated)})
-    needed = {
-        commit
-        for row in (*waiting, *nominated)
-        for commit in snapshot.commits_of_spec(specs[row.class_key])
-    }  # fmt: skip
-    held, never = _readiness(tx, waiting, now)
-    return Loaded(
-        now=now,
-        world=snapshot.load(tx, now, needed, rule),
-        projects={project.id: project for project in projects.all_of(tx)},
-        specs=specs,
-        waiting=waiting,
-        running=tuple(running),
-        nominated=tuple(nominated),
-        reservations=scheduling.reservations(tx),
-        held=held,
-        never=never,
-        number=number,
-    )
-
-
-def plan_input(loaded: Loaded, blocked: Blocked | None = None) -> Snapshot:
+def plan_input(loaded: Loaded, blocked: Blocked | None = None) -> PlanInput:
     """What a plan is made from. `blocked` keeps jobs out of zones; a job that has none left is held."""
     nodes = _nodes(loaded)
     written = {(node.compute_id, node.name): node.written for node in loaded.world.nodes.values()}
     preempted = [row for row in loaded.running if row.state == JobState.PREEMPTED.value]
-    running = [row for row in loaded.running if row.state != JobState.PREEMPTED.value]
-    return Snapshot(
-        now=loaded.now.timestamp(),
+    held = [row for row in loaded.running if row.state != JobState.PREEMPTED.value]
+    running = (*_running(loaded, held, written), *_nominated(loaded, written))
+    ending = tuple(_running(loaded, preempted, written))
+    now = loaded.now.timestamp()
+    scored = ScoredJobs(loaded, ZoneWaits(nodes, (*running, *ending), now), blocked or {})
+    pending, ways, templates = _pending(loaded, scored)
+    snapshot = Snapshot(
+        now=now,
         nodes=nodes,
         projects=tuple(_project(project) for project in loaded.projects.values()),
-        running=(*_running(loaded, running, written), *_nominated(loaded, written)),
-        pending=tuple(_pending(loaded, blocked or {})),
+        running=running,
+        pending=tuple(pending),
         reservations=loaded.reservations,
-        ending=tuple(_running(loaded, preempted, written)),
+        ending=ending,
     )
-
-
-def _readiness(
-    tx: Connection, waiting: Collection[Any], now: datetime
-) -> tuple[Mapping[str, Block], Mapping[str, str]]:  # fmt: skip
-    """Only of the few that depend on others or wait for a retry."""
-    asked = [row.id for row in waiting if row.dependent or row.not_before is not None]
-    found = jobs.by_ids(tx, asked)
-    others = jobs.by_ids(tx, {one.job for job in found.values() for one in job.spec.after})
-    held: dict[str, Block] = {}
-    never: dict[str, str] = {}
-    for job in found.values():
-        answer = readiness(job, others, now)
-        if isinstance(answer, Waits):
-            held[job.id] = Block(answer.rule, answer.reason)
-        elif isinstance(answer, Never):
-            never[job.id] = answer.reason
-    return held, never
+    return PlanInput(snapshot, ways, templates, scored)
 
 
 def _nodes(loaded: Loaded) -> tuple[PlanNode, ...]:
-    asked, zones = Asked.by(loaded.specs.values()), loaded.world.zones
+    chosen = (choice.spec for found in loaded.choices.values() for choice in found)
+    asked, zones = Asked.by((*loaded.specs.values(), *chosen)), loaded.world.zones
     return tuple(plan_node(node, zones[node.compute_id], asked) for node in loaded.world.nodes.values())
 
 
@@ -177,44 +110,30 @@ def _seats(compute_id: str, places: Any, written: Mapping[tuple[str, str], str])
     )
 
 
-def _pending(loaded: Loaded, blocked: Blocked) -> list[Pending]:
-    zones = {zone.name: zone for zone in loaded.world.zones.values()}
-    of_class: dict[tuple[str, str], tuple[frozenset[str], tuple[Place, ...] | None]] = {}
-    kept_out: dict[str, dict[str, Block]] = {}
-    for (job_id, zone), block in blocked.items():
-        kept_out.setdefault(job_id, {})[zone] = block
+def _pending(
+    loaded: Loaded, scored: ScoredJobs
+) -> tuple[list[Pending], Mapping[str, Sequence[Pending]], Mapping[str, Sequence[str | None]]]:
+    """Every queued job; all ways to run those that name a queue, with the template of each."""
     now = loaded.now.timestamp()
-    found = []
+    found: list[Pending] = []
+    ways: dict[str, Sequence[Pending]] = {}
+    templates: dict[str, Sequence[str | None]] = {}
     for row in loaded.waiting:
-        key = (row.project_id, row.class_key)
-        if key not in of_class:
-            of_class[key] = _of_class(loaded, row, zones)
-        requires, places = of_class[key]
         waits = loaded.held.get(row.id)
-        held = waits.rule if waits else None
-        if row.id in kept_out:
-            places, held = _without(places, zones, kept_out[row.id], held)
         since = over_quota_from(row.preempted_at, now) if row.preempted_at else 0.0
-        found.append(Pending(_job(loaded, row), requires, places, held, since))
-    return found
-
-
-def _of_class(
-    loaded: Loaded, row: Any, zones: Mapping[str, Zone]
-) -> tuple[frozenset[str], tuple[Place, ...] | None]:  # fmt: skip
-    spec, project = loaded.specs[row.class_key], loaded.projects[row.project_id]
-    asked = snapshot.queued_job(
-        row.id, spec, snapshot.commits_of_spec(spec), loaded.world.sizes, project_id=project.id, project=project.name
-    )
-    return required(spec, project.shares), places_of(asked, [zones[name] for name in sorted(zones)])
-
-
-def _without(
-    places: tuple[Place, ...] | None, zones: Mapping[str, Zone], blocks: Mapping[str, Block], held: str | None
-) -> tuple[tuple[Place, ...], str | None]:
-    known = tuple(Place(name) for name in sorted(zones)) if places is None else places
-    left = tuple(place for place in known if place.zone not in blocks)
-    return left, held if left else held or min(block.rule for block in blocks.values())
+        job, usable = _job(loaded, row), scored.ways(row)
+        several = [
+            Pending(
+                job if way.size == job.size else replace(job, size=way.size), way.requires, way.places,
+                waits.rule if waits else way.held, since,
+            )
+            for way in usable
+        ]  # fmt: skip
+        found.append(several[0])
+        if row.id in loaded.choices:
+            ways[row.id] = several
+            templates[row.id] = [way.template for way in usable]
+    return found, ways, templates
 
 
 def _job(loaded: Loaded, row: Any) -> PlanJob:

@@ -11,19 +11,21 @@ from datetime import datetime
 from logging import getLogger
 
 from millpond.db import jobs, scheduling
+from millpond.decide.scheduling.bursts import Burst
 from millpond.decide.scheduling.plan import Plan
-from millpond.decide.scheduling.planner import Planner
 from millpond.decide.scheduling.waits import waiting_rules
 from millpond.services.deps import Deps
-from millpond.services.jobs import apply_plan, environments, job_data, placements, plan_input, waiting
+from millpond.services.jobs import apply_plan, environments, job_data, placements, plan_input, prefetching, waiting
 from millpond.services.jobs.environments import Environments
-from millpond.services.jobs.plan_input import WITH_WORDS, Block, Loaded
-from millpond.services.places.geography import rule_of
+from millpond.services.jobs.loaded import WITH_WORDS, Block, Loaded, load
+from millpond.services.jobs.plan_input import PlanInput
 
 logger = getLogger(__name__)
 
 # Whether a volume has room is known only when asked, and another server may be faster: then it is planned anew.
 _MAX_TRIES = 20
+# Rules of jobs that wait for room, or for their data.
+_ABOUT_ROOM = frozenset({"order", "fragmented", "reservation", "no-fit", "affinity", "away", "locality", "template"})
 # Pages are told of so many jobs one by one; beyond that, of their projects.
 _MANY = 50
 
@@ -45,14 +47,18 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         if apply_plan.start_nominated(deps, loaded, packages, now):
             continue
         blocked = {**packages.blocked, **refused}
-        snapshot = plan_input.plan_input(loaded, blocked)
-        planner = Planner(snapshot)
-        plan = planner.plan(snapshot.now)
-        outcome = apply_plan.apply_plan(deps, loaded, plan, packages, now)
+        found = plan_input.plan_input(loaded, blocked)
+        burst = found.plan()
+        plan = burst.plan
+        outcome = apply_plan.apply_plan(deps, loaded, found, burst, packages, now)
         refused |= outcome.refused
         if outcome.refused or outcome.is_stale:
             continue
-        _note_waits(deps, loaded, waiting_rules(planner, snapshot), blocked)
+        full = prefetching.prefetch_waiting(deps, loaded, found.scored, {start.job for start in plan.starts}, now)
+        if full.keys() - refused.keys():
+            refused |= full
+            continue
+        _note_waits(deps, loaded, _rules(loaded, found, burst), blocked)
         return plan
     return plan
 
@@ -61,7 +67,7 @@ def _load(deps: Deps, now: datetime) -> Loaded:
     """Jobs that can never begin are ended first, and so are those that come after them."""
     while True:
         with deps.db.read() as tx:
-            loaded = plan_input.load(tx, now, rule_of(deps.settings))
+            loaded = load(tx, now, deps.settings)
         if not loaded.never:
             return loaded
         waiting.cancel(deps, loaded.never, now)
@@ -78,18 +84,31 @@ def _environments(deps: Deps, loaded: Loaded, now: datetime) -> Environments:
     return packages
 
 
+def _rules(loaded: Loaded, found: PlanInput, burst: Burst) -> Mapping[str, Block]:
+    """Under which rule each job waits. Where only room is missing, patience may be what it really waits for."""
+    rules = waiting_rules(burst.planner, burst.snapshot)
+    said: dict[str, Block] = {}
+    for row in loaded.waiting:
+        rule = rules.get(row.id)
+        if rule is None:
+            continue
+        kept = found.scored.rule(row) if rule in _ABOUT_ROOM else None
+        said[row.id] = kept or Block(rule, "")
+    return said
+
+
 def _note_waits(
-    deps: Deps, loaded: Loaded, rules: Mapping[str, str], blocked: Mapping[tuple[str, str], Block]
+    deps: Deps, loaded: Loaded, rules: Mapping[str, Block], blocked: Mapping[tuple[str, str], Block]
 ) -> None:  # fmt: skip
     """Keep under which rule each job waits; only what changed is written."""
     words = {job_id: block.words for (job_id, _), block in sorted(blocked.items(), reverse=True)}
     words |= {job_id: block.words for job_id, block in loaded.held.items()}
     changed = [
-        (row, rule, said)
+        (row, block.rule, said)
         for row in loaded.waiting
-        if (rule := rules.get(row.id)) is not None
-        for said in (words.get(row.id) if rule in WITH_WORDS else None,)
-        if (row.rule, row.waits_for) != (rule, said)
+        if (block := rules.get(row.id)) is not None
+        for said in (block.words or words.get(row.id) if block.rule in WITH_WORDS else None,)
+        if (row.rule, row.waits_for) != (block.rule, said)
     ]
     if not changed:
         return

@@ -23,7 +23,9 @@ from millpond.model.job_spec import JobSpec
 from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected
+from millpond.services.jobs.near_data import Fills, fills_near
 from millpond.services.places import geography
+from millpond.services.places.geography import Geography
 
 # How people reach a job that runs, as computes say of themselves.
 WAYS = ("exec", "ports")
@@ -44,21 +46,24 @@ class World:
         return queued_job(job.id, job.spec, commits_of(job), self.sizes, project_id=job.project_id, project=job.project)
 
 
-def load(tx: Connection, now: datetime, needed: Collection[str], rule: Rule) -> World:
+def load(tx: Connection, now: datetime, needed: Collection[str], rule: Rule, fill_price: float = 1.0) -> World:
     """One moment: call it in one transaction.
 
-    `needed` are the commits that jobs wait for, `rule` says which volumes of other sites are near.
+    `needed` are the commits that jobs wait for, `rule` says which volumes of other sites are near, `fill_price` what an
+    hour of filling is worth.
     """
     known = {compute.id: compute for compute in computes.all_computes(tx)}
-    serving = serving_volumes(tx, known.values(), rule, now)
+    places = geography.load(tx, rule, now)
+    serving = _serving(tx, known.values(), places)
     found = node_views(tx, now)
-    near = _near(tx, serving, needed)
+    sizes = jobs.commit_sizes(tx, needed)
+    near = _near(tx, serving, needed, fills_near(tx, serving, sizes, places, fill_price=fill_price))
     return World(
         nodes={(node.compute_id, node.name): node for node in found},
         zones=zones_of(found, near, {key: [volume.id for volume in served] for key, served in serving.items()}),
         computes=known,
         volumes=serving,
-        sizes=jobs.commit_sizes(tx, needed),
+        sizes=sizes,
     )
 
 
@@ -136,7 +141,10 @@ def serving_volumes(
     tx: Connection, found: Iterable[Compute], rule: Rule, now: datetime
 ) -> Mapping[str, Sequence[Volume]]:
     """The volumes that work, are near each compute and seen by its agent; those of its own site first, then by name."""
-    places = geography.load(tx, rule, now)
+    return _serving(tx, found, geography.load(tx, rule, now))
+
+
+def _serving(tx: Connection, found: Iterable[Compute], places: Geography) -> Mapping[str, Sequence[Volume]]:
     working = [v for v in volumes.all_of(tx) if v.problem is None and v.seen_at is not None and v.capacity_bytes]
     return {
         compute.id: sorted(
@@ -147,7 +155,9 @@ def serving_volumes(
     }
 
 
-def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Collection[str]) -> Mapping[str, NearView]:
+def _near(
+    tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Collection[str], fills: Mapping[str, Fills]
+) -> Mapping[str, NearView]:
     cached: dict[str, set[str]] = defaultdict(set)
     for view in caches.of_commits(tx, needed):
         if view.cached.state in (CachedState.READY, CachedState.FILLING):
@@ -158,6 +168,7 @@ def _near(tx: Connection, serving: Mapping[str, Sequence[Volume]], needed: Colle
             volumes=len(found),
             cached=frozenset().union(*(cached[volume.id] for volume in found)),
             bytes_per_second=max((lake[volume.id] for volume in found if volume.id in lake), default=None),
+            fills=fills[compute_id],
         )
         for compute_id, found in serving.items()
     }

@@ -23,9 +23,8 @@ from millpond.model.people import Actor, Project
 from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
 from millpond.services.jobs.jobs import find
-from millpond.services.jobs.plan_input import WITH_WORDS, Loaded
+from millpond.services.jobs.loaded import WITH_WORDS, Loaded
 from millpond.services.people import access
-from millpond.services.places.geography import rule_of
 
 # Rules about nodes: each is told what it lacks.
 _ABOUT_NODES = frozenset({"order", "fragmented", "no-fit", "affinity", "away"})
@@ -59,7 +58,7 @@ def why(deps: Deps, actor: Actor, project: Project, text: str) -> WhyView:
         job = find(tx, project, text)
         if job.status.state is not JobState.QUEUED:
             return WhyView(job.status.state, job.status.rule, _history(tx, actor, job))
-        loaded = plan_input.load(tx, deps.clock.now(), rule_of(deps.settings))
+        loaded = loaded_rows.load(tx, deps.clock.now(), deps.settings)
         if job.id not in loaded.rows or job.status.rule in WITH_WORDS:
             return WhyView(job.status.state, job.status.rule, shown_reasons(job))
         snapshot = plan_input.plan_input(loaded)

@@ -1,0 +1,204 @@
+"""What every place costs every queued job: which zones it may start in, where its data goes, and why it waits.
+
+Jobs of one class that have waited about as long share one table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.decide.computes import QueuedJob
+from millpond.decide.offers import Candidate, Offers, Promised
+from millpond.decide.places import places_of, required, size_of
+from millpond.decide.scheduling.snapshot import Place, Size
+from millpond.decide.score import LOCALITY, TEMPLATE, Offer, Table, score
+from millpond.decide.score_table import PlaceScore, score_table
+from millpond.decide.templates import Choice
+from millpond.decide.zone_waits import ZoneWaits
+from millpond.model.documents import from_document
+from millpond.model.job_spec import JobSpec
+from millpond.model.template import TemplateUse
+from millpond.services.jobs import snapshot
+from millpond.services.jobs.loaded import Block, Blocked, Loaded, written_template
+
+# Tables are made anew for jobs that have waited so much longer, in seconds.
+_STEP = 5.0
+# Costs are whole numbers for the planner: so many to a unit of money.
+_UNIT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a job may start on one template: what it needs, and in which zones. `held`: why it may not start at all."""
+
+    size: Size
+    requires: frozenset[str]
+    places: tuple[Place, ...] | None
+    held: str | None = None
+    template: str | None = None
+
+
+class ScoredJobs:
+    """The queued jobs of one moment."""
+
+    def __init__(self, loaded: Loaded, waits: ZoneWaits, blocked: Blocked) -> None:
+        self._loaded = loaded
+        zones = {zone.name: zone for zone in loaded.world.zones.values()}
+        self._zones = [zones[name] for name in sorted(zones)]
+        self._offers = Offers(self._zones, waits, loaded.queues)
+        self._blocks: dict[str, dict[str, Block]] = defaultdict(dict)
+        for (job_id, zone), block in blocked.items():
+            self._blocks[job_id][zone] = block
+        self._plain: dict[tuple[str, str], Way | None] = {}
+        self._of_class: dict[object, list[Offer]] = {}
+        self._tables: dict[object, Table] = {}
+
+    def ways(self, row: Any) -> list[Way]:
+        """How it may start now, on each template that it may use, in order; at least one."""
+        plain = self._plain_way(row)
+        if plain is not None:
+            return [plain]
+        table = self.table(row)
+        found = [self._way(row, choice, table, order) for order, choice in enumerate(self.choices(row))]
+        usable = found[: max(1, len(table.starts))]
+        return [way for way in usable if way.held is None] or usable[:1]
+
+    def table(self, row: Any, promised: Promised | None = None) -> Table:
+        """What each place costs it."""
+        found = self.choices(row)
+        waited = self.waited(row)
+        opens = tuple(float(choice.opens_after) for choice in found)
+        if promised or row.id in self._blocks:
+            return score(self._all_offers(row, found, promised), self._loaded.policy, waited=waited, opens=opens)
+        key = (self._key(row), opens, sum(one <= waited for one in opens), waited // _STEP)
+        if key not in self._tables:
+            offers = self._all_offers(row, found, None)
+            self._tables[key] = score(offers, self._loaded.policy, waited=waited, opens=opens)
+        return self._tables[key]
+
+    def waiting_table(self, row: Any, promised: Promised | None = None) -> Table:
+        """The same after a plan that did not start it: where there seems to be room, there is none for this job."""
+        table = self.table(row, promised)
+        waited = self.waited(row)
+        opens = tuple(float(choice.opens_after) for choice in self.choices(row))
+        ready = {(one.offer.order, one.offer.zone) for found in table.starts for one in found}
+        offers = (
+            one.offer._replace(wait=None)
+            if one.offer.wait == 0 and (one.offer.order, one.offer.zone) in ready
+            else one.offer
+            for one in table.rows
+        )
+        return score(offers, self._loaded.policy, waited=waited, opens=opens)
+
+    def choices(self, row: Any) -> Sequence[Choice]:
+        """The ways to run it: one, unless it names a queue."""
+        known = self._loaded.choices.get(row.id)
+        if known:
+            return known
+        use = from_document(TemplateUse, row.template) if row.template else None
+        return (Choice(self._loaded.specs[row.class_key], use),)
+
+    def waited(self, row: Any) -> float:
+        """Seconds since it could have started: since it was queued, last, or the jobs before it ended."""
+        since = max(at for at in (row.queued_at, row.requeued_at, self._loaded.ready_at.get(row.id)) if at is not None)
+        return max(0.0, (self._loaded.now - since).total_seconds())
+
+    def rule(self, row: Any) -> Block | None:
+        """Why it does not start where there is room, though its turn may have come; None if nothing but room lacks."""
+        if self._plain_way(row) is not None:
+            return None
+        table = self.table(row)
+        if table.rule == TEMPLATE:
+            return Block(TEMPLATE, self._template_words(row, table))
+        return Block(LOCALITY, _locality_words(table)) if table.rule == LOCALITY else None
+
+    def shown(self, row: Any, chosen: tuple[str | None, str] | None = None) -> list[PlaceScore]:
+        """The table as people read it. `chosen`: template and zone that a plan took; None: where the job would go."""
+        table = self.table(row) if chosen else self.waiting_table(row)
+        sites = {zone.name: zone.node.site for zone in self._zones}
+        return score_table(table, sites, chosen)
+
+    def queued(self, row: Any, spec: JobSpec) -> QueuedJob:
+        project, commits = self._loaded.projects[row.project_id], snapshot.commits_of_spec(spec)
+        sizes = self._loaded.world.sizes
+        return snapshot.queued_job(row.id, spec, commits, sizes, project_id=project.id, project=project.name)
+
+    def _plain_way(self, row: Any) -> Way | None:
+        """Of a job that needs no data and has one template: every place that can run it costs the same."""
+        if row.id in self._blocks or row.id in self._loaded.choices:
+            return None
+        key = (row.project_id, row.class_key)
+        if key not in self._plain:
+            spec, project = self._loaded.specs[row.class_key], self._loaded.projects[row.project_id]
+            job = self.queued(row, spec)
+            places = None if job.needs else places_of(job, self._zones)
+            self._plain[key] = None if job.needs else Way(size_of(spec), required(spec, project.shares), places)
+        return self._plain[key]
+
+    def _way(self, row: Any, choice: Choice, table: Table, order: int) -> Way:
+        shares = self._loaded.projects[row.project_id].shares
+        starts = table.starts[order] if order < len(table.starts) else ()
+        places = tuple(Place(one.offer.zone, round(one.static * _UNIT)) for one in starts)
+        size, requires = size_of(choice.spec), required(choice.spec, shares)
+        name = choice.use.name if choice.use else None
+        if places:
+            return Way(size, requires, places, None, name)
+        own = [one for one in table.rows if one.offer.order == order]
+        held = _held(own)
+        return Way(size, requires, tuple(Place(one.offer.zone) for one in own), held, name)
+
+    def _all_offers(self, row: Any, found: Sequence[Choice], promised: Promised | None) -> Iterable[Offer]:
+        blocks = self._blocks.get(row.id, {})
+        for order, choice in enumerate(found):
+            for offer in self._class_offers(row, choice, order, promised):
+                block = blocks.get(offer.zone)
+                yield offer if block is None else offer._replace(blocked=(block.rule, block.words))
+
+    def _class_offers(self, row: Any, choice: Choice, order: int, promised: Promised | None) -> list[Offer]:
+        key = (self._key(row), order)
+        if not promised and key in self._of_class:
+            return self._of_class[key]
+        shares = self._loaded.projects[row.project_id].shares
+        use = choice.use
+        found = self._offers.of(
+            Candidate(
+                self.queued(row, choice.spec), required(choice.spec, shares), order,
+                use.name if use else None, use.price_per_hour if use else 0.0,
+            ),
+            promised,
+        )  # fmt: skip
+        if not promised:
+            self._of_class[key] = found
+        return found
+
+    def _key(self, row: Any) -> tuple[str, str, str]:
+        return (row.project_id, row.class_key, written_template(row.template))
+
+    def _template_words(self, row: Any, table: Table) -> str:
+        found = self.choices(row)
+        opens = next(choice for choice in found if choice.opens_after > self.waited(row))
+        first = [choice.use.name for choice in found if choice.opens_after <= self.waited(row) and choice.use]
+        until = self._loaded.now.timestamp() + opens.opens_after - self.waited(row)
+        at = self._loaded.now.fromtimestamp(round(until), self._loaded.now.tzinfo)
+        name = opens.use.name if opens.use else ""
+        return f"it waits for template {' or '.join(first)} until {at:%H:%M:%S} UTC, then for {name} as well."
+
+
+def _held(own: Sequence[Any]) -> str | None:
+    """Why it starts nowhere on a template: its data is not there yet, or cannot be brought there."""
+    if any(row.is_open for row in own):
+        return LOCALITY
+    rules = sorted({row.offer.blocked[0] for row in own if row.offer.blocked is not None} - {"away"})
+    return rules[0] if rules else None
+
+
+def _locality_words(table: Table) -> str:
+    target = table.target
+    if target is None:
+        return "it waits for a place near its data."
+    if target.offer.fill.bytes:
+        return f"its data is fetched to {target.offer.zone} before it takes GPUs there."
+    return f"it waits for room at {target.offer.zone}, which costs less than the places that have room."
