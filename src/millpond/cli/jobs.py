@@ -11,6 +11,7 @@ import typer
 from millpond.cli.bulk_result import Changed, changed_of
 from millpond.cli.command import command
 from millpond.cli.follow import say_end, say_state
+from millpond.cli.scores import show_scores
 from millpond.cli.session import Session
 from millpond.cli.values import CommitId, Seconds
 from millpond.client.jobs import (
@@ -104,6 +105,7 @@ def why(mill: Session, job: Name) -> None:
     mill.out.line(answer.state.value)
     for reason in answer.reasons:
         mill.out.line(f"  {reason}" if mill.out.for_people else reason)
+    show_scores(mill.out, answer.places)
 
 
 @command(app, "events")

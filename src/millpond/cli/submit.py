@@ -18,12 +18,13 @@ from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
 from millpond.cli.pairs import parse_pairs
 from millpond.cli.progress import Meter, tell
+from millpond.cli.scores import show_scores
 from millpond.cli.session import Session
 from millpond.cli.working_copy import warn_skipped
 from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_large
 from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
-from millpond.client.jobs import submit_job, wait_for_job
+from millpond.client.jobs import dry_run_job, submit_job, wait_for_job
 from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
 from millpond.lake.scan import Skipped
@@ -32,7 +33,7 @@ from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobI
 from millpond.model.names import check_name
 from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
-from millpond.wire.jobs import Job
+from millpond.wire.jobs import DryRun, Job
 from millpond.wire.quick.data import Commit
 
 app = typer.Typer()
@@ -205,6 +206,9 @@ def submit(
     ] = None,
     large_shm: Annotated[bool, typer.Option("--large-shm", help="Do not limit the size of /dev/shm.")] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not upload the working directory.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show where it would run and what that costs. Submit nothing.")
+    ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job ends.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large.")] = False,
@@ -262,7 +266,10 @@ def submit(
     if not given.get("command") and "command" not in task.document:
         raise BadRequest("No command given.", hint="Add it after --, like: mill submit train -- python train.py")
     task = replace(task, name=check_name(name, "job") if name else task.name)
-    task.request(**given)  # before anything is sent
+    request = task.request(**given)  # before anything is sent
+    if dry_run:
+        _show_dry_run(mill, dry_run_job(mill.api, mill.project, request))
+        return
     sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
     given |= _send(mill, sending, task)
     request = task.request(**given)
@@ -272,6 +279,18 @@ def submit(
         ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.spec.ports)]
         mill.out.note(f"Once it runs: {'   '.join(ways)}")
     _attend(mill, job, follow=follow, wait=wait)
+
+
+def _show_dry_run(mill: Session, found: DryRun) -> None:
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+        return
+    show_scores(mill.out, found.places)
+    if not found.places:
+        mill.out.note("No place can run it now.")
+    elif found.reason is not None:
+        mill.out.note(f"It would wait first: {found.reason}")
+    mill.out.note("Nothing was submitted. The size of its code is not counted.")
 
 
 class Sending(NamedTuple):

@@ -9,6 +9,7 @@ from millpond.client.http import Api, segment
 from millpond.wire.jobs import (
     Attempt,
     AttemptList,
+    DryRun,
     Job,
     JobChanged,
     JobCreate,
@@ -48,6 +49,11 @@ def list_jobs(
 
 def submit_job(api: Api, project: str, request: JobCreate) -> Job:
     return api.send("POST", f"/projects/{segment(project)}/jobs", Job, request)
+
+
+def dry_run_job(api: Api, project: str, request: JobCreate) -> DryRun:
+    """What would become of it; nothing is submitted."""
+    return api.send("POST", f"/projects/{segment(project)}/jobs/dry-run", DryRun, request, idempotent=True)
 
 
 def get_job(api: Api, project: str, job: str) -> Job:

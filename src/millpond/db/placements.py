@@ -89,6 +89,7 @@ def insert(tx: Connection, value: Placement) -> None:
         "ended_at": value.ended_at,
         "number": value.number,
         "places": [asdict(place) for place in value.places],
+        "scores": [dict(one) for one in value.scores],
     }
     tx.execute(_INSERT, values)
 
@@ -275,6 +276,7 @@ def _placement(row: Row[Any]) -> Placement:
         problem=row.problem,
         places=_places(row.places),
         ranks=tuple(Rank(**one | {"state": RankState(one["state"])}) for one in row.ranks),
+        scores=tuple(row.scores),
     )
 
 

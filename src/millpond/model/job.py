@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -215,3 +216,5 @@ class Placement:
     # Of a distributed job, by rank: where each process is to run, and what was last heard of it.
     places: tuple[RankPlace, ...] = ()
     ranks: tuple[Rank, ...] = ()
+    # What each place would have cost when it was made (decide/score_table.py).
+    scores: tuple[Mapping[str, Any], ...] = ()

@@ -267,8 +267,9 @@ class DryRun(Response):
 
     spec: JobSpec
     template: str | None
-    # What would keep it from a place with room; null if nothing would.
+    # What would keep it from a place with room, and in words; null if nothing would.
     rule: str | None
+    reason: str | None
     places: list[PlaceScore]
 
 
@@ -283,6 +284,8 @@ class Why(Response):
     earliest_start: Time | None = None
     # The node that it starts on when the jobs preempted for it have ended.
     nominated_on: str | None = None
+    # What each place costs it, the best first; of a placed job as it was then.
+    places: list[PlaceScore] = []
 
 
 class Usage(Response):

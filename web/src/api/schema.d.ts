@@ -1772,6 +1772,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/jobs/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dry Run Job
+         * @description What its template would fill in and what each place would cost; nothing is submitted.
+         */
+        post: operations["dry_run_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs/stop": {
         parameters: {
             query?: never;
@@ -4419,6 +4439,21 @@ export interface components {
             stop: boolean;
         };
         /**
+         * DryRun
+         * @description What would become of a job: its specification with what its template adds, and what each place would cost.
+         */
+        DryRun: {
+            /** Places */
+            places: components["schemas"]["PlaceScore"][];
+            /** Reason */
+            reason: string | null;
+            /** Rule */
+            rule: string | null;
+            spec: components["schemas"]["JobSpec-Output"];
+            /** Template */
+            template: string | null;
+        };
+        /**
          * Edit
          * @description Single paths of a branch, changed in one commit without a working copy.
          */
@@ -6565,6 +6600,40 @@ export interface components {
             waiting?: string | null;
         };
         /**
+         * PlaceScore
+         * @description A place a job may run at, and what that costs in the currency of prices: the place with the least score is taken.
+         *
+         *     `place` is a compute; computes at one site that are alike count as one. Null: nobody can tell.
+         */
+        PlaceScore: {
+            /** Chosen */
+            chosen: boolean;
+            /** Compute Cost */
+            compute_cost: number;
+            /** Egress Cost */
+            egress_cost: number;
+            /** Fill Cost */
+            fill_cost: number;
+            /** Fill Seconds */
+            fill_seconds: number;
+            /** Missing Bytes */
+            missing_bytes: number;
+            /** Note */
+            note: string | null;
+            /** Place */
+            place: string;
+            /** Score */
+            score: number | null;
+            /** Site */
+            site: string;
+            /** Template */
+            template: string | null;
+            /** Wait Cost */
+            wait_cost: number | null;
+            /** Wait Seconds */
+            wait_seconds: number | null;
+        };
+        /**
          * PortAddress
          * @description Where a browser opens a port of a job: `url` works once, for a minute. `origin` is this port's own.
          */
@@ -8629,6 +8698,11 @@ export interface components {
             earliest_start?: string | null;
             /** Nominated On */
             nominated_on?: string | null;
+            /**
+             * Places
+             * @default []
+             */
+            places: components["schemas"]["PlaceScore"][];
             /** Reasons */
             reasons: string[];
             /** Rule */
@@ -12345,6 +12419,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dry_run_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
                 };
             };
             /** @description A problem */

@@ -14,7 +14,7 @@ from millpond.db.jobs import JobFilter
 from millpond.model.job import JobState
 from millpond.model.job_spec import JobKind
 from millpond.services.deps import Deps
-from millpond.services.jobs import bulk, jobs, submit, why
+from millpond.services.jobs import bulk, dry_run, jobs, submit, why
 from millpond.services.jobs.bulk import BulkChange
 from millpond.wire import jobs as wire
 from millpond.wire.base import Page
@@ -51,6 +51,16 @@ def list_jobs(
 @router.post("/projects/{project}/jobs", status_code=201)
 def submit_job(body: wire.JobCreate, scope: Member, deps: DepsOf) -> wire.Job:
     return shapes.job(jobs.view(deps, submit.submit(deps, scope.actor, scope.project, body)))
+
+
+@router.post("/projects/{project}/jobs/dry-run")
+def dry_run_job(body: wire.JobCreate, scope: Member, deps: DepsOf) -> wire.DryRun:
+    """What its template would fill in and what each place would cost; nothing is submitted."""
+    found = dry_run.dry_run(deps, scope.actor, scope.project, body.spec)
+    places = [wire.PlaceScore.model_validate(one) for one in found.places]
+    return wire.DryRun(
+        spec=found.spec, template=found.template, rule=found.rule, reason=found.reason, places=places
+    )  # fmt: skip
 
 
 @router.post("/projects/{project}/jobs/stop")
@@ -117,6 +127,7 @@ def why_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Why:
         blockers=[wire.Blocker(**asdict(one) | {"gpus": one.gpus / 100}) for one in found.blockers],
         earliest_start=found.earliest_start,
         nominated_on=found.nominated_on,
+        places=[wire.PlaceScore.model_validate(one) for one in found.places],
     )
 
 

@@ -125,6 +125,8 @@ placement = Table(
     # Where it runs: a node of this compute. No plain index: see below.
     ref_column("compute_id", "compute.id", index=False),
     Column("grace_seconds", Integer, nullable=False, server_default=text("10")),
+    # What each place would have cost when it was made.
+    Column("scores", JSON, nullable=False, server_default=text("'[]'")),
     # Asked for with every exchange and every plan: they are few, those that have ended are ever more.
     Index("ix_placement_living", "agent_id",
           sqlite_where=text("ended_at IS NULL"), postgresql_where=text("ended_at IS NULL")),

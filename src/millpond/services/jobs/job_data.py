@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from logging import getLogger
 
@@ -15,6 +16,7 @@ from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.decide.likely_node import likely_node
 from millpond.decide.near import Rule
+from millpond.decide.score import DATA_SPACE, LOCALITY
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, JobState, PlacementState
@@ -77,8 +79,16 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
         begin_fills(deps, job, world.volumes.get(node.compute_id, ()), now)
 
 
-def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetime) -> MillError | None:
-    """Start to fetch a queued job's data to one of these volumes; what refuses it, if something does."""
+@dataclass(frozen=True, slots=True)
+class NotBegun:
+    """Why data does not come: there is no room for it (data-space), or fetching it failed (locality)."""
+
+    rule: str
+    words: str
+
+
+def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetime) -> NotBegun | None:
+    """Start to fetch a queued job's data to one of these volumes; why that is not possible now, if it is not."""
     differences.prepare(deps, commits_of(job))
     try:
         with deps.db.write() as tx:
@@ -92,9 +102,10 @@ def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetim
         return None  # placing it says so
     except WAITS as error:
         logger.info("prefetch_refused job=%s reason=%s", job.id, error.message)
-        return error
+        return NotBegun(DATA_SPACE, why_waiting(error))
     announce(deps, found)
-    return None
+    failed = next((view for view in found if view.cached.state is CachedState.FAILED), None)
+    return NotBegun(LOCALITY, _why_failed(failed)) if failed else None
 
 
 def look_after(deps: Deps, now: datetime) -> None:

@@ -100,12 +100,12 @@ def _left(known: _Known, row: CachedCommit) -> Fill:
     total = row.bytes if row.fetch_bytes is None else row.fetch_bytes
     missing = max(0, total - row.done_bytes)
     rate = known.rates.get(row.id)
-    speed = known.measured.get((row.volume_id, rate.source_id if rate else LAKE)) or ASSUMED_BYTES_PER_SECOND
+    speed = _speed(known, known.volumes[row.volume_id], rate.source_id if rate else LAKE)
     seconds = seconds_left(
         missing,
         seconds=rate.seconds if rate else 0.0,
         fetched_bytes=rate.fetched_bytes if rate else 0,
-        bytes_per_second=speed,
+        bytes_per_second=speed or ASSUMED_BYTES_PER_SECOND,
         missing_files=max(0, row.files - row.done_files),
         done_files=row.done_files,
     )
@@ -126,6 +126,11 @@ def _fetch(known: _Known, commit: str, size: int, target: Volume) -> Fill:
 
 def _way(known: _Known, target: Volume, source_id: str, size: int) -> Fill:
     link = known.places.link(source_id, target.site_id)
+    return fill_of(size, _speed(known, target, source_id), (link.price_per_gb if link else None) or 0.0)
+
+
+def _speed(known: _Known, target: Volume, source_id: str) -> float | None:
+    """Measured by fills of this volume; before there was one, what its link is said to carry."""
+    link = known.places.link(source_id, target.site_id)
     declared = link.bits_per_second / 8 if link and link.bits_per_second else None
-    speed = known.measured.get((target.id, source_id)) or declared
-    return fill_of(size, speed, (link.price_per_gb if link else None) or 0.0)
+    return known.measured.get((target.id, source_id)) or declared

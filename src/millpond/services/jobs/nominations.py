@@ -15,7 +15,7 @@ from millpond.decide.scheduling.plan import Preemption, Start
 from millpond.model.job import Job, JobState
 from millpond.services.jobs import job_changes
 from millpond.services.jobs.loaded import Loaded
-from millpond.services.jobs.placements import Chosen
+from millpond.services.jobs.placements import Chosen, on_template
 
 logger = getLogger(__name__)
 
@@ -43,6 +43,7 @@ def nominate(tx: Connection, chosen: Chosen, victims: Sequence[str], now: dateti
         return False
     if any(one.job_id == job.id for one in scheduling.nominations(tx)):
         return False
+    job_changes.save(tx, job, on_template(tx, job, chosen.template), now)
     scheduling.nominate(
         tx, Nomination(job.id, chosen.compute_id, chosen.places, chosen.rule, tuple(victims), now)
     )  # fmt: skip

@@ -6,17 +6,19 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, placements, tokens
+from millpond.db import jobs, placements, templates, tokens
 from millpond.db.caches import CachedView
 from millpond.db.placements import Renewal
 from millpond.decide import job_life
 from millpond.decide.computes import WHOLE
+from millpond.decide.score_table import PlaceScore
+from millpond.decide.templates import filled, unfilled
 from millpond.model.compute import Compute
 from millpond.model.ids import new_id
 from millpond.model.job import Ending, Job, JobState, Placement, PlacementState, RankPlace
@@ -52,6 +54,10 @@ class Chosen:
     places: tuple[RankPlace, ...]
     rule: str
     reason: str
+    # The template it runs on, of a job that names a queue.
+    template: str | None = None
+    # What each place would have cost.
+    scores: tuple[PlaceScore, ...] = ()
 
     @property
     def node(self) -> str:
@@ -75,11 +81,12 @@ def start(
     job = jobs.lock(tx, chosen.job_id)
     if job is None or job.status.state is not JobState.QUEUED:
         return None, ()
+    before, job = job, on_template(tx, job, chosen.template)
     if not free.has(chosen.compute_id, chosen.places, job):
         return None, ()
     agent_id = free.agent_of(chosen.compute_id, chosen.node)
     assert agent_id is not None, "room is only on nodes that have an agent"
-    before, job = job, job_life.take_environment(job, build) if build else job
+    job = job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
     placement = _new_placement(chosen, job, agent_id, deps.settings.placement_seconds, now)
@@ -93,6 +100,15 @@ def start(
     job_changes.save(tx, before, after, now)
     free.take(chosen.compute_id, chosen.places, job)
     return after, found
+
+
+def on_template(tx: Connection, job: Job, name: str | None) -> Job:
+    """The job with what this template fills in, in place of the one it was planned with before."""
+    template = templates.find(tx, name) if name else None
+    if template is None:
+        return job
+    spec, use = filled(unfilled(job.spec, job.status.template), template)
+    return replace(job.changed(template=use), spec=spec)
 
 
 def expire(deps: Deps, now: datetime) -> None:
@@ -152,6 +168,7 @@ def _new_placement(chosen: Chosen, job: Job, agent_id: str, valid_seconds: int, 
         ended_at=None,
         number=job.status.attempt + 1,
         places=chosen.places if job.spec.processes else (),
+        scores=tuple(asdict(one) for one in chosen.scores),
     )
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from millpond.db import jobs
 from millpond.decide.offers import is_begun
-from millpond.errors import MillError
 from millpond.model.volume import Volume
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_data
+from millpond.services.jobs.job_data import NotBegun
 from millpond.services.jobs.loaded import Block, Loaded
 from millpond.services.jobs.scored_jobs import ScoredJobs
 from millpond.services.jobs.snapshot import commits_of_spec
@@ -45,7 +45,7 @@ def prefetch_waiting(
         if problem is None:
             promised[target.offer.zone] |= {need.commit_id for need in wanted.needs}
         else:
-            refused[row.id, target.offer.zone] = Block("data-space", job_data.why_waiting(problem))
+            refused[row.id, target.offer.zone] = Block(problem.rule, problem.words)
     return refused
 
 
@@ -54,7 +54,7 @@ def _next_in_line(loaded: Loaded, started: Collection[str]) -> list[Any]:
     return sorted(rows, key=lambda row: (-row.priority, row.queued_at, row.id))[:_NEXT]
 
 
-def _begin(deps: Deps, job_id: str, candidates: Sequence[Volume], now: datetime) -> MillError | None:
+def _begin(deps: Deps, job_id: str, candidates: Sequence[Volume], now: datetime) -> NotBegun | None:
     with deps.db.read() as tx:
         job = jobs.get(tx, job_id)
     return job_data.begin_fills(deps, job, candidates, now) if job else None

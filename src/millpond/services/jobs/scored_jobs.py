@@ -14,7 +14,7 @@ from millpond.decide.computes import QueuedJob
 from millpond.decide.offers import Candidate, Offers, Promised
 from millpond.decide.places import places_of, required, size_of
 from millpond.decide.scheduling.snapshot import Place, Size
-from millpond.decide.score import LOCALITY, TEMPLATE, Offer, Table, score
+from millpond.decide.score import LOCALITY, TEMPLATE, Offer, Row, Table, score
 from millpond.decide.score_table import PlaceScore, score_table
 from millpond.decide.templates import Choice
 from millpond.decide.zone_waits import ZoneWaits
@@ -113,12 +113,15 @@ class ScoredJobs:
         table = self.table(row)
         if table.rule == TEMPLATE:
             return Block(TEMPLATE, self._template_words(row, table))
-        return Block(LOCALITY, _locality_words(table)) if table.rule == LOCALITY else None
+        if table.rule != LOCALITY or table.target is None:
+            return None
+        return Block(LOCALITY, _locality_words(table.target))
 
     def shown(self, row: Any, chosen: tuple[str | None, str] | None = None) -> list[PlaceScore]:
         """The table as people read it. `chosen`: template and zone that a plan took; None: where the job would go."""
         table = self.table(row) if chosen else self.waiting_table(row)
-        sites = {zone.name: zone.node.site for zone in self._zones}
+        computes = self._loaded.world.computes
+        sites = {zone.name: computes[zone.node.compute_id].site for zone in self._zones}
         return score_table(table, sites, chosen)
 
     def queued(self, row: Any, spec: JobSpec) -> QueuedJob:
@@ -187,7 +190,7 @@ class ScoredJobs:
         return f"it waits for template {' or '.join(first)} until {at:%H:%M:%S} UTC, then for {name} as well."
 
 
-def _held(own: Sequence[Any]) -> str | None:
+def _held(own: Sequence[Row]) -> str | None:
     """Why it starts nowhere on a template: its data is not there yet, or cannot be brought there."""
     if any(row.is_open for row in own):
         return LOCALITY
@@ -195,10 +198,7 @@ def _held(own: Sequence[Any]) -> str | None:
     return rules[0] if rules else None
 
 
-def _locality_words(table: Table) -> str:
-    target = table.target
-    if target is None:
-        return "it waits for a place near its data."
+def _locality_words(target: Row) -> str:
     if target.offer.fill.bytes:
         return f"its data is fetched to {target.offer.zone} before it takes GPUs there."
     return f"it waits for room at {target.offer.zone}, which costs less than the places that have room."

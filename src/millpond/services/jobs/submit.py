@@ -53,16 +53,21 @@ def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: 
     """Like `submit`, for jobs of any kind."""
     if name is not None:
         check_name(name, "job")
-    _check(spec)
-    _gather_artifacts(deps, actor, project, spec.inputs)
+    choice, _ = check(deps, actor, project, spec)
     now = deps.clock.now()
-    with deps.db.read() as tx:
-        resolved = _resolved(tx, actor, project, spec)
-        choice = _first_choice(tx, resolved, now)
     job = _insert(deps, actor, project, name, choice, now)
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
+
+
+def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[Choice, Sequence[Choice]]:
+    """The first way to run it that some node could ever take, and all ways; raises what submitting it would raise."""
+    _check(spec)
+    _gather_artifacts(deps, actor, project, spec.inputs)
+    with deps.db.read() as tx:
+        found = _choices(tx, _resolved(tx, actor, project, spec))
+        return _first_choice(tx, spec.compute, found, deps.clock.now()), found
 
 
 def _check(spec: JobSpec) -> None:
@@ -164,19 +169,19 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
 
 
-def _first_choice(tx: Connection, spec: JobSpec, now: datetime) -> Choice:
+def _first_choice(tx: Connection, compute: str | None, found: Sequence[Choice], now: datetime) -> Choice:
     """The first choice that some node could ever run; a busy node is waited for.
 
     Raises DoesNotFit if no known node could ever run it.
     """
-    _check_compute(tx, spec.compute)
+    _check_compute(tx, compute)
     nodes = snapshot.node_views(tx, now)
     refused = None
-    for choice in _choices(tx, spec):
-        found = refusal(QueuedJob("", choice.spec), nodes)
-        if found is None:
+    for choice in found:
+        problem = refusal(QueuedJob("", choice.spec), nodes)
+        if problem is None:
             return choice
-        refused = refused or found
+        refused = refused or problem
     raise DoesNotFit(refused.reason if refused else None, hint=refused.hint if refused else None)
 
 

@@ -16,14 +16,16 @@ from millpond.decide.scheduling.explain import Blocker, Explanation, explain
 from millpond.decide.scheduling.plan import Plan
 from millpond.decide.scheduling.planner import Planner
 from millpond.decide.scheduling.snapshot import Snapshot
+from millpond.decide.score_table import PlaceScore
 from millpond.decide.wait_words import shown_reasons, words_of
+from millpond.model.documents import from_document
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
 from millpond.model.people import Actor, Project
 from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
 from millpond.services.jobs.jobs import find
-from millpond.services.jobs.loaded import WITH_WORDS, Loaded
+from millpond.services.jobs.loaded import WITH_WORDS, Loaded, load
 from millpond.services.people import access
 
 # Rules about nodes: each is told what it lacks.
@@ -50,6 +52,8 @@ class WhyView:
     blockers: Sequence[Holder] = ()
     earliest_start: datetime | None = None
     nominated_on: str | None = None
+    # What each place costs, or cost when it was placed.
+    places: Sequence[PlaceScore] = ()
 
 
 def why(deps: Deps, actor: Actor, project: Project, text: str) -> WhyView:
@@ -57,15 +61,21 @@ def why(deps: Deps, actor: Actor, project: Project, text: str) -> WhyView:
     with deps.db.read() as tx:
         job = find(tx, project, text)
         if job.status.state is not JobState.QUEUED:
-            return WhyView(job.status.state, job.status.rule, _history(tx, actor, job))
-        loaded = loaded_rows.load(tx, deps.clock.now(), deps.settings)
+            return WhyView(
+                job.status.state, job.status.rule, _history(tx, actor, job), places=_scores(tx, job)
+            )  # fmt: skip
+        loaded = load(tx, deps.clock.now(), deps.settings)
+        planned = plan_input.plan_input(loaded)
+        row = next((row for row in loaded.waiting if row.id == job.id), None)
+        places = planned.scored.shown(row) if row is not None else ()
         if job.id not in loaded.rows or job.status.rule in WITH_WORDS:
-            return WhyView(job.status.state, job.status.rule, shown_reasons(job))
-        snapshot = plan_input.plan_input(loaded)
-        plan = Planner(snapshot).plan(snapshot.now)
+            return WhyView(job.status.state, job.status.rule, shown_reasons(job), places=places)
+        burst = planned.plan()
+        snapshot, plan = burst.snapshot, burst.plan
         found = explain(snapshot, plan, job.id)
         names = _names(tx, actor, {*(one.job for one in found.blockers), *_reserved_for(plan)})
-        return _waiting(job, loaded, snapshot, plan, found, names, _history(tx, actor, job))
+        view = _waiting(job, loaded, snapshot, plan, found, names, _history(tx, actor, job))
+        return replace(view, places=places)
 
 
 def events(deps: Deps, actor: Actor, project: Project, text: str) -> list[JobEvent]:
@@ -104,6 +114,12 @@ def _waiting(
         None if found.earliest_start is None else datetime.fromtimestamp(found.earliest_start, UTC),
         ", ".join(nodes) or None,
     )
+
+
+def _scores(tx: Connection, job: Job) -> list[PlaceScore]:
+    """What each place cost when it was placed last."""
+    placement = placements.newest_of_job(tx, job.id)
+    return [from_document(PlaceScore, one) for one in placement.scores] if placement else []
 
 
 def _about_nodes(job: Job, loaded: Loaded, snapshot: Snapshot) -> Sequence[str]:

@@ -6,9 +6,7 @@ from datetime import timedelta
 import pytest
 
 from millpond.db import datasets, leases, placements, scheduling
-from millpond.decide.near import Rule
-from millpond.decide.scheduling.plan import Plan
-from millpond.decide.scheduling.planner import plan
+from millpond.decide.scheduling.bursts import Burst
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
@@ -18,8 +16,9 @@ from millpond.services.computes import agents
 from millpond.services.jobs import idle, jobs, schedule
 from millpond.services.jobs.apply_plan import apply_plan
 from millpond.services.jobs.environments import NO_ENVIRONMENTS
+from millpond.services.jobs.loaded import Loaded, load
 from millpond.services.jobs.placements import runs_out_after, secret_of
-from millpond.services.jobs.plan_input import Loaded, load, plan_input
+from millpond.services.jobs.plan_input import PlanInput, plan_input
 from millpond.services.people import projects, tokens
 from millpond.services.unchanged_since import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
@@ -84,8 +83,8 @@ def test_an_agent_that_is_away_is_given_nothing(world: World) -> None:
 
 
 def test_a_job_is_filled_when_all_its_data_is_there(world: World) -> None:
-    data = add_commit(world.deps.db, "xray")
-    code = add_commit(world.deps.db, ".code", kind=DatasetKind.CODE)
+    data = add_commit(world.deps.db, "xray", size=GB // 4)
+    code = add_commit(world.deps.db, ".code", kind=DatasetKind.CODE, size=GB // 4)
     job, desired = world.placed(inputs=["xray"], code_commit=code)
     assert [one.ready for one in desired.inputs] == [False]
     assert desired.code is not None and not desired.code.ready
@@ -111,7 +110,10 @@ def test_data_that_is_there_takes_no_time(world: World) -> None:
 def test_no_room_for_data_is_a_reason_that_names_nothing_of_others(world: World) -> None:
     add_commit(world.deps.db, "mine", size=80 * GB)
     add_commit(world.deps.db, "large", size=90 * GB)
-    world.placed("first", inputs=["mine"])
+    world.submit("first", inputs=["mine"])
+    world.schedule()
+    world.fill_all()
+    world.schedule()
     second, third = world.submit("second", inputs=["large"]), world.submit("third")
     world.schedule()
     reason = world.why(second.id)[-1]
@@ -250,22 +252,22 @@ def test_gpus_are_promised_by_number_and_come_back(world: World) -> None:
 def test_two_plans_from_one_snapshot_start_a_job_once(world: World) -> None:
     job = world.submit("train", cpu=4)
     world.submit("other", cpu=4)
-    stale, first = planned(world)
-    assert [start.job for start in first.starts] == [job.id]
+    stale, found, first = planned(world)
+    assert [start.job for start in first.plan.starts] == [job.id]
     world.schedule()
-    assert apply_plan(world.deps, stale, first, NO_ENVIRONMENTS, world.clock.now()).is_stale
+    assert apply_plan(world.deps, stale, found, first, NO_ENVIRONMENTS, world.clock.now()).is_stale
     with world.deps.db.read() as tx:
         assert len(placements.living(tx)) == 1
 
 
 def test_a_plan_made_on_an_old_snapshot_takes_no_room_twice(world: World) -> None:
     other = world.submit("other", cpu=4)
-    stale, second = planned(world)
+    stale, found, second = planned(world)
     job = world.submit("train", cpu=4, priority=10)
     world.schedule()
     with world.deps.db.read() as tx:
         stale = replace(stale, number=scheduling.plan_number(tx))  # as if nobody had planned since
-    apply_plan(world.deps, stale, second, NO_ENVIRONMENTS, world.clock.now())
+    apply_plan(world.deps, stale, found, second, NO_ENVIRONMENTS, world.clock.now())
     assert (world.job(job.id).status.state, world.job(other.id).status.state) == (JobState.PLACED, JobState.QUEUED)
 
 
@@ -277,12 +279,12 @@ def test_times_are_the_servers(world: World) -> None:
     assert world.job(job.id).status.started_at == world.clock.now()
 
 
-def planned(world: World) -> tuple[Loaded, Plan]:
+def planned(world: World) -> tuple[Loaded, PlanInput, Burst]:
     """What a server has read, and the plan that it made of that."""
     with world.deps.db.read() as tx:
-        loaded = load(tx, world.clock.now(), Rule())
+        loaded = load(tx, world.clock.now(), world.deps.settings)
     made = plan_input(loaded)
-    return loaded, plan(made)
+    return loaded, made, made.plan()
 
 
 def indices(world: World, job_id: str) -> tuple[int, ...]:

@@ -1,0 +1,13 @@
+"""What each place would have cost a job when it was placed."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0025"
+down_revision = "0024"
+
+
+def upgrade() -> None:
+    op.add_column("placement", sa.Column("scores", sa.JSON(), nullable=False, server_default=sa.text("'[]'")))
