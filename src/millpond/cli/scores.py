@@ -12,8 +12,8 @@ _HEADINGS = ("", "PLACE", "SITE", "TEMPLATE", "WAIT", "FILL", "COMPUTE", "EGRESS
 
 
 def show_scores(out: Output, places: Sequence[PlaceScore]) -> None:
-    """Lines of a table, the best first; the place that was chosen has a star."""
-    if not places:
+    """Lines of a table, the best first; the place that was chosen has a star. Nothing where there was no choice."""
+    if len(places) < 2 and not any(place.score for place in places):
         return
     rows = [_HEADINGS, *(_cells(place) for place in places)]
     columns = [index for index in range(len(_HEADINGS)) if any(row[index] for row in rows[1:])]
