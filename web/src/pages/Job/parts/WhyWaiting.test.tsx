@@ -21,6 +21,7 @@ const WHY: Why = {
   ],
   earliest_start: null,
   nominated_on: null,
+  places: [],
 };
 
 beforeEach(() => signInAs());
