@@ -85,6 +85,7 @@ SHARED = {
     "GET /queues/{queue}",
     "GET /home",
     "GET /gpu-use",
+    "GET /top",
     "GET /datasets/totals",
     "GET /doctor",
 }

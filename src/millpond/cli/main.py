@@ -59,6 +59,7 @@ ENTRIES = (
     Entry("attempts", "millpond.cli.jobs", "List the attempts to run a job.", _WORK, verb=True),
     Entry("events", "millpond.cli.jobs", "List what happened to a job.", _WORK, verb=True),
     Entry("spec", "millpond.cli.jobs", "Print a job as a task file, to submit it again.", _WORK, verb=True),
+    Entry("top", "millpond.cli.top", "Show nodes and running jobs with their GPUs, CPUs and memory.", _WORK, verb=True),
     Entry("logs", "millpond.cli.logs", "Print the log of a job.", _WORK, verb=True),
     Entry("why", "millpond.cli.jobs", "Say why a job is in the state it is in.", _WORK, verb=True),
     Entry("wait", "millpond.cli.jobs", "Wait until jobs have ended.", _WORK, verb=True),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from millpond.client.http import Api, segment
 from millpond.errors import Unavailable
 from millpond.wire.computes import Compute, ComputeTest, Drain, JoinToken, JoinTokenCreate, NewJoinToken
+from millpond.wire.top import Top
 from millpond.wire.trust import TrustChange
 
 POLL_SECONDS = 0.3
@@ -15,6 +16,11 @@ POLL_SECONDS = 0.3
 
 def list_computes(api: Api) -> Iterator[Compute]:
     return api.items("/computes", Compute)
+
+
+def get_top(api: Api) -> Top:
+    """Nodes and running jobs as they are used now."""
+    return api.get("/top", Top)
 
 
 def get_compute(api: Api, name: str) -> Compute:

@@ -153,6 +153,10 @@ def ended_last(tx: Connection, chosen: JobFilter, *, since: datetime, limit: int
     return [_job(row) for row in tx.execute(_JOBS.where(job.c.id.in_(wanted)).order_by(job.c.ended_at.desc()))]
 
 
+def running(tx: Connection) -> Sequence[Job]:
+    return [_job(row) for row in tx.execute(_JOBS.where(job.c.state == JobState.RUNNING.value))]
+
+
 def with_gpus(tx: Connection) -> Sequence[Job]:
     """Those that run and hold GPUs."""
     held = (job.c.state == JobState.RUNNING.value, job.c.gpu_hundredths > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, Integer, cast, func, select
@@ -11,6 +11,15 @@ from sqlalchemy import Connection, Integer, cast, func, select
 from millpond.db.insert import insert_missing
 from millpond.db.tables import usage
 from millpond.model.run import UsageSample
+
+
+@dataclass(frozen=True, slots=True)
+class RecentUse:
+    """`cpu_percent`: 100 is one CPU."""
+
+    cpu_percent: float
+    memory_bytes: int
+
 
 # Of several samples that become one: the mean of what goes up and down, the greatest of what grows or must fit.
 _MEANS = ("cpu_percent", "gpu_percent")
@@ -48,6 +57,15 @@ def gpu_means(tx: Connection, job_ids: Collection[str], *, since: datetime) -> M
     query = select(usage.c.job_id, func.avg(usage.c.gpu_percent).label("mean"))
     query = query.where(usage.c.job_id.in_(job_ids), usage.c.at >= since).group_by(usage.c.job_id)
     return {row.job_id: row.mean for row in tx.execute(query)}
+
+
+def recent(tx: Connection, job_ids: Collection[str], *, since: datetime) -> Mapping[str, RecentUse]:
+    """Mean CPU and greatest memory use of each of these jobs since then; nothing where that was not measured."""
+    query = select(
+        usage.c.job_id, func.avg(usage.c.cpu_percent).label("cpu"), func.max(usage.c.memory_bytes).label("memory")
+    )
+    query = query.where(usage.c.job_id.in_(job_ids), usage.c.at >= since).group_by(usage.c.job_id)
+    return {row.job_id: RecentUse(float(row.cpu), int(row.memory)) for row in tx.execute(query)}
 
 
 def _is(number: int | None) -> bool | None:

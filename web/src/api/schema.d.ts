@@ -2599,6 +2599,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/top": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Top
+         * @description GPUs, CPUs and memory of every connected node, and of every running job that one may see.
+         */
+        get: operations["get_top"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/topology": {
         parameters: {
             query?: never;
@@ -7942,6 +7962,82 @@ export interface components {
             expires_seconds: number | null;
             /** Name */
             name: string;
+        };
+        /** Top */
+        Top: {
+            /** Jobs */
+            jobs: components["schemas"]["TopJob"][];
+            /** Nodes */
+            nodes: components["schemas"]["TopNode"][];
+        };
+        /**
+         * TopJob
+         * @description Null for what was not measured within the last minute. `idle`: its GPUs have done nothing for five minutes.
+         */
+        TopJob: {
+            /** Compute */
+            compute: string | null;
+            /** Cpus Used */
+            cpus_used: number | null;
+            /** Gpu Percent */
+            gpu_percent: number | null;
+            /** Gpus */
+            gpus: number;
+            /** Id */
+            id: string;
+            /** Idle */
+            idle: boolean;
+            /** Memory Used Bytes */
+            memory_used_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Node */
+            node: string | null;
+            /** Project */
+            project: string;
+            /** Started At */
+            started_at: string | null;
+            /** User */
+            user: string;
+        };
+        /**
+         * TopNode
+         * @description Of `gpus`, so many are `gpus_allocated`, and `gpus_idle` of those have done nothing for five minutes.
+         *
+         *     `cpus_reserved` and `memory_reserved_bytes` are what jobs asked for, `cpus_used` and `memory_used_bytes` what they
+         *     use.
+         */
+        TopNode: {
+            /** Compute */
+            compute: string;
+            /** Cpus */
+            cpus: number;
+            /** Cpus Reserved */
+            cpus_reserved: number;
+            /** Cpus Used */
+            cpus_used: number;
+            /** Gpu Model */
+            gpu_model: string;
+            /** Gpu Percent */
+            gpu_percent: number | null;
+            /** Gpus */
+            gpus: number;
+            /** Gpus Allocated */
+            gpus_allocated: number;
+            /** Gpus Idle */
+            gpus_idle: number;
+            /** Jobs */
+            jobs: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Memory Reserved Bytes */
+            memory_reserved_bytes: number;
+            /** Memory Used Bytes */
+            memory_used_bytes: number;
+            /** Node */
+            node: string;
+            /** Site */
+            site: string;
         };
         /**
          * Topology
@@ -14520,6 +14616,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_top: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Top"];
+                };
             };
             /** @description A problem */
             default: {
