@@ -24,17 +24,16 @@ from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import SECRET, making_deps
 from millpond.testing.website import Website, resolving, running_website
-from millpond.wire.imports import ConnectionCreate, Import
 
 
 def bring(deps: Deps, site: Website) -> None:
     connect(deps, site)
-    asked = Import(connection="site", uri=site.url("/pub/list"), listing=True)
-    imports.import_objects(deps, the_admin(deps), the_project(deps), a_dataset(deps), asked)
+    wanted = {"connection": "site", "uri": site.url("/pub/list"), "listing": True}
+    imports.import_objects(deps, the_admin(deps), the_project(deps), a_dataset(deps), **wanted)
 
 
 def connect(deps: Deps, site: Website) -> None:
-    connections.create(deps, SYSTEM, the_project(deps), ConnectionCreate(name="site", url=site.url("/pub")))
+    connections.create(deps, SYSTEM, the_project(deps), name="site", url=site.url("/pub"))
 
 
 def read(deps: Deps, path: str) -> bytes:

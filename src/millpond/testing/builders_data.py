@@ -27,13 +27,14 @@ from millpond.model.volume import Volume
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.commits import commits as commit_service
+from millpond.services.commits.commits import NewCommit
 from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.uploads import WrittenPack
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.places import volumes as volume_service
 from millpond.testing.builders_work import add_agent
 from millpond.testing.server import ADMIN, add_user
-from millpond.wire.data import CommitCreate, PackWritten
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
 
@@ -123,7 +124,7 @@ def send(deps: Deps, actor: Actor, pushed: Pushed, *, project: str = DEFAULT_PRO
         (slot,) = uploads.pack_slots(deps, upload, 1)
         pack = a_pack(wanted)
         deps.store.put(keys.pack(slot.id), pack)
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=len(pack))])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=len(pack))])
     for slot in uploads.page_slots(deps, upload, list(pushed.pages)):
         _put_page(deps, keys, slot.id, pushed.pages[slot.id])
     return upload.id
@@ -146,7 +147,7 @@ def a_commit(
     upload = send(deps, actor, pushed, project=project)
     with deps.db.read() as tx:
         ref = commits.find_ref(tx, found.id, branch)
-    asked = CommitCreate(
+    asked = NewCommit(
         upload=upload, tree=pushed.root, branch=branch, expected=ref.commit_id if ref else None, message=message
     )
     return commit_service.create(deps, actor, the_project(deps, project), dataset, asked)[1]

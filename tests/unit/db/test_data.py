@@ -15,6 +15,7 @@ from millpond.services.caches import eviction, job_caches
 from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.requests import CacheFilter
 from millpond.services.commits import commits
+from millpond.services.commits.commits import NewCommit
 from millpond.services.commits.packs import verify
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
@@ -34,7 +35,6 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_commit, add_job
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import CommitCreate
 
 
 def test_sums_of_bytes_may_be_larger_than_one_number_of_the_database(deps: Deps) -> None:
@@ -77,10 +77,10 @@ def test_two_who_move_one_branch_at_once(deps: Deps) -> None:
     project = the_project(deps)
     admin = the_admin(deps)
     trees = [a_tree({"a": b"%d" % number}) for number in range(1, 5)]
-    asked = [CommitCreate(upload=send(deps, admin, tree), tree=tree.root, expected=head.id) for tree in trees]
+    asked = [NewCommit(upload=send(deps, admin, tree), tree=tree.root, expected=head.id) for tree in trees]
     outcomes: list[str] = []
 
-    def commit(request: CommitCreate) -> None:
+    def commit(request: NewCommit) -> None:
         try:
             outcomes.append(commits.create(deps, admin, project, "xray", request)[1].id)
         except RefMoved as error:

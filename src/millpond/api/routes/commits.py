@@ -19,6 +19,7 @@ from millpond.model.people import Role
 from millpond.services.caches import holds as cache_holds
 from millpond.services.commits import commits
 from millpond.services.commits.changes import edits, merges
+from millpond.services.commits.commits import NewCommit
 from millpond.services.datasets import diffs, lineage, reading, urls
 from millpond.services.deps import Deps
 from millpond.services.lake import verification
@@ -50,7 +51,11 @@ def list_commits(
 @router.post("/commits", status_code=201)
 def create_commit(dataset: str, body: wire.CommitCreate, scope: Committer, deps: DepsOf) -> wire.Commit:
     """Refused with `incomplete` while something it names has not been sent, with `ref_moved` if others came first."""
-    return shapes.commit(reading.commit_view(deps, *commits.create(deps, scope.actor, scope.project, dataset, body)))
+    return shapes.commit(
+        reading.commit_view(
+            deps, *commits.create(deps, scope.actor, scope.project, dataset, NewCommit(**body.model_dump()))
+        )
+    )
 
 
 @router.get("/commits/{ref:path}/entries")
@@ -129,23 +134,41 @@ def get_diff(
 def create_edit(dataset: str, body: wire.Edit, scope: Member, deps: DepsOf) -> wire.Commit:
     """Single files put or removed as a commit; the branch's newest commit if it holds all that already."""
     found = find(deps, scope, dataset)
-    return shapes.commit(reading.commit_view(deps, found, edits.edit(deps, scope.actor, scope.project, found, body)))
+    return shapes.commit(
+        reading.commit_view(deps, found, edits.edit(deps, scope.actor, scope.project, found, _edit(body)))
+    )
 
 
 @router.post("/merge", status_code=201)
 def merge_branch(dataset: str, body: wire.Merge, scope: Member, deps: DepsOf) -> wire.Commit:
     """The branch's newest commit afterwards. Refused with `merge_conflict` if both sides changed the same paths."""
     found = find(deps, scope, dataset)
-    return shapes.commit(reading.commit_view(deps, found, merges.merge(deps, scope.actor, found, body)))
+    return shapes.commit(
+        reading.commit_view(deps, found, merges.merge(deps, scope.actor, found, merges.Merge(**body.model_dump())))
+    )
 
 
 @router.post("/revert", status_code=201)
 def revert_commit(dataset: str, body: wire.Revert, scope: Member, deps: DepsOf) -> wire.Commit:
     """Refused with `merge_conflict` if the paths were changed again since."""
     found = find(deps, scope, dataset)
-    return shapes.commit(reading.commit_view(deps, found, merges.revert(deps, scope.actor, found, body)))
+    return shapes.commit(
+        reading.commit_view(deps, found, merges.revert(deps, scope.actor, found, merges.Revert(**body.model_dump())))
+    )
 
 
 def commit_of(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:
     found = find(deps, scope, dataset)
     return found, reading.get_commit(deps, found, ref)
+
+
+def _edit(body: wire.Edit) -> edits.Edit:
+    return edits.Edit(
+        branch=body.branch,
+        expected=body.expected,
+        message=body.message,
+        upload=body.upload,
+        puts=[edits.Put(put.path, put.kind, put.size, put.content, put.digest) for put in body.puts],
+        removes=body.removes,
+        recursive=body.recursive,
+    )

@@ -26,7 +26,9 @@ def list_connections(
 @router.post("", status_code=201)
 def create_connection(body: wire.ConnectionCreate, scope: Admin, deps: DepsOf) -> wire.Connection:
     """Refused for the lake's own bucket, and for addresses that are neither public nor listed by an administrator."""
-    return _connection(scope.project, connections.create(deps, scope.actor, scope.project, body))
+    given = body.model_dump(exclude={"credentials"})
+    made = connections.create(deps, scope.actor, scope.project, **given, credentials=_plain(body.credentials))
+    return _connection(scope.project, made)
 
 
 @router.get("/{connection}")
@@ -36,7 +38,7 @@ def get_connection(connection: str, scope: Viewer, deps: DepsOf) -> wire.Connect
 
 @router.patch("/{connection}")
 def change_connection(connection: str, body: wire.ConnectionChange, scope: Admin, deps: DepsOf) -> wire.Connection:
-    changed = connections.change(deps, scope.actor, scope.project, connection, body.credentials)
+    changed = connections.change(deps, scope.actor, scope.project, connection, _plain(body.credentials))
     return _connection(scope.project, changed)
 
 
@@ -49,7 +51,17 @@ def delete_connection(connection: str, scope: Admin, deps: DepsOf, force: bool =
 @router.post("/{connection}/test")
 def test_connection(connection: str, scope: Member, deps: DepsOf) -> wire.ConnectionTest:
     """Whether the place answers and may be read."""
-    return connections.test(deps, connections.get(deps, scope.project, connection))
+    found = connections.test(deps, connections.get(deps, scope.project, connection))
+    return wire.ConnectionTest.model_validate(found)
+
+
+def _plain(given: wire.Credentials | None) -> dict[str, str]:
+    if given is None:
+        return {}
+    found = {name: getattr(given, name) for name in wire.Credentials.model_fields}
+    return {
+        name: value if isinstance(value, str) else value.get_secret_value() for name, value in found.items() if value
+    }
 
 
 def _connection(project: Project, value: ProjectConnection) -> wire.Connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -13,6 +14,7 @@ from millpond.api.bodies import received
 from millpond.model.people import Role
 from millpond.services.commits.uploads import relay as upload_bytes
 from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.uploads import Slot, WrittenPack
 from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/uploads", tags=["uploads"])
@@ -40,20 +42,21 @@ async def find_missing(upload: str, request: Request, scope: Uploader, deps: Dep
 @router.post("/{upload}/packs")
 def promise_packs(upload: str, body: wire.PackSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
     found = uploads.get(deps, scope.actor, scope.project, upload)
-    return wire.Slots(slots=uploads.pack_slots(deps, found, body.count, body.crc32))
+    return _slots(uploads.pack_slots(deps, found, body.count, body.crc32))
 
 
 @router.post("/{upload}/packs/written", status_code=204)
 def take_packs(upload: str, body: wire.PacksWritten, scope: Uploader, deps: DepsOf) -> None:
     """The server reads the index of each pack; from now on its blobs are not missing for this uploader."""
-    uploads.packs_written(deps, uploads.get(deps, scope.actor, scope.project, upload), body.packs)
+    written = [WrittenPack(pack.id, pack.size) for pack in body.packs]
+    uploads.packs_written(deps, uploads.get(deps, scope.actor, scope.project, upload), written)
 
 
 @router.post("/{upload}/pages")
 def promise_pages(upload: str, body: wire.PageSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
     """Slots for those pages that the project does not have."""
     found = uploads.get(deps, scope.actor, scope.project, upload)
-    return wire.Slots(slots=uploads.page_slots(deps, found, body.pages))
+    return _slots(uploads.page_slots(deps, found, body.pages))
 
 
 @router.put("/{upload}/pages/bytes", status_code=204)
@@ -81,3 +84,7 @@ async def put_page(upload: str, page: str, request: Request, scope: Member, deps
     found = await run_in_threadpool(uploads.get, deps, scope.actor, scope.project, upload)
     async with received(request, deps.settings.data_dir) as body:
         await run_in_threadpool(upload_bytes.put_page, deps, found, page, body)
+
+
+def _slots(found: Sequence[Slot]) -> wire.Slots:
+    return wire.Slots(slots=[wire.Slot.model_validate(slot) for slot in found])

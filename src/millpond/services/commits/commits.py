@@ -6,6 +6,7 @@ Every step can be done again: a client that lost the answer asks again and gets 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,14 @@ from millpond.db import commits, jobs
 from millpond.errors import BadRequest, Forbidden
 from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.job import Job
-from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET, check_ref_name
+from millpond.model.names import (
+    ARTIFACT_DATASET,
+    CHECKPOINT_DATASET,
+    CODE_DATASET,
+    DEFAULT_BRANCH,
+    OUTPUT_DATASET,
+    check_ref_name,
+)
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import refs
 from millpond.services.commits.accept import Proposal, accept
@@ -24,14 +32,23 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.jobs import checkpoints
 from millpond.services.people import access
-from millpond.wire import data as wire
 
 _OF_JOBS = (OUTPUT_DATASET, CHECKPOINT_DATASET)
 
 
-def create(
-    deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: wire.CommitCreate
-) -> tuple[Dataset, Commit]:
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """A tree that was uploaded, to be committed to a branch."""
+
+    upload: str
+    tree: str
+    branch: str = DEFAULT_BRANCH
+    expected: str | None = None  # the commit the branch must still be at; None: it must not exist yet
+    parent: str | None = None  # of a new branch: the commit of this dataset that it grows from
+    message: str = ""
+
+
+def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: NewCommit) -> tuple[Dataset, Commit]:
     """Commit an uploaded tree to a branch. People commit to data and `.code`, a job to `.outputs` and `.checkpoints` on
     its own branch.
 
@@ -88,7 +105,7 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
         return dataset_service.find(tx, project, name)
 
 
-def _parent(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commit | None:
+def _parent(tx: Connection, dataset: Dataset, asked: NewCommit) -> Commit | None:
     """The commit a new branch grows from; one of the same dataset."""
     if asked.parent is None:
         return None
@@ -103,7 +120,7 @@ def _parent(tx: Connection, dataset: Dataset, asked: wire.CommitCreate) -> Commi
     return found
 
 
-def _is_done(head: Commit, actor: Actor, asked: wire.CommitCreate) -> bool:
+def _is_done(head: Commit, actor: Actor, asked: NewCommit) -> bool:
     """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost."""
     if head.tree != asked.tree:
         return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 
 from sqlalchemy import Connection
@@ -25,7 +26,6 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 from millpond.services.sources import lake_bucket
-from millpond.wire import imports as wire
 
 _SHOWN = 5
 _NEEDED: Mapping[str, tuple[frozenset[str], ...]] = {
@@ -40,17 +40,37 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def create(deps: Deps, actor: Actor, project: Project, asked: wire.ConnectionCreate) -> ProjectConnection:
+@dataclass(frozen=True, slots=True)
+class ConnectionTest:
+    """`objects` are the first few that were found; `problem` says why nothing could be read."""
+
+    works: bool
+    objects: Sequence[str] = ()
+    problem: str | None = None
+    hint: str | None = None
+
+
+def create(
+    deps: Deps,
+    actor: Actor,
+    project: Project,
+    *,
+    name: str,
+    url: str,
+    endpoint: str | None = None,
+    region: str | None = None,
+    credentials: Mapping[str, str] | None = None,
+) -> ProjectConnection:
     """BadRequest for a place that may not be connected to: the lake's own bucket, an address that is not public."""
     kinds = plugins.names(plugins.SOURCES)
-    place = Place.parse(asked.url, endpoint=asked.endpoint, region=asked.region, kinds=kinds)
+    place = Place.parse(url, endpoint=endpoint, region=region, kinds=kinds)
     connection_id, now = new_id(), deps.clock.now()
     value = ProjectConnection(
         id=connection_id,
         project_id=project.id,
-        name=check_name(asked.name, "connection"),
+        name=check_name(name, "connection"),
         place=place,
-        sealed=_sealed(deps, connection_id, place, asked.credentials),
+        sealed=_sealed(deps, connection_id, place, credentials),
         created_at=now,
         created_by=actor.name,
     )
@@ -84,7 +104,7 @@ def get(deps: Deps, project: Project, name: str) -> ProjectConnection:
 
 
 def change(
-    deps: Deps, actor: Actor, project: Project, name: str, credentials: wire.Credentials | None
+    deps: Deps, actor: Actor, project: Project, name: str, credentials: Mapping[str, str] | None
 ) -> ProjectConnection:
     """With other credentials from now on; the place stays, for commits rely on it."""
     found = get(deps, project, name)
@@ -118,7 +138,7 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool
     _publish(deps, project, found)
 
 
-def test(deps: Deps, connection: ProjectConnection) -> wire.ConnectionTest:
+def test(deps: Deps, connection: ProjectConnection) -> ConnectionTest:
     """Whether the place answers and may be read, with the first few of its objects."""
     try:
         lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
@@ -127,8 +147,8 @@ def test(deps: Deps, connection: ProjectConnection) -> wire.ConnectionTest:
                 return _test_site(place, connection.place.root)
             found = [item.uri for item in islice(place.list(connection.place.root), _SHOWN)]
     except MillError as error:
-        return wire.ConnectionTest(works=False, problem=error.message, hint=error.hint)
-    return wire.ConnectionTest(works=True, objects=found)
+        return ConnectionTest(works=False, problem=error.message, hint=error.hint)
+    return ConnectionTest(works=True, objects=found)
 
 
 @contextmanager
@@ -163,22 +183,22 @@ def _open(deps: Deps, connection: ProjectConnection, place: Place) -> ExternalPl
     return made
 
 
-def _test_site(place: ExternalPlace, root: str) -> wire.ConnectionTest:
+def _test_site(place: ExternalPlace, root: str) -> ConnectionTest:
     try:
         place.look(root)
     except AddressRefused:
         raise
     except (NotFound, BadRequest):
         pass  # few sites have something at their root; what counts is that this one may be reached and answers
-    return wire.ConnectionTest(works=True)
+    return ConnectionTest(works=True)
 
 
 def _check_may_be_used(deps: Deps, connection: ProjectConnection) -> None:
     lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
 
 
-def _sealed(deps: Deps, connection_id: str, place: Place, given: wire.Credentials | None) -> bytes | None:
-    secrets = _plain(given)
+def _sealed(deps: Deps, connection_id: str, place: Place, given: Mapping[str, str] | None) -> bytes | None:
+    secrets = dict(given or {})
     if not secrets and place.kind != PlaceKind.GCS:
         return None
     # A plug-in checks what it is given when it opens the place.
@@ -189,15 +209,6 @@ def _sealed(deps: Deps, connection_id: str, place: Place, given: wire.Credential
     if any(ord(character) < 32 for name, text in secrets.items() if name != "service_account" for character in text):
         raise BadRequest("Credentials cannot contain line breaks or control characters.")
     return deps.seal.seal(json.dumps(secrets), _purpose(connection_id))
-
-
-def _plain(given: wire.Credentials | None) -> dict[str, str]:
-    if given is None:
-        return {}
-    found = {name: getattr(given, name) for name in wire.Credentials.model_fields}
-    return {
-        name: value if isinstance(value, str) else value.get_secret_value() for name, value in found.items() if value
-    }
 
 
 def _unsealed(deps: Deps, connection: ProjectConnection) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from millpond.blobs.guarded_http import shown
@@ -16,7 +16,7 @@ from millpond.lake.packs import PACK_TARGET
 from millpond.lake.transfer import Meter
 from millpond.model.connection import ExternalObject, ProjectConnection
 from millpond.model.dataset import Commit, Dataset
-from millpond.model.names import check_ref_name
+from millpond.model.names import DEFAULT_BRANCH, check_ref_name
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
 from millpond.model.source import SourceObject
@@ -29,7 +29,6 @@ from millpond.services.deps import Deps
 from millpond.services.sources import connections
 from millpond.services.sources.copying import Copier, Note, is_same
 from millpond.services.sources.place_listing import Looked, Wanted, check_wanted, look
-from millpond.wire import imports as wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +71,30 @@ class Done:
             "unchanged": self.plan.unchanged,
             "bytes": sum(found.size for found in self.looked.objects.values()),
             "skipped_count": self.looked.skipped_count,
-            "skipped": [item.model_dump() for item in self.looked.skipped],
+            "skipped": [asdict(item) for item in self.looked.skipped],
         }
 
 
-def import_objects(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: wire.Import) -> Done:
+def import_objects(
+    deps: Deps,
+    actor: Actor,
+    project: Project,
+    dataset: Dataset,
+    *,
+    connection: str,
+    uri: str,
+    listing: bool = False,
+    path: str = "",
+    branch: str = DEFAULT_BRANCH,
+    message: str = "",
+) -> Done:
     """Register what lies at a place as a commit; the branch's newest commit if it holds all of it already.
 
     Nothing is removed: what is no longer at the place stays as it was imported.
     """
-    check_ref_name(asked.branch)
-    connection = connections.get(deps, project, asked.connection)
-    wanted = Wanted(asked.uri, asked.listing, directory_path(asked.path))
-    order = Order(connection, wanted, asked.branch, asked.message)
+    check_ref_name(branch)
+    wanted = Wanted(uri, listing, directory_path(path))
+    order = Order(connections.get(deps, project, connection), wanted, branch, message)
     return carry_out(deps, actor, project, dataset, order)
 
 

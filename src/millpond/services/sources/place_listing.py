@@ -11,7 +11,6 @@ from millpond.blobs.guarded_http import shown
 from millpond.errors import BadPath, BadRequest, NotFound
 from millpond.model.connection import ExternalObject, Place, PlaceKind
 from millpond.model.path import check_path, to_text
-from millpond.wire.imports import Skipped
 
 OBJECTS_MOST = 2_000_000
 NAMED = 100
@@ -24,6 +23,14 @@ class Wanted:
     uri: str
     listing: bool
     path: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An object that did not come along, and why."""
+
+    uri: str
+    reason: str
 
 
 @dataclass(slots=True)

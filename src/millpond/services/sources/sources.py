@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -11,8 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from millpond.db import sources
 from millpond.errors import NameTaken, NotReady
 from millpond.model.ids import new_id
-from millpond.model.names import check_name, check_ref_name
-from millpond.model.path import to_text
+from millpond.model.names import DEFAULT_BRANCH, check_name, check_ref_name
 from millpond.model.people import Actor, Project
 from millpond.model.source import Source
 from millpond.services.commits.refs import refuse_system
@@ -23,12 +23,39 @@ from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 from millpond.services.sources import connections
 from millpond.services.sources.place_listing import Wanted, check_wanted
-from millpond.wire import imports as wire
 
+SourceState = Literal["running", "waiting", "failing", "paused"]
 TOPIC = "sources"
 
 
-def create(deps: Deps, actor: Actor, project: Project, asked: wire.SourceCreate) -> wire.Source:
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """What a place holds, to be brought into a dataset now and again every so often."""
+
+    dataset: str
+    connection: str
+    uri: str
+    name: str | None = None
+    listing: bool = False
+    path: str = ""
+    branch: str = DEFAULT_BRANCH
+    copies: bool = False  # into the lake; otherwise objects are registered and stay where they are
+    every_seconds: int = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source by names, and how it stands. `user`: in whose name it commits; None if that user is gone."""
+
+    source: Source
+    project: str
+    dataset: str
+    connection: str
+    user: str | None
+    state: SourceState
+
+
+def create(deps: Deps, actor: Actor, project: Project, asked: NewSource) -> SourceView:
     """A source that runs at once, in the name of whoever made it."""
     check_ref_name(asked.branch)
     wanted = Wanted(asked.uri, asked.listing, directory_path(asked.path))
@@ -57,26 +84,26 @@ def create(deps: Deps, actor: Actor, project: Project, asked: wire.SourceCreate)
             )
             sources.insert(tx, source)
             _audit(tx, deps, actor, project, "source.create", source)
-            shape = shape_of(tx, source, now)
+            view = view_of(tx, source, now)
     except IntegrityError as error:
         raise NameTaken(f"Source {asked.name!r} already exists.", hint="Choose another name.") from error
     announce(deps, source)
-    return shape
+    return view
 
 
 def list_all(
     deps: Deps, project: Project, *, dataset: str | None, limit: int, cursor: str | None
-) -> Listing[wire.Source]:
+) -> Listing[SourceView]:
     with deps.db.read() as tx:
         only = dataset_service.find(tx, project, dataset).id if dataset is not None else None
         found = sources.page(tx, project.id, limit=limit + 1, after=text_of(cursor), dataset_id=only)
-        shapes = [shape_of(tx, source, deps.clock.now()) for source in found]
-    return page_of(shapes, limit, key=lambda item: item.name)
+        shown = [view_of(tx, source, deps.clock.now()) for source in found]
+    return page_of(shown, limit, key=lambda item: item.source.name)
 
 
-def get(deps: Deps, project: Project, name: str) -> wire.Source:
+def get(deps: Deps, project: Project, name: str) -> SourceView:
     with deps.db.read() as tx:
-        return shape_of(tx, find(tx, project, name), deps.clock.now())
+        return view_of(tx, find(tx, project, name), deps.clock.now())
 
 
 def find(tx: Connection, project: Project, name: str) -> Source:
@@ -86,27 +113,35 @@ def find(tx: Connection, project: Project, name: str) -> Source:
     return found
 
 
-def change(deps: Deps, actor: Actor, project: Project, name: str, asked: wire.SourceChange) -> wire.Source:
+def change(
+    deps: Deps,
+    actor: Actor,
+    project: Project,
+    name: str,
+    *,
+    paused: bool | None = None,
+    every_seconds: int | None = None,
+) -> SourceView:
     """Pause, resume or reschedule. Who resumes it is the one in whose name it commits from then on."""
     now = deps.clock.now()
     with deps.db.write() as tx:
         found = find(tx, project, name)
         values: dict[str, object] = {}
-        if asked.every_seconds is not None:
-            values |= {"every_seconds": asked.every_seconds}
-        if asked.paused is True and found.paused_at is None:
+        if every_seconds is not None:
+            values |= {"every_seconds": every_seconds}
+        if paused is True and found.paused_at is None:
             values |= {"paused_at": now}
-        if asked.paused is False and found.paused_at is not None:
+        if paused is False and found.paused_at is not None:
             values |= {"paused_at": None, "user_id": actor.user_id, "next_at": now, "failures": 0, "problem": None}
         if values:
             sources.change(tx, found.id, **values)
             _audit(tx, deps, actor, project, "source.change", found)
-        shape = shape_of(tx, find(tx, project, found.id), now)
+        view = view_of(tx, find(tx, project, found.id), now)
     announce(deps, found)
-    return shape
+    return view
 
 
-def run_now(deps: Deps, actor: Actor, project: Project, name: str) -> wire.Source:
+def run_now(deps: Deps, actor: Actor, project: Project, name: str) -> SourceView:
     """Let it run as soon as a server has a hand free. NotReady while it is paused."""
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -115,9 +150,9 @@ def run_now(deps: Deps, actor: Actor, project: Project, name: str) -> wire.Sourc
             raise NotReady(f"Source {name!r} is paused.", hint=f"Resume it: mill source resume {name}")
         sources.change(tx, found.id, next_at=now)
         _audit(tx, deps, actor, project, "source.run", found)
-        shape = shape_of(tx, find(tx, project, found.id), now)
+        view = view_of(tx, find(tx, project, found.id), now)
     announce(deps, found)
-    return shape
+    return view
 
 
 def delete(deps: Deps, actor: Actor, project: Project, name: str) -> None:
@@ -129,30 +164,9 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str) -> None:
     announce(deps, found)
 
 
-def shape_of(tx: Connection, source: Source, now: datetime) -> wire.Source:
+def view_of(tx: Connection, source: Source, now: datetime) -> SourceView:
     project, dataset, connection, user = sources.labels(tx, source)
-    return wire.Source(
-        id=source.id,
-        project=project,
-        name=source.name,
-        dataset=dataset,
-        connection=connection,
-        uri=source.uri,
-        listing=source.listing,
-        path=to_text(source.path),
-        branch=source.branch,
-        copies=source.copies,
-        every_seconds=source.every_seconds,
-        user=user,
-        state=_state(source, now),
-        created_at=source.created_at,
-        started_at=source.started_at,
-        ended_at=source.ended_at,
-        next_at=source.next_at if source.paused_at is None else None,
-        result=wire.SourceResult.model_validate(source.result) if source.result else None,
-        problem=source.problem,
-        failures=source.failures,
-    )
+    return SourceView(source, project, dataset, connection, user, _state(source, now))
 
 
 def announce(deps: Deps, source: Source) -> None:
@@ -162,7 +176,7 @@ def announce(deps: Deps, source: Source) -> None:
     deps.events.wake(TOPIC)
 
 
-def _state(source: Source, now: datetime) -> Literal["running", "waiting", "failing", "paused"]:
+def _state(source: Source, now: datetime) -> SourceState:
     if source.is_running(now):
         return "running"
     if source.paused_at is not None:

@@ -25,8 +25,10 @@ from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.tree import Content, Entry, Kind
 from millpond.services.commits import commits
+from millpond.services.commits.commits import NewCommit
 from millpond.services.commits.packs import verify
 from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.uploads import WrittenPack
 from millpond.services.datasets import diffs, files, reading
 from millpond.services.deps import Deps
 from millpond.services.people import projects
@@ -43,12 +45,11 @@ from millpond.testing.builders_data import (
 )
 from millpond.testing.builders_work import add_agent, add_job
 from millpond.testing.clock import NOON
-from millpond.wire.data import CommitCreate, PackWritten
 
 
 def commit_tree(deps: Deps, actor: Actor, pushed: Pushed, *, expected: str | None = None, upload: str = "") -> Commit:
     a_dataset(deps)
-    asked = CommitCreate(upload=upload or send(deps, actor, pushed), tree=pushed.root, expected=expected)
+    asked = NewCommit(upload=upload or send(deps, actor, pushed), tree=pushed.root, expected=expected)
     return commits.create(deps, actor, the_project(deps), "xray", asked)[1]
 
 
@@ -269,7 +270,7 @@ def lie(deps: Deps, actor: Actor, pushed: Pushed) -> str:
     (slot,) = uploads.pack_slots(deps, upload, 1)
     pack = a_pack({digest: b"?" * len(raw) for digest, raw in pushed.content.items()})
     deps.store.put(ProjectKeys(the_project(deps).id).pack(slot.id), pack)
-    uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=len(pack))])
+    uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=len(pack))])
     for page in uploads.page_slots(deps, upload, list(pushed.pages)):
         deps.store.put(ProjectKeys(the_project(deps).id).page(page.id), pack_page(pushed.pages[page.id]))
     return upload.id
@@ -345,7 +346,7 @@ def test_a_job_commits_its_outputs_with_the_lineage_the_server_knows(deps: Deps)
 
 def a_commit_of(deps: Deps, actor: Actor, dataset: str, files_: dict[str, bytes], branch: str) -> Commit:
     pushed = a_tree(files_)
-    asked = CommitCreate(upload=send(deps, actor, pushed), tree=pushed.root, branch=branch)
+    asked = NewCommit(upload=send(deps, actor, pushed), tree=pushed.root, branch=branch)
     return commits.create(deps, actor, the_project(deps), dataset, asked)[1]
 
 
@@ -372,7 +373,7 @@ def test_a_job_commits_nothing_of_its_project_that_it_neither_reads_nor_sent(dep
     assert uploads.missing(deps, upload, b"".join(digests)) == b"\1\0", "not even whether it is there"
 
     def commit(tree: str, upload_id: str, parent: str | None = None) -> Commit:
-        asked = CommitCreate(upload=upload_id, tree=tree, branch=job.job_id or "", parent=parent)
+        asked = NewCommit(upload=upload_id, tree=tree, branch=job.job_id or "", parent=parent)
         return commits.create(deps, job, the_project(deps), OUTPUT_DATASET, asked)[1]
 
     with pytest.raises(Incomplete) as refused:
@@ -413,7 +414,7 @@ def test_refuses_a_pack_that_is_none(deps: Deps, size: int) -> None:
     (slot,) = uploads.pack_slots(deps, upload, 1)
     deps.store.put(ProjectKeys(upload.project_id).pack(slot.id), b"x" * size)
     with pytest.raises(BadFormat):
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=size)])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=size)])
 
 
 def test_refuses_packs_that_are_absent_short_or_not_promised(deps: Deps) -> None:
@@ -421,16 +422,16 @@ def test_refuses_packs_that_are_absent_short_or_not_promised(deps: Deps) -> None
     other = uploads.create(deps, the_admin(deps), the_project(deps))
     (slot,) = uploads.pack_slots(deps, upload, 1)
     with pytest.raises(Incomplete) as caught:
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=100)])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=100)])
     assert caught.value.details["packs"] == [slot.id]
     pack = a_pack({digest_of(b"x"): b"x"})
     deps.store.put(ProjectKeys(upload.project_id).pack(slot.id), pack)
     with pytest.raises(Incomplete):
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=len(pack) + 1)])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=len(pack) + 1)])
     with pytest.raises(BadRequest):
-        uploads.packs_written(deps, other, [PackWritten(id=slot.id, size=len(pack))])
+        uploads.packs_written(deps, other, [WrittenPack(id=slot.id, size=len(pack))])
     for _ in range(2):
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=len(pack))])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=len(pack))])
     assert uploads.missing(deps, upload, digest_of(b"x") + digest_of(b"y")) == b"\0\1"
     with pytest.raises(BadRequest):
         uploads.missing(deps, upload, b"short")

@@ -11,6 +11,7 @@ from millpond.lake.records import Move, decode_record
 from millpond.model.dataset import Commit, RefType
 from millpond.model.names import CODE_DATASET
 from millpond.services.commits import commits, refs
+from millpond.services.commits.commits import NewCommit
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
@@ -18,7 +19,6 @@ from millpond.services.people import audit, projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, send, the_admin, the_project
 from millpond.testing.builders_work import add_job
 from millpond.testing.events import FakeEvents
-from millpond.wire.data import CommitCreate
 
 
 def make(deps: Deps, name: str, *, type: RefType = RefType.BRANCH, at: str = "main") -> None:
@@ -36,7 +36,7 @@ def names(deps: Deps) -> dict[str, str]:
 
 def commit_on(deps: Deps, branch: str, *, expected: str | None = None, parent: str | None = None) -> Commit:
     pushed = a_tree({"new": branch.encode()})
-    asked = CommitCreate(
+    asked = NewCommit(
         upload=send(deps, the_admin(deps), pushed), tree=pushed.root, branch=branch, expected=expected, parent=parent
     )
     return commits.create(deps, the_admin(deps), the_project(deps), "xray", asked)[1]
@@ -115,7 +115,7 @@ def test_the_default_branch_and_those_of_jobs_stay(deps: Deps) -> None:
 
 def test_code_is_named_by_its_job_and_only_in_its_own_project(deps: Deps) -> None:
     pushed = a_tree({"train.py": b"print()"})
-    asked = CommitCreate(upload=send(deps, the_admin(deps), pushed), tree=pushed.root, branch="code-1", expected=None)
+    asked = NewCommit(upload=send(deps, the_admin(deps), pushed), tree=pushed.root, branch="code-1", expected=None)
     code, commit = commits.create(deps, the_admin(deps), the_project(deps), CODE_DATASET, asked)
     job = add_job(deps.db, name="train", code_commit=commit.id)
     projects.create(deps, the_admin(deps), name="other")

@@ -16,10 +16,10 @@ from millpond.model.people import Actor
 from millpond.services.commits import accept
 from millpond.services.commits.accept import Proposal
 from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.uploads import WrittenPack
 from millpond.services.deps import Deps
 from millpond.services.lake import collect, pending_deletion
 from millpond.testing.builders_data import a_dataset, a_pack, a_tree, the_project
-from millpond.wire.data import PackWritten
 
 HURRIED = Policy.hurried()
 DAYS = 2 * 86_400.0
@@ -56,7 +56,7 @@ class Uploading:
             pack = a_pack(wanted)
             deps.store.put(keys.pack(slot.id), pack)
             yield "wrote a pack"
-            uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=len(pack))])
+            uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=len(pack))])
         slots = uploads.page_slots(deps, upload, list(tree.pages))
         yield "has slots for pages"
         for slot in slots:

@@ -21,6 +21,7 @@ from millpond.model.people import Role
 from millpond.services.commits import refs
 from millpond.services.commits.pages import PageCache
 from millpond.services.commits.uploads import uploads
+from millpond.services.commits.uploads.uploads import WrittenPack
 from millpond.services.datasets import dataset_bin, datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.lake import collect, pending_deletion, purge
@@ -28,7 +29,6 @@ from millpond.services.people import projects
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, an_actor, send, the_admin, the_project
 from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import PackWritten
 from millpond.wire.lake import Collected, ProjectCollected
 from tests.unit.services.lake.reading_all import read_all
 
@@ -219,7 +219,7 @@ def test_a_promised_pack_that_never_came_goes(deps: Deps, clock: FakeClock) -> N
     clock.advance(2 * DAY)
     assert run(deps).packs == 1
     with pytest.raises(Incomplete):
-        uploads.packs_written(deps, upload, [PackWritten(id=slot.id, size=10)])
+        uploads.packs_written(deps, upload, [WrittenPack(id=slot.id, size=10)])
 
 
 def test_old_uploads_go_and_their_packs_stay(deps: Deps, clock: FakeClock) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from millpond.errors import BadRequest
 from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit, Dataset
-from millpond.model.names import check_ref_name
+from millpond.model.names import DEFAULT_BRANCH, check_ref_name
 from millpond.model.path import check_path, from_text, to_text
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
@@ -17,13 +18,36 @@ from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
 from millpond.services.people import access
-from millpond.wire import data as wire
 
 _KINDS = {"directory": Kind.DIRECTORY, "symlink": Kind.SYMLINK, "file": Kind.FILE, "executable": Kind.EXECUTABLE}
 _CONTENTS = {"nothing": Content.NOTHING, "blob": Content.BLOB, "chunks": Content.CHUNKS}
 
 
-def edit(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: wire.Edit) -> Commit:
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One entry to add or replace, as text: its content was sent in packs, unless the project has it already."""
+
+    path: str
+    kind: str = "file"
+    size: int = 0
+    content: str = "nothing"
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Single paths of a branch, changed in one commit."""
+
+    branch: str = DEFAULT_BRANCH
+    expected: str | None = None  # the commit the branch must still be at; None: whatever it is at
+    message: str = ""
+    upload: str | None = None  # whose packs hold new content
+    puts: Sequence[Put] = ()
+    removes: Sequence[str] = ()
+    recursive: bool = False  # a path to remove may be a directory, with everything below it
+
+
+def edit(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: Edit) -> Commit:
     """The commit with these paths put and removed; the branch's newest commit if it holds all that already.
 
     NotFound for a path to remove that is not there, BadRequest for a directory that is to be removed without
@@ -46,7 +70,7 @@ def edit(deps: Deps, actor: Actor, project: Project, dataset: Dataset, asked: wi
     return change_branch(deps, actor, dataset, branch=asked.branch, expected=asked.expected, plan=plan)
 
 
-def _entry(put: wire.EditPut) -> Entry:
+def _entry(put: Put) -> Entry:
     return Entry(
         path=check_path(from_text(put.path)),
         kind=_KINDS[put.kind],

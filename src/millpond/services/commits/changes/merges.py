@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -13,7 +14,7 @@ from millpond.errors import Conflict, MergeConflict
 from millpond.lake.branch_retry import on_newest
 from millpond.lake.merge import Merged, PathConflict, merge_trees
 from millpond.model.dataset import Commit, Dataset
-from millpond.model.names import check_ref_name
+from millpond.model.names import DEFAULT_BRANCH, check_ref_name
 from millpond.model.path import to_text
 from millpond.model.people import Actor
 from millpond.model.quantity import format_count
@@ -23,14 +24,33 @@ from millpond.services.commits.changes.branch import Changes, change_branch
 from millpond.services.datasets.reading import pages_of
 from millpond.services.deps import Deps
 from millpond.services.people import audit
-from millpond.wire import data as wire
 
 # Conflicts that are named; the rest is counted.
 _NAMED = 1000
 _SHOWN = 3
 
 
-def merge(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Merge) -> Commit:
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Bring what `source` (any ref) changed since the two parted to the branch `into`."""
+
+    source: str
+    into: str = DEFAULT_BRANCH
+    expected: str | None = None  # the commit `into` must still be at; None: whatever it is at
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """Undo what one commit changed, as a new commit of `branch`."""
+
+    commit: str
+    branch: str = DEFAULT_BRANCH
+    expected: str | None = None  # the commit the branch must still be at; None: whatever it is at
+    message: str = ""
+
+
+def merge(deps: Deps, actor: Actor, dataset: Dataset, asked: Merge) -> Commit:
     """What `source` changed since the two parted, on top of the branch `into`; its newest commit afterwards.
 
     The branch simply moves where it has nothing of its own, and stays where it has the source already. MergeConflict
@@ -47,7 +67,7 @@ def merge(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Merge) -> Comm
     return on_newest(attempt) if asked.expected is None else attempt()
 
 
-def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wire.Merge) -> Commit:
+def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: Merge) -> Commit:
     with deps.db.read() as tx:
         head = refs.branch_head(tx, dataset, asked.into)
         parted = parting(source, head, lambda ids: commits.get_many(tx, ids))
@@ -76,7 +96,7 @@ def _merge(deps: Deps, actor: Actor, dataset: Dataset, source: Commit, asked: wi
     return change_branch(deps, actor, dataset, branch=asked.into, expected=head.id, plan=plan)
 
 
-def revert(deps: Deps, actor: Actor, dataset: Dataset, asked: wire.Revert) -> Commit:
+def revert(deps: Deps, actor: Actor, dataset: Dataset, asked: Revert) -> Commit:
     """A commit that undoes what one commit changed against its (first) parent. Errors as of `merge`."""
     check_ref_name(asked.branch)
     with deps.db.read() as tx:

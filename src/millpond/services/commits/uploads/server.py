@@ -13,7 +13,6 @@ from millpond.model.ids import new_pack_id
 from millpond.services.commits.packs import trust as pack_trust
 from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.deps import Deps
-from millpond.wire import data as wire
 
 
 class ServerUploader:
@@ -40,7 +39,7 @@ class ServerUploader:
         self._deps.store.put(slot.url, data)
 
     def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
-        written = [wire.PackWritten(id=pack_id, size=size) for pack_id, size in packs]
+        written = [upload_service.WrittenPack(pack_id, size) for pack_id, size in packs]
         upload_service.packs_written(self._deps, self.upload, written)
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import zip_longest
 
@@ -29,13 +30,28 @@ from millpond.services.commits.packs import trust as pack_trust
 from millpond.services.commits.packs.trust import owner_of, scope_of
 from millpond.services.deps import Deps
 from millpond.services.people import access
-from millpond.wire import data as wire
 
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
 # Packs whose blobs are noted in one transaction: each ends with a write to disk, and each keeps others waiting.
 _PACKS_AT_ONCE = 4
 _CRC32 = re.compile(r"[A-Za-z0-9+/]{5}[AQgw]==")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One signed PUT: the object's id and how to write it."""
+
+    id: str
+    url: str
+    expires_at: datetime
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPack:
+    id: str
+    size: int
 
 
 def create(deps: Deps, actor: Actor, project: Project) -> Upload:
@@ -74,7 +90,7 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     return bytes(digest not in known for digest in asked)
 
 
-def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = ()) -> list[wire.Slot]:
+def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = ()) -> list[Slot]:
     """Places for `count` new packs. Their ids are ours, so no two uploads ever share one.
 
     `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it. With or
@@ -95,7 +111,7 @@ def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] 
     ]
 
 
-def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[wire.Slot]:
+def page_slots(deps: Deps, upload: Upload, page_ids: Sequence[str]) -> list[Slot]:
     """Places for those pages that the project does not have."""
     for page_id in page_ids:
         check_page_id(page_id)
@@ -128,7 +144,7 @@ def promise_pages(
     return {page_id: tokens[page_id] for page_id in new}
 
 
-def packs_written(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> None:
+def packs_written(deps: Deps, upload: Upload, written: Sequence[WrittenPack]) -> None:
     """Take packs the client has written. Telling it twice is the same as once.
 
     Incomplete names packs that are not there with the size told; BadFormat one that is no pack.
@@ -162,11 +178,11 @@ def check_page_id(page_id: str) -> str:
     return page_id
 
 
-def _promised(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -> list[wire.PackWritten]:
+def _promised(deps: Deps, upload: Upload, written: Sequence[WrittenPack]) -> list[WrittenPack]:
     """Those that are not live yet; BadRequest for packs of another upload, Incomplete for those that are gone."""
     with deps.db.read() as tx:
         rows = {row.id: row for row in uploads.packs(tx, upload.project_id, [item.id for item in written])}
-    new: dict[str, wire.PackWritten] = {}
+    new: dict[str, WrittenPack] = {}
     for item in written:
         row = rows.get(item.id)
         if row is not None and row.upload_id != upload.id:
@@ -180,7 +196,7 @@ def _promised(deps: Deps, upload: Upload, written: Sequence[wire.PackWritten]) -
     return list(new.values())
 
 
-def _read(deps: Deps, upload: Upload, item: wire.PackWritten) -> list[BlobPlace] | None:
+def _read(deps: Deps, upload: Upload, item: WrittenPack) -> list[BlobPlace] | None:
     key = ProjectKeys(upload.project_id).pack(item.id)
     info = deps.store.head(key)
     if info is None or info.size != item.size:
@@ -188,15 +204,15 @@ def _read(deps: Deps, upload: Upload, item: wire.PackWritten) -> list[BlobPlace]
     return read_index(item.id, item.size, lambda start, end: deps.store.get_range(key, start, end))
 
 
-def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str) -> wire.Slot:
+def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str) -> Slot:
     seconds = deps.settings.url_seconds
     signed = deps.store.sign_create(key, seconds, checksum)
     expires = now + timedelta(seconds=seconds)
-    return wire.Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
+    return Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
 
 
-def _page_slot(deps: Deps, page_id: str, key: str, now: datetime) -> wire.Slot:
+def _page_slot(deps: Deps, page_id: str, key: str, now: datetime) -> Slot:
     """The server's own URL on every store: a page is shared by whoever has it, so what comes is looked at first."""
     seconds = deps.settings.url_seconds
     signed = LocalSigner(deps.secret).sign("PUT", key, seconds)
-    return wire.Slot(id=page_id, url=signed.url, expires_at=now + timedelta(seconds=seconds))
+    return Slot(id=page_id, url=signed.url, expires_at=now + timedelta(seconds=seconds))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,19 +16,19 @@ from millpond.model.dataset import Commit, RefType
 from millpond.model.people import Actor, Role
 from millpond.services.commits import refs
 from millpond.services.commits.changes import edits
+from millpond.services.commits.changes.edits import Edit, Put
 from millpond.services.commits.packs import verify
 from millpond.services.commits.pages import PageCache
 from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
 from millpond.services.people import projects
 from millpond.testing.builders_data import Pushed, a_commit, a_dataset, a_tree, an_actor, send, the_admin, the_project
-from millpond.wire.data import Edit, EditPut
 
 
-def put_of(path: str, content: bytes) -> EditPut:
+def put_of(path: str, content: bytes) -> Put:
     if not content:
-        return EditPut(path=path)
-    return EditPut(path=path, size=len(content), content="blob", digest=digest_of(content).hex())
+        return Put(path=path)
+    return Put(path=path, size=len(content), content="blob", digest=digest_of(content).hex())
 
 
 def edit(
@@ -36,17 +38,15 @@ def edit(
     *,
     actor: Actor | None = None,
     sends: bool = True,
-    **more: object,
+    **more: Any,
 ) -> Commit:
     actor = actor or the_admin(deps)
     content = {digest_of(data): data for data in (puts or {}).values() if data} if sends else {}
-    asked = Edit.model_validate(
-        {
-            "upload": send(deps, actor, Pushed("", {}, content)) if content else None,
-            "puts": [put_of(path, data) for path, data in (puts or {}).items()],
-            "removes": removes or [],
-            **more,
-        }
+    asked = Edit(
+        upload=send(deps, actor, Pushed("", {}, content)) if content else None,
+        puts=[put_of(path, data) for path, data in (puts or {}).items()],
+        removes=removes or [],
+        **more,
     )
     return edits.edit(deps, actor, the_project(deps), a_dataset(deps), asked)
 
@@ -83,7 +83,7 @@ def test_a_large_file_by_its_chunks(deps: Deps) -> None:
     upload = send(deps, the_admin(deps), Pushed("", {}, pushed.content))
     a_commit(deps, {"a": b"1"})
     digest = next(d for d, data in pushed.content.items() if data.startswith(b"MCL1")).hex()
-    put = EditPut(path="big", kind="executable", size=len(big), content="chunks", digest=digest)
+    put = Put(path="big", kind="executable", size=len(big), content="chunks", digest=digest)
     asked = Edit(upload=upload, puts=[put])
     made = edits.edit(deps, the_admin(deps), the_project(deps), a_dataset(deps), asked)
     assert content(deps, made, "big") == big
@@ -157,8 +157,8 @@ def test_another_projects_content_cannot_be_named(deps: Deps) -> None:
 
 def test_sizes_that_do_not_agree_are_refused(deps: Deps) -> None:
     a_commit(deps, {"a": b"1"})
-    wrong = put_of("b", b"1").model_copy(update={"size": 7})
-    for put in (wrong, EditPut(path="c", kind="directory", size=1), EditPut(path="c", content="blob", size=1)):
+    wrong = replace(put_of("b", b"1"), size=7)
+    for put in (wrong, Put(path="c", kind="directory", size=1), Put(path="c", content="blob", size=1)):
         with pytest.raises((BadFormat, Incomplete)):
             edits.edit(deps, the_admin(deps), the_project(deps), a_dataset(deps), Edit(puts=[put]))
 

@@ -13,12 +13,12 @@ from millpond.model.dataset import Commit, RefType
 from millpond.model.people import Role
 from millpond.services.commits import refs
 from millpond.services.commits.changes import merges
+from millpond.services.commits.changes.merges import Merge, Revert
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
 from millpond.services.people import audit
 from millpond.testing.builders_data import a_commit, a_dataset, a_tree, an_actor, the_admin
 from millpond.testing.clock import FakeClock
-from millpond.wire.data import Merge, Revert
 
 BASE = {"a": b"1", "b": b"2", "d/c": b"3"}
 

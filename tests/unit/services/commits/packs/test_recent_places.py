@@ -12,12 +12,13 @@ from millpond.lake.digests import digest_of
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import BlobPlace
 from millpond.services.commits import commits
+from millpond.services.commits.commits import NewCommit
 from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.uploads import relay as upload_bytes
 from millpond.services.commits.uploads import uploads as upload_service
+from millpond.services.commits.uploads.uploads import WrittenPack
 from millpond.services.deps import Deps
 from millpond.testing.builders_data import a_dataset, a_pack, a_tree, send, the_admin, the_project
-from millpond.wire.data import CommitCreate, PackWritten
 
 
 def some_places(pack: str, count: int) -> list[BlobPlace]:
@@ -58,7 +59,7 @@ def test_a_bad_pack_is_not_built_on_though_its_places_are_remembered(deps: Deps)
         (pack,) = uploads.unverified(tx, limit=10)
         uploads.reject(tx, pack.id, "not what it says", deps.clock.now())
     assert deps.recent_places.find(dataset.project_id, list(pushed.content))
-    asked = CommitCreate(upload=upload, tree=pushed.root, branch="main", expected=None, message="")
+    asked = NewCommit(upload=upload, tree=pushed.root, branch="main", expected=None, message="")
     with pytest.raises(Incomplete) as caught:
         commits.create(deps, actor, the_project(deps), dataset.name, asked)
     assert len(caught.value.details["blobs"]) == 100
@@ -77,7 +78,7 @@ def test_a_page_from_memory_counts_only_with_the_token_it_was_written_with(deps:
         promised_pages.forget(tx, project.id, [bytes.fromhex(pushed.root)])
     deps.store.delete(key)
     upload_service.promise_pages(deps, project.id, [pushed.root])
-    asked = CommitCreate(upload=upload, tree=pushed.root, branch="main", expected=None, message="")
+    asked = NewCommit(upload=upload, tree=pushed.root, branch="main", expected=None, message="")
     with pytest.raises(Incomplete) as caught:
         commits.create(deps, actor, project, dataset.name, asked)
     assert caught.value.details["pages"] == [pushed.root]
@@ -92,7 +93,7 @@ def test_a_pack_that_another_server_took_meanwhile_is_not_noted(deps: Deps, monk
     (slot,) = upload_service.pack_slots(deps, upload, 1)
     key = ProjectKeys(project.id).pack(slot.id)
     first, second = ({digest_of(content): content} for content in (b"first", b"other"))
-    written = [PackWritten(id=slot.id, size=len(a_pack(first)))]
+    written = [WrittenPack(id=slot.id, size=len(a_pack(first)))]
     other = replace(deps, recent_places=RecentPlaces())
     read = upload_service.read_index
 

@@ -18,6 +18,7 @@ from millpond.lake.locators import pack_locator, unpack_locator
 from millpond.model.dataset import Commit
 from millpond.model.people import Actor, Role
 from millpond.services.commits import accept, commits
+from millpond.services.commits.commits import NewCommit
 from millpond.services.commits.packs import stable as stable_packs
 from millpond.services.commits.packs import verify
 from millpond.services.deps import Deps
@@ -26,7 +27,6 @@ from millpond.testing.builders_data import a_commit, a_dataset, a_tree, an_actor
 from millpond.testing.clock import FakeClock
 from millpond.testing.events import FakeEvents
 from millpond.testing.server import SECRET, making_deps
-from millpond.wire.data import CommitCreate
 from tests.unit.services.commits.changes.test_edits import content, edit
 from tests.unit.services.commits.test_commits import commit_tree, lie
 
@@ -137,7 +137,7 @@ def test_a_lie_that_comes_while_the_truth_is_being_committed_does_not_replace_it
         if not began:
             began.append(True)
             upload = lie(deps, paul, pushed)
-            asked = CommitCreate(upload=upload, tree=pushed.root)
+            asked = NewCommit(upload=upload, tree=pushed.root)
             commits.create(deps, paul, the_project(deps), "his", asked)
         return real(*arguments)
 
