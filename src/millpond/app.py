@@ -26,7 +26,7 @@ from millpond.client.servers import Credentials
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import housekeeping, logs, schedule
+from millpond.loops import elastic, housekeeping, logs, schedule
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
@@ -87,9 +87,9 @@ def serve(
         content_port = content.getsockname()[1]
         prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
         deps = replace(prepared.deps, settings=replace(settings, port=port, content_port=content_port))
-        url = local_url(deps.settings)
+        url = deps.settings.local_url
         ready = Ready(
-            url=deps.settings.public_url or url,
+            url=deps.settings.url,
             data_dir=settings.data_dir,
             password=prepared.password,
             port_was_taken=deps.settings.port != settings.port and settings.port != 0,
@@ -195,12 +195,6 @@ def reindex_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS) 
         return reindex.reindex(Deps(db, store, clock, EventHub(), settings, secret))
 
 
-def local_url(settings: Settings) -> str:
-    """How processes on this machine reach the server."""
-    host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
-    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{settings.port}"
-
-
 def _after_take_over(settings: Settings) -> str:
     """What to type on a server that was fenced off."""
     lake = f" --lake '{settings.lake_url}'" if settings.lake_url else ""
@@ -210,7 +204,7 @@ def _after_take_over(settings: Settings) -> str:
 
 
 def _loops(deps: Deps) -> Sequence[Loop]:
-    return [*schedule.loops(deps), *housekeeping.loops(deps), *logs.loops(deps)]
+    return [*schedule.loops(deps), *elastic.loops(deps), *housekeeping.loops(deps), *logs.loops(deps)]
 
 
 @contextmanager

@@ -41,6 +41,8 @@ class Settings:
     max_object_bytes: int = 64 << 20
     url_seconds: int = 900
     bin_days: int = 30
+    # Where the commands of provisioners lie; None: `provisioners` in the data directory.
+    provisioners_dir: Path | None = None
     # How long the checkpoint of a job that has ended is kept.
     checkpoint_days: int = 7
     # How long a job may run on without its agent hearing from the server; so long (and a little more) a job of a
@@ -74,8 +76,23 @@ class Settings:
         return self.lake_url or (self.data_dir / "lake").as_uri()
 
     @property
+    def local_url(self) -> str:
+        """Where this machine reaches the server; with the port that it listens on."""
+        host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Where others reach the server."""
+        return self.public_url or self.local_url
+
+    @property
     def secret_key(self) -> Path:
         return self.secret_key_file or self.data_dir / "secret.key"
+
+    @property
+    def provisioners(self) -> Path:
+        return self.provisioners_dir or self.data_dir / "provisioners"
 
     @property
     def logs_dir(self) -> Path:

@@ -32,13 +32,14 @@ _NOUNS = (
     ("job", re.compile(r"\bJOB\b|^Job\b|^Running job\b")),
     ("run", re.compile(r"\bRUN\b|^Id of the run|^Run\b")),
     ("project", re.compile(r"\bPROJECT\b|^Name of the project|^Project\b")),
+    ("elastic", re.compile(r"^Name of the elastic compute")),
     ("template", re.compile(r"\bTEMPLATE\b|^Name of the template|^Template or queue")),
     ("queue", re.compile(r"^Name of the queue")),
     ("ref", re.compile(r"^(?:REF|BRANCH)$|^(?:Branch|Target branch)\b")),
 )
 _LISTS = {
     "volume": "/volumes", "compute": "/computes", "site": "/sites", "project": "/projects",
-    "template": "/templates", "queue": "/queues",
+    "elastic": "/elastic", "template": "/templates", "queue": "/queues",
 }  # fmt: skip
 
 

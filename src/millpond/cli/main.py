@@ -84,6 +84,7 @@ ENTRIES = (
         verb=True,
     ),
     Entry("compute", "millpond.cli.compute", "Manage computes: the machines and clusters that run jobs.", _PLACES),
+    Entry("elastic", "millpond.cli.elastic", "Manage elastic computes: machines created on demand.", _PLACES),
     Entry("template", "millpond.cli.template", "Manage templates: named sizes that jobs run on.", _PLACES),
     Entry("queue", "millpond.cli.queue", "Manage queues: templates that jobs try in turn.", _PLACES),
     Entry("project", "millpond.cli.project", "Manage projects and their members.", _PEOPLE),

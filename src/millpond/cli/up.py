@@ -173,6 +173,13 @@ def up(
             help="Key that encrypts secrets and credentials (default: secret.key in the data directory).",
         ),
     ] = None,
+    provisioners: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="MILL_PROVISIONERS",
+            help="Directory with the commands of provisioners (default: provisioners in the data directory).",
+        ),
+    ] = None,
     admin_password_file: Annotated[
         Path | None, typer.Option(help="File with the password of the first administrator.")
     ] = None,
@@ -207,6 +214,7 @@ def up(
         placement_seconds=checked_validity(placement_validity),
         log_bytes=checked_log_limit(log_limit),
         secret_key_file=secret_key_file,
+        provisioners_dir=provisioners,
     )
     password = admin_password(admin_password_file)
     server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)

@@ -125,6 +125,11 @@ def living_of_compute(tx: Connection, compute_id: str) -> Sequence[Placement]:
     return [_placement(row) for row in tx.execute(_OF_COMPUTE, {"compute": compute_id})]
 
 
+def has_any(tx: Connection, compute_id: str) -> bool:
+    """True if anything was ever placed there."""
+    return tx.scalar(select(placement.c.id).where(placement.c.compute_id == compute_id).limit(1)) is not None
+
+
 def renewals(tx: Connection) -> Sequence[Renewal]:
     """When each placement that has not ended was renewed last."""
     return [Renewal(*row) for row in tx.execute(_RENEWALS)]

@@ -44,7 +44,7 @@ def why_compute_unable(job: QueuedJob, node: NodeView) -> str | None:
 
 def refusal(job: QueuedJob, nodes: Sequence[NodeView]) -> Refusal | None:
     """Why no allowed node could ever run the job; None if one could, or no node is known yet."""
-    allowed = [node for node in nodes if job.spec.compute in (None, node.compute)]
+    allowed = [node for node in nodes if node.answers_to(job.spec.compute)]
     if not allowed:
         return None
     anywhere = nodes

@@ -44,6 +44,12 @@ class NodeView:
     trust: Trust = APART
     # Who runs its jobs.
     agent_id: str | None = None
+    # The elastic compute it was created for; None for fixed nodes.
+    elastic: str | None = None
+
+    def answers_to(self, compute: str | None) -> bool:
+        """True if a job that names this compute (None: any) may run here."""
+        return compute is None or compute in (self.compute, self.elastic)
 
     @property
     def is_open(self) -> bool:

@@ -23,7 +23,7 @@ def likely_node(
         node
         for node in nodes
         if node.is_open
-        and job.spec.compute in (None, node.compute)
+        and node.answers_to(job.spec.compute)
         and why_zone_unable(job, zones[node.compute_id]) is None
         and why_unable(job, node) is None
     ]

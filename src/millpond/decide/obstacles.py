@@ -37,7 +37,7 @@ def obstacles(
 def _obstacle(
     job: QueuedJob, node: NodeView, zone: Zone, room: Room | None, lacking: Iterable[tuple[str, str]]
 ) -> str | None:  # fmt: skip
-    if job.spec.compute is not None and node.compute != job.spec.compute:
+    if not node.answers_to(job.spec.compute):
         return f"The job may only run on {job.spec.compute}."
     if node.revoked:
         return (

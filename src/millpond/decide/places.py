@@ -119,9 +119,10 @@ def plan_node(node: NodeView, zone: Zone, asked: Asked) -> Node:
         memory=node.memory_bytes,
         zone=zone.name,
         pool=node.labels.get(POOL_LABEL, ""),
-        offers=frozenset([*offers, _compute(node.compute)]),
+        offers=frozenset([*offers, *map(_compute, filter(None, (node.compute, node.elastic)))]),
         up=node.connected and not node.revoked,
         open=node.is_open,
+        elastic=node.elastic is not None,
     )
 
 

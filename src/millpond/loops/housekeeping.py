@@ -15,7 +15,7 @@ from millpond.services.caches import policies as cache_policies
 from millpond.services.caches.admission import differences
 from millpond.services.commits import records
 from millpond.services.commits.packs import verify
-from millpond.services.computes import compute_tests, joining
+from millpond.services.computes import compute_tests, elastic_rounds, joining
 from millpond.services.deps import Deps
 from millpond.services.jobs import bin, checkpoints, idle, placements
 from millpond.services.lake import collect, pending_deletion, purge
@@ -48,6 +48,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         *_collecting(deps),
         # Several, so that one large copy does not hold the small ones back.
         *(Loop(f"sources {n}", sources.TOPIC, 5.0, partial(source_runs.run_due, deps)) for n in (1, 2, 3)),
+        Loop("elastic machines", "tokens", 3600.0, partial(elastic_rounds.forget_gone, deps)),
         Loop("join tokens", "tokens", 3600.0, partial(joining.forget_expired, deps)),
         Loop("compute tests", "tests", 600.0, partial(compute_tests.forget_old, deps)),
         Loop("placement tokens", "tokens", 3600.0, partial(placements.forget_tokens, deps)),

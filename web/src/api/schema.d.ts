@@ -619,6 +619,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/elastic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Elastic */
+        get: operations["list_elastic"];
+        put?: never;
+        /**
+         * Create Elastic
+         * @description Refused if a compute or an elastic compute has the name, or the provisioner's commands are not on the server.
+         */
+        post: operations["create_elastic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/elastic/{elastic_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Elastic */
+        get: operations["get_elastic"];
+        /**
+         * Put Elastic
+         * @description New, or replaced as a whole. Machines that are there stay, within the new limits.
+         */
+        put: operations["put_elastic"];
+        post?: never;
+        /**
+         * Delete Elastic
+         * @description Refused while it has machines.
+         */
+        delete: operations["delete_elastic"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -4539,6 +4585,297 @@ export interface components {
             size: number;
         };
         /**
+         * Elastic
+         * @description An elastic compute: machines are created while jobs wait for them, and deleted when they are idle.
+         *
+         *     `nodes` are its newest machines, those that are gone among them. After `failures` in a row nothing is created
+         *     before `retry_at`.
+         */
+        Elastic: {
+            /** Changed At */
+            changed_at: string;
+            /** Changed By */
+            changed_by: string;
+            /** Cpus */
+            cpus: number;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Deleting */
+            deleting: number;
+            /** Description */
+            description: string;
+            /** Driver */
+            driver: string;
+            /** Failures */
+            failures: number;
+            /** Gpu Memory Bytes */
+            gpu_memory_bytes: number;
+            /** Gpu Type */
+            gpu_type: string;
+            /** Gpus */
+            gpus: number;
+            /** Idle Seconds */
+            idle_seconds: number;
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Maximum */
+            maximum: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Minimum */
+            minimum: number;
+            /** Name */
+            name: string;
+            /** Nodes */
+            nodes: components["schemas"]["ElasticNode"][];
+            /** Options */
+            options: {
+                [key: string]: string;
+            };
+            /** Price Per Hour */
+            price_per_hour: number;
+            /** Problem */
+            problem: string | null;
+            /** Provisioner */
+            provisioner: string;
+            /** Ready */
+            ready: number;
+            /** Retry At */
+            retry_at: string | null;
+            /** Site */
+            site: string;
+            /** Start Seconds */
+            start_seconds: number;
+            /** Starting */
+            starting: number;
+            /** Trust All */
+            trust_all: boolean;
+            /** Wait Seconds */
+            wait_seconds: number;
+        };
+        /** ElasticCreate */
+        ElasticCreate: {
+            /**
+             * Cpus
+             * @default 1
+             */
+            cpus: number;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Driver
+             * @default process
+             * @enum {string}
+             */
+            driver: "process" | "podman";
+            /**
+             * Gpu Memory Bytes
+             * @default 0
+             */
+            gpu_memory_bytes: number;
+            /**
+             * Gpu Type
+             * @default
+             */
+            gpu_type: string;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number;
+            /**
+             * Idle Seconds
+             * @default 600
+             */
+            idle_seconds: number;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Maximum
+             * @default 1
+             */
+            maximum: number;
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /**
+             * Minimum
+             * @default 0
+             */
+            minimum: number;
+            /** Name */
+            name: string;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
+            /**
+             * Price Per Hour
+             * @default 0
+             */
+            price_per_hour: number;
+            /** Provisioner */
+            provisioner: string;
+            /** Site */
+            site: string;
+            /**
+             * Start Seconds
+             * @default 900
+             */
+            start_seconds: number;
+            /**
+             * Trust All
+             * @default false
+             */
+            trust_all: boolean;
+            /**
+             * Wait Seconds
+             * @default 5
+             */
+            wait_seconds: number;
+        };
+        /**
+         * ElasticNode
+         * @description One machine. `compute` is the id of the compute that its agent joined with.
+         */
+        ElasticNode: {
+            /** Compute */
+            compute: string | null;
+            /** Created At */
+            created_at: string;
+            /** Deleting At */
+            deleting_at: string | null;
+            /** Gone At */
+            gone_at: string | null;
+            /** Name */
+            name: string;
+            /** Price Per Hour */
+            price_per_hour: number;
+            /** Problem */
+            problem: string | null;
+            /** Ready At */
+            ready_at: string | null;
+            /** Reason */
+            reason: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "creating" | "starting" | "ready" | "deleting" | "gone";
+        };
+        /**
+         * ElasticPut
+         * @description The whole of an elastic compute: its provisioner, the size of one machine, and how many there may be.
+         */
+        ElasticPut: {
+            /**
+             * Cpus
+             * @default 1
+             */
+            cpus: number;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Driver
+             * @default process
+             * @enum {string}
+             */
+            driver: "process" | "podman";
+            /**
+             * Gpu Memory Bytes
+             * @default 0
+             */
+            gpu_memory_bytes: number;
+            /**
+             * Gpu Type
+             * @default
+             */
+            gpu_type: string;
+            /**
+             * Gpus
+             * @default 0
+             */
+            gpus: number;
+            /**
+             * Idle Seconds
+             * @default 600
+             */
+            idle_seconds: number;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Maximum
+             * @default 1
+             */
+            maximum: number;
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /**
+             * Minimum
+             * @default 0
+             */
+            minimum: number;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: string;
+            };
+            /**
+             * Price Per Hour
+             * @default 0
+             */
+            price_per_hour: number;
+            /** Provisioner */
+            provisioner: string;
+            /** Site */
+            site: string;
+            /**
+             * Start Seconds
+             * @default 900
+             */
+            start_seconds: number;
+            /**
+             * Trust All
+             * @default false
+             */
+            trust_all: boolean;
+            /**
+             * Wait Seconds
+             * @default 5
+             */
+            wait_seconds: number;
+        };
+        /**
          * Ending
          * @description How an attempt to run a job ended, other than by success.
          * @enum {string}
@@ -6418,6 +6755,13 @@ export interface components {
         Page_Dataset_: {
             /** Items */
             items: components["schemas"]["Dataset"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Elastic] */
+        Page_Elastic_: {
+            /** Items */
+            items: components["schemas"]["Elastic"][];
             /** Next */
             next?: string | null;
         };
@@ -10051,6 +10395,168 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Doctor"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_elastic: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Elastic_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_elastic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ElasticCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Elastic"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_elastic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                elastic_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Elastic"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_elastic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                elastic_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ElasticPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Elastic"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_elastic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                elastic_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

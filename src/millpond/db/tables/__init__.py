@@ -27,6 +27,7 @@ from millpond.db.tables.data import (
     ref,
     upload,
 )
+from millpond.db.tables.elastic import elastic_compute, elastic_node
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
@@ -70,6 +71,8 @@ __all__ = [
     "connection",
     "dataset",
     "doomed_object",
+    "elastic_compute",
+    "elastic_node",
     "eviction",
     "experiment",
     "fill_rate",

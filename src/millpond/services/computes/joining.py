@@ -19,6 +19,7 @@ from millpond.model.names import check_name
 from millpond.model.people import Actor, ActorKind, Token, TokenKind
 from millpond.model.volume import Site
 from millpond.services.computes import computes as compute_service
+from millpond.services.computes import elastic
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
@@ -162,6 +163,7 @@ def _admit(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: date
     credential = Token(new_id(), TokenKind.AGENT, f"compute {compute.name}", None, agent.id, None, now, None, None)
     tokens.insert(tx, credential, hash=hash)
     join_tokens.use(tx, token.id, agent_id=agent.id, now=now)
+    elastic.joined(tx, token.id, compute.id)
     actor = Actor(
         kind=ActorKind.AGENT, name=f"agent {compute.name}", agent_id=agent.id, compute_id=compute.id,
         site_id=compute.site_id,

@@ -16,6 +16,7 @@ from millpond.model.names import check_name
 from millpond.model.people import Actor
 from millpond.model.quantity import format_count
 from millpond.model.template import Queue, Template, TemplateSpec
+from millpond.services.computes import elastic
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.jobs.options import check_gpus, check_options, check_selector, check_variables
@@ -139,5 +140,6 @@ def _check(name: str, spec: TemplateSpec) -> None:
 
 
 def _check_compute(tx: Connection, name: str | None) -> None:
-    if name is not None and computes.find(tx, name) is None:
-        raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
+    if name is not None and computes.find(tx, name) is None and name not in elastic.known_names(tx):
+        known = [compute.name for compute in computes.all_computes(tx)]
+        raise access.not_found("compute", name, [*known, *elastic.known_names(tx)])

@@ -54,7 +54,7 @@ def look(deps: Deps, world: World, wanting: Iterable[Job]) -> Environments:
     blocked: dict[tuple[str, str], Block] = {}
     failed: dict[str, str] = {}
     for job in wanting:
-        nodes = [node for node in world.nodes.values() if job.spec.compute in (None, node.compute)]
+        nodes = [node for node in world.nodes.values() if node.answers_to(job.spec.compute)]
         known = _known_builds(deps, job, nodes)
         ready = {site for site, build in known.items() if _is_ready(build)}
         builds |= {(job.id, node.compute_id): known[node.site_id] for node in nodes if node.site_id in ready}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, computes, jobs, links, nodes, trust, volumes
+from millpond.db import caches, computes, elastic, jobs, links, nodes, trust, volumes
 from millpond.decide.computes import NearView, Need, NodeView, QueuedJob
 from millpond.decide.near import Rule
 from millpond.decide.places import Zone, zones_of
@@ -87,9 +87,12 @@ def commits_of_spec(spec: JobSpec, environment_commit: str | None = None) -> lis
 def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
     """Every node that has not left its compute."""
     known = {compute.id: compute for compute in computes.all_computes(tx)}
-    trusts = trust.of_computes(tx)
+    trusts, made_for = trust.of_computes(tx), elastic.by_compute(tx)
     return tuple(
-        _node_view(known[node.compute_id], node, trusts[node.compute_id], now)
+        replace(
+            _node_view(known[node.compute_id], node, trusts[node.compute_id], now),
+            elastic=made_for.get(node.compute_id),
+        )
         for node in nodes.present(tx)
         if node.compute_id in known
     )

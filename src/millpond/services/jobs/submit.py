@@ -24,6 +24,7 @@ from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH,
 from millpond.model.people import Actor, Project
 from millpond.model.run import DEFAULT_EXPERIMENT, Run, RunState
 from millpond.services.commits import refs
+from millpond.services.computes import elastic
 from millpond.services.computes.templates import find_named
 from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
@@ -165,8 +166,9 @@ def _after(tx: Connection, project: Project, wanted: Sequence[Dependency]) -> tu
 
 
 def _check_compute(tx: Connection, name: str | None) -> None:
-    if name is not None and computes.find(tx, name) is None:
-        raise access.not_found("compute", name, [compute.name for compute in computes.all_computes(tx)])
+    if name is not None and computes.find(tx, name) is None and name not in elastic.known_names(tx):
+        known = [compute.name for compute in computes.all_computes(tx)]
+        raise access.not_found("compute", name, [*known, *elastic.known_names(tx)])
 
 
 def _first_choice(tx: Connection, compute: str | None, found: Sequence[Choice], now: datetime) -> Choice:
@@ -175,7 +177,7 @@ def _first_choice(tx: Connection, compute: str | None, found: Sequence[Choice], 
     Raises DoesNotFit if no known node could ever run it.
     """
     _check_compute(tx, compute)
-    nodes = snapshot.node_views(tx, now)
+    nodes = [*snapshot.node_views(tx, now), *elastic.possible_nodes(tx)]
     refused = None
     for choice in found:
         problem = refusal(QueuedJob("", choice.spec), nodes)

@@ -20,6 +20,7 @@ _LISTED_BY = {
     "connection": "mill connection list",
     "dataset": "mill data list",
     "deleted dataset": "mill data list --deleted",
+    "elastic compute": "mill elastic list",
     "file": "mill data ls DATASET@REF",
     "job": "mill list",
     "join token": "mill compute tokens",
