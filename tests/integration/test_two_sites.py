@@ -77,6 +77,10 @@ class TwoSites:
         schedule.run_once(self._server.deps, self._server.deps.clock.now())
         return self.ask("GET", job)["ended_at"] is not None
 
+    def has_state(self, job: str, state: str) -> bool:
+        schedule.run_once(self._server.deps, self._server.deps.clock.now())
+        return bool(self.ask("GET", job)["state"] == state)
+
     def log(self, job: str) -> str:
         return self._server.admin.get(f"{job}/log").text
 
@@ -145,3 +149,40 @@ def test_a_job_reads_what_is_cached_at_a_near_site(sites: TwoSites) -> None:
     assert (done["state"], done["compute"], done["problem"]) == ("succeeded", "gpu-paris", None)
     log = sites.log(job)
     assert log == f"{there}\nhello from berlin"
+
+
+def test_data_is_not_fetched_over_an_expensive_link(sites: TwoSites) -> None:
+    """Without prices the first of two equal sites would be taken."""
+    sites.ask("DELETE", "/links/berlin/paris")
+    sites.ask("PUT", "/links/lake/berlin", json={"bits_per_second": 10**9, "price_per_gb": 1000})
+    sites.ask("PUT", "/links/lake/paris", json={"bits_per_second": 10**9, "price_per_gb": 0.01})
+    data = sites.commit("priced", {"a.bin": CHANCE.randbytes(3_000_000)})
+    body = {"command": ["sh", "-c", "wc -c < $MILL_DATA_PRICED/a.bin"], "inputs": [data]}
+    tried = sites.ask("POST", "/projects/default/jobs/dry-run", json=body)["places"]
+    assert [(one["place"], one["chosen"]) for one in tried] == [("gpu-paris", True), ("gpu-berlin", False)]
+    assert tried[1]["egress_cost"] == pytest.approx(3.0)
+    job = sites.ask("POST", "/projects/default/jobs", json={"name": "priced", **body})
+    path = f"/projects/default/jobs/{job['id']}"
+    wait_until(lambda: sites.has_ended(path), what="the job", within=60)
+    assert (sites.ask("GET", path)["compute"], sites.log(path)) == ("gpu-paris", "3000000\n")
+    chosen = [one for one in sites.ask("GET", f"{path}/why")["places"] if one["chosen"]]
+    assert [one["place"] for one in chosen] == ["gpu-paris"]
+
+
+def test_a_queue_bursts_to_the_other_site(sites: TwoSites) -> None:
+    cpus = sites.ask("GET", "/computes/gpu-berlin")["cpus"]
+    holder = {"name": "holder", "command": ["sleep", "600"], "compute": "gpu-berlin", "cpu": cpus}
+    held = f"/projects/default/jobs/{sites.ask('POST', '/projects/default/jobs', json=holder)['id']}"
+    wait_until(lambda: sites.has_state(held, "running"), what="the job in the way", within=60)
+    sites.ask("PUT", "/templates/ours", json={"compute": "gpu-berlin", "cpu": 1})
+    sites.ask("PUT", "/templates/theirs", json={"compute": "gpu-paris", "cpu": 1, "env": {"WHERE": "paris"}})
+    entries = [{"template": "ours", "patience_seconds": 2}, {"template": "theirs"}]
+    sites.ask("PUT", "/queues/burst", json={"templates": entries})
+    body = {"name": "bursting", "command": ["sh", "-c", "echo $WHERE"], "on": "burst"}
+    path = f"/projects/default/jobs/{sites.ask('POST', '/projects/default/jobs', json=body)['id']}"
+    assert sites.has_state(path, "queued")
+    assert sites.ask("GET", f"{path}/why")["rule"] == "template"
+    wait_until(lambda: sites.has_ended(path), what="the job", within=60)
+    ended = sites.ask("GET", path)
+    assert (ended["compute"], ended["template"], sites.log(path)) == ("gpu-paris", "theirs", "paris\n")
+    sites.ask("POST", f"{held}/stop")

@@ -119,10 +119,6 @@ class Table:
     # What keeps it from a place with room; None if nothing does.
     rule: str | None = None
 
-    @property
-    def may_start(self) -> bool:
-        return any(self.starts)
-
 
 def score(offers: Iterable[Offer], policy: Policy, *, waited: float, opens: Sequence[float] = (0.0,)) -> Table:
     """`opens`: for each template, after how many seconds of waiting it may be used. `waited`: so long the job waits."""

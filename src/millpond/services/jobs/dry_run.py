@@ -47,6 +47,7 @@ def dry_run(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> DryRun
     scored = plan_input.plan_input(loaded).scored
     table = scored.table(row)
     places = scored.shown(row, None if table.target is None else (table.target.offer.template, table.target.offer.zone))
-    kept = None if table.may_start else scored.rule(row)
+    starts = any(one.offer.wait == 0 for found in table.starts for one in found)
+    kept = None if starts else scored.rule(row)
     name = chosen.use.name if chosen.use else None
     return DryRunView(chosen.spec, name, kept.rule if kept else None, kept.words if kept else None, places)
