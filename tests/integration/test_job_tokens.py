@@ -89,6 +89,8 @@ def _named(world: World) -> dict[str, str]:
         ("POST", f"{MINE}/runs/run00001/batch", BATCH, 204),
         ("PUT", f"{MINE}/runs/run00001/artifacts/a.txt", {}, 201),
         ("GET", f"{MINE}/runs/run00001/artifacts", None, 200),
+        ("POST", f"{MINE}/runs", {"id": "inside000001"}, 201),
+        ("POST", f"{MINE}/runs", {"parent": "run00001"}, 201),
         ("GET", f"{MINE}/datasets/xray/commits/{{input}}", None, 200),
         ("GET", f"{OTHER}/datasets/shared/commits/{{far_input}}", None, 200),
         ("POST", f"{MINE}/uploads", {}, 201),
@@ -110,7 +112,10 @@ def test_its_own_things(world: World, method: str, path: str, body: dict[str, An
         ("GET", f"{MINE}/runs/run00002/artifacts/a.txt", None),
         ("POST", f"{MINE}/datasets/.artifacts/commits", COMMIT),
         ("DELETE", f"{MINE}/runs/run00001", None),
-        ("POST", f"{MINE}/runs", {}),
+        # Runs anywhere but inside its own.
+        ("POST", f"{MINE}/runs", {"parent": "run00002"}),
+        ("PATCH", f"{MINE}/runs/run00002", {"notes": "x"}),
+        ("GET", f"{MINE}/runs/run00002/metrics", None),
         # Data that is not its own, also of the same project, and of one that another input comes from.
         ("GET", f"{MINE}/datasets/secret/commits/{{secret}}", None),
         ("POST", f"{MINE}/datasets/secret/commits/{{secret}}/urls", {}),

@@ -43,12 +43,12 @@ def create(deps: Deps, actor: Actor, project: Project, asked: NewRun) -> RunView
                 run_values.set_params(tx, run, params, now)
                 run_values.set_tags(tx, run, asked.tags)
                 _record(tx, now, actor, project, run, "run.create")
-            elif asked.resume and existing.project_id == project.id:
+            elif existing.project_id != project.id or not _reaches(tx, actor, existing):
+                raise NameTaken(f"Cannot use the run id {run.id!r} here.", hint="Leave it out to get a new one.")
+            elif asked.resume:
                 existing = _resume(tx, actor, project, existing, now)
     except IntegrityError as error:
         raise Conflict(f"Another request is creating run {run.id}.", hint="Try again.") from error
-    if existing is not None and existing.project_id != project.id:
-        raise NameTaken(f"Cannot use the run id {run.id!r} here.", hint="Leave it out to get a new one.")
     if existing is None or asked.resume:
         publish(deps, existing or run, "created")
     return view(deps, existing or run)
@@ -235,7 +235,7 @@ def _resume(tx: Connection, actor: Actor, project: Project, run: Run, now: datet
         raise Conflict(
             f"Cannot resume run {run.id}: it is deleted.", hint=f"Restore it first: mill run undelete {run.id}"
         )
-    if run.job_id is not None or not _reaches(tx, actor, run):
+    if run.job_id is not None:
         raise Conflict(f"Cannot resume run {run.id}: it belongs to a job.", hint="Run the job again.")
     if run.state is RunState.RUNNING:
         return run
