@@ -85,8 +85,9 @@ bench-scheduler: $(VENV)/.made ## plans at 1,000 nodes, claims, a simulated day 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api
 
-docs: $(VENV)/.made ## the CLI reference, from the commands themselves
+docs: $(VENV)/.made ## the CLI reference, from the commands themselves; the list of MLflow's methods
 	@$(BIN)/python dev/make_cli_docs.py
+	@$(BIN)/python dev/make_mlflow_docs.py
 
 screenshots: $(VENV)/.made web ## the pictures of the README, taken from a running server
 	@$(BIN)/python dev/screenshots.py

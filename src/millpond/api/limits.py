@@ -13,6 +13,7 @@ from millpond.model.quantity import format_bytes
 from millpond.settings import Settings
 
 _LOG_CHUNK = 8 << 20
+_ARTIFACT = 64 << 30
 
 
 class BodyLimit:
@@ -32,6 +33,9 @@ class BodyLimit:
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.
             (re.compile(r"/api/v1/agents/sync"), settings.max_digests_bytes),
             (re.compile(r"/lake/.+"), settings.max_object_bytes),
+            # Written to the lake piece by piece; batches of metrics are documents.
+            (re.compile(r"/mlflow/[^/]+/+api/2\.0/mlflow-artifacts/.+"), _ARTIFACT),
+            (re.compile(r"/mlflow/.+"), settings.max_digests_bytes),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,6 +17,7 @@ from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
 from millpond.api.characters import whole_characters
 from millpond.api.limits import BodyLimit
+from millpond.api.mlflow.server import router as mlflow_router
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
     activity,
@@ -130,7 +131,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])
     app.include_router(streams.router, prefix=PREFIX)
-    for router in (health.router, metrics.router, lake.router, external.router, static.page_router()):
+    for router in (health.router, metrics.router, lake.router, external.router, mlflow_router, static.page_router()):
         app.include_router(router)
     problems.install(app)
     storage_errors.install(app)

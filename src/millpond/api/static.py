@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 STATIC = Path(__file__).parent / "static"
 COMPRESSED = ".gz"
 # Never answered with the page: what lives there answers for itself.
-_NOT_THE_PAGE = ("api/", "lake/", "healthz", "readyz", "metrics")
+_NOT_THE_PAGE = ("api/", "lake/", "mlflow/", "healthz", "readyz", "metrics")
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
 _NOT_BUILT = """<!doctype html>

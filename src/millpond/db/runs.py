@@ -24,7 +24,7 @@ class RunFilter:
     """Which runs a list holds. `projects` are ids, None meaning all."""
 
     projects: Collection[str] | None = None
-    experiment: str | None = None
+    experiments: Collection[str] | None = None
     parent: str | None = None
     # None: whether in the bin or not.
     deleted: bool | None = False
@@ -34,8 +34,8 @@ class RunFilter:
             query = query.where(run.c.deleted_at.is_not(None) if self.deleted else run.c.deleted_at.is_(None))
         if self.projects is not None:
             query = query.where(run.c.project_id.in_(self.projects))
-        if self.experiment is not None:
-            query = query.where(run.c.experiment == self.experiment)
+        if self.experiments is not None:
+            query = query.where(run.c.experiment.in_(self.experiments))
         if self.parent is not None:
             query = query.where(run.c.parent_id == self.parent)
         return query

@@ -53,6 +53,8 @@ _ATTRIBUTES = {attribute.value: attribute for attribute in Attribute} | {
     "created_by": Attribute.USER, "start_time": Attribute.STARTED_AT, "end_time": Attribute.ENDED_AT,
     "created": Attribute.STARTED_AT, "Created": Attribute.STARTED_AT,
 }  # fmt: skip
+# Tags of MLflow's clients that are fields of a run here.
+_TAGS = {"mlflow.parentRunId": Attribute.PARENT, "mlflow.runName": Attribute.NAME}
 _STATES: dict[str, tuple[RunState, ...]] = {state.value: (state,) for state in RunState} | {
     "finished": (RunState.SUCCEEDED,), "killed": (RunState.CANCELLED, RunState.LOST), "scheduled": (),
 }  # fmt: skip
@@ -148,7 +150,10 @@ class _Parser:
             self._fail(token, "expected metrics, params, tags or attributes", known=_KINDS)
         if kind is FieldKind.ATTRIBUTE:
             return self._attribute(self._any("an attribute"))
-        return Field(kind, self._key(token))
+        key = self._key(token)
+        if kind is FieldKind.TAG and key in _TAGS:
+            return Field(FieldKind.ATTRIBUTE, _TAGS[key].value)
+        return Field(kind, key)
 
     def _all(self) -> Condition:
         parts = [self._one()]

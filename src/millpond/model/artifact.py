@@ -9,3 +9,12 @@ from dataclasses import dataclass
 class Artifact:
     path: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactEntry:
+    """One name in a folder of a run's artifacts."""
+
+    name: str
+    is_folder: bool
+    size: int

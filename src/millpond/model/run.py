@@ -111,9 +111,13 @@ class RunReport:
     name: str | None = None
     experiment: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    # Refuse the whole report if a parameter has another value already, as MLflow does.
+    fixed_params: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     points: Mapping[str, Points] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
+    # Datasets that the run has used, as MLflow describes them; one of the same name and digest is kept once.
+    inputs: tuple[Mapping[str, Any], ...] = ()
     progress: float | None = None
     ended: RunState | None = None
     ended_at: datetime | None = None

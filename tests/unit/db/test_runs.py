@@ -55,7 +55,7 @@ def test_lists_are_newest_first_and_filtered(db: Database) -> None:
         runs.insert(tx, a_run(id="binned00", deleted_at=NOON))
     with db.read() as tx:
         assert [run.id for run in runs.page(tx, RunFilter(), limit=10)] == ["newer000", "run00001"]
-        assert [run.id for run in runs.page(tx, RunFilter(experiment="sweep"), limit=10)] == ["newer000"]
+        assert [run.id for run in runs.page(tx, RunFilter(experiments=["sweep"]), limit=10)] == ["newer000"]
         assert [run.id for run in runs.page(tx, RunFilter(deleted=True), limit=10)] == ["binned00"]
         assert runs.page(tx, RunFilter(projects=[]), limit=10) == []
         behind = runs.page(tx, RunFilter(), limit=10, before=(NOON + timedelta(minutes=1), "newer000"))

@@ -32,6 +32,7 @@ def attribute(name: str) -> Field:
         ("params.lr >= 0.01", Comparison(LR, Operator.AT_LEAST, 0.01)),
         ("tags.x LIKE '%y%'", Comparison(Field(FieldKind.TAG, "x"), Operator.LIKE, "%y%")),
         ("tags.mlflow.user ilike 'a'", Comparison(Field(FieldKind.TAG, "mlflow.user"), Operator.ILIKE, "a")),
+        ("tags.mlflow.parentRunId = 'a'", Comparison(attribute("parent"), Operator.EQUAL, "a")),
         ("params.lr is not null", Comparison(LR, Operator.IS_NOT_NULL, None)),
         ("attributes.status = 'FINISHED'", Comparison(attribute("state"), Operator.IN, ("succeeded",))),
         ("status != 'killed'", Comparison(attribute("state"), Operator.NOT_IN, ("cancelled", "lost"))),

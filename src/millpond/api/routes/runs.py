@@ -39,7 +39,12 @@ async def _asked(
     ] = None,
 ) -> RunListAsked:
     return RunListAsked(
-        experiment=experiment, parent=parent, deleted=deleted, filter=filter, sort=sort, columns=columns
+        experiments=None if experiment is None else [experiment],
+        parent=parent,
+        deleted=deleted,
+        filter=filter,
+        sort=sort,
+        columns=columns,
     )
 
 

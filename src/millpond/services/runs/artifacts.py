@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from millpond.db import datasets
 from millpond.errors import NotFound, TooLarge
-from millpond.model.artifact import Artifact
+from millpond.model.artifact import Artifact, ArtifactEntry
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import ARTIFACT_DATASET
 from millpond.model.path import to_text
@@ -36,6 +37,32 @@ def put(deps: Deps, actor: Actor, project: Project, run_id: str, path: str, cont
         run = run_service.find(tx, actor, project, run_id)
     small_uploads.stage_bytes(deps, run, {name: content}, owner=owner_of(actor))
     return Artifact(path, len(content))
+
+
+def put_stream(
+    deps: Deps, actor: Actor, project: Project, run_id: str, path: str, size: int, pieces: Iterator[bytes]
+) -> Artifact:
+    """The same for a file of any size, in pieces."""
+    name = artifact_staging.check_name(path)
+    with deps.db.read() as tx:
+        run = run_service.find(tx, actor, project, run_id)
+    small_uploads.stage_streams(deps, run, {name: (size, pieces)}, owner=owner_of(actor))
+    return Artifact(path, size)
+
+
+def list_folder(
+    deps: Deps, actor: Actor, project: Project, run_id: str, *, path: str = "", limit: int, cursor: str | None
+) -> Listing[ArtifactEntry]:
+    """One folder of a run's artifacts by name; nothing for one that is not there."""
+    found = newest(deps, actor, project, run_id)
+    if found is None:
+        return Listing([], None)
+    try:
+        part = reading.entries(deps, *found, path=path, limit=limit, cursor=cursor)
+    except NotFound:
+        return Listing([], None)
+    items = [ArtifactEntry(entry.name, entry.kind == "directory", entry.size) for entry in part.items]
+    return Listing(items, part.next)
 
 
 def open_artifact(deps: Deps, actor: Actor, project: Project, run_id: str, path: str) -> files.OpenFile:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -61,14 +63,27 @@ def _is_new(tx: Connection, run_id: str, report: RunReport) -> bool:
 
 
 def _apply(tx: Connection, run: Run, report: RunReport, now: datetime) -> None:
+    if report.fixed_params:
+        _check_fixed(tx, run, report.params)
     metrics.add(tx, run, report.points)
     run_values.set_params(tx, run, report.params, now)
     run_values.set_tags(tx, run, report.tags)
     if report.experiment is not None:
         experiments.ensure(tx, run.project_id, report.experiment, now)
-    if report.origin:
+    if report.origin or report.inputs:
         known = runs.record(tx, run.id)
-        runs.save_record(tx, run.id, replace(known, origin={**known.origin, **report.origin}))
+        inputs = {(one.get("name"), one.get("digest")): one for one in (*known.inputs, *report.inputs)}
+        after = replace(known, origin={**known.origin, **report.origin}, inputs=tuple(inputs.values()))
+        runs.save_record(tx, run.id, after)
+
+
+def _check_fixed(tx: Connection, run: Run, params: Mapping[str, Any]) -> None:
+    known = run_values.params(tx, [run.id], list(params))[run.id]
+    for key, value in params.items():
+        if key in known and run_values.param_text(known[key]) != run_values.param_text(value):
+            raise Invalid(
+                f"Cannot change parameter {key!r} of run {run.id}: it is {str(known[key])[:200]!r}.", fields=["params"]
+            )
 
 
 def _reported(run: Run, report: RunReport, now: datetime) -> Run:

@@ -29,7 +29,7 @@ class RunListAsked:
     """`filter`, `sort` and `columns` are texts (decide/run_filter.py). Without `columns`, all values come along."""
 
     project: str | None = None
-    experiment: str | None = None
+    experiments: Collection[str] | None = None
     parent: str | None = None
     # None: whether in the bin or not.
     deleted: bool | None = False
@@ -50,7 +50,7 @@ def list_runs(
             if asked.project
             else access.visible_projects(actor)
         )
-        chosen = RunFilter(projects=among, experiment=asked.experiment, parent=asked.parent, deleted=asked.deleted)
+        chosen = RunFilter(projects=among, experiments=asked.experiments, parent=asked.parent, deleted=asked.deleted)
         found = _page(tx, chosen, where, sort, limit, cursor)
         return Listing(_views(tx, found.items, columns), found.next)
 

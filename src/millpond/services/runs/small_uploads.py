@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from millpond.db import artifacts, uploads, users
@@ -21,12 +21,19 @@ from millpond.services.runs.artifact_staging import stage_entries
 
 def stage_bytes(deps: Deps, run: Run, files: Mapping[bytes, bytes], *, owner: str) -> None:
     """Pack these files and stage them, as a client does that sends them itself."""
+    stage_streams(deps, run, {path: (len(data), iter([data])) for path, data in files.items()}, owner=owner)
+
+
+def stage_streams(
+    deps: Deps, run: Run, files: Mapping[bytes, tuple[int, Iterator[bytes]]], *, owner: str
+) -> None:  # fmt: skip
+    """The same for files of any size, each with its size and its pieces."""
     now = deps.clock.now()
     upload = Upload(id=new_id(), project_id=run.project_id, owner=owner, created_at=now, used_at=now)
     with deps.db.write() as tx:
         uploads.insert(tx, upload)
     with Packer(ServerUploader(deps, upload), Meter(None), PACK_TARGET) as packer:
-        entries = [entry_of_stream(path, len(data), iter([data]), packer.add) for path, data in files.items()]
+        entries = [entry_of_stream(path, size, pieces, packer.add) for path, (size, pieces) in files.items()]
         packer.finish()
     stage_entries(deps, run, entries, owner=owner, upload_id=upload.id)
 

@@ -161,4 +161,4 @@ def test_lists_show_the_newest_metrics(world: World) -> None:
         return [(view.run.id, last(view)) for view in found.items]
 
     assert listed() == [(second, {}), (first, {"acc": 0.9})]
-    assert listed(experiment="a", project="default") == [(first, {"acc": 0.9})]
+    assert listed(experiments=["a"], project="default") == [(first, {"acc": 0.9})]

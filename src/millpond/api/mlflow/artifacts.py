@@ -1,0 +1,109 @@
+"""Artifacts of runs as MLflow's clients reach them: through the server, below /api/2.0/mlflow-artifacts/artifacts.
+
+A path there is PROJECT/RUN/artifacts/PATH, as the runs' `artifact_uri` says.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from millpond.api.file_answers import WantedPart, answer_file
+from millpond.api.mlflow.endpoint import Call, Endpoint
+from millpond.api.mlflow.runs import run_id_of
+from millpond.api.mlflow.shapes import artifact_uri
+from millpond.errors import NotFound
+from millpond.model.artifact import ArtifactEntry
+from millpond.model.people import Role
+from millpond.services.runs import artifacts
+
+PREFIX = "mlflow-artifacts/artifacts"
+# Kept in memory up to this size on its way into the lake, then in a temporary file.
+_IN_MEMORY = 8 << 20
+_PIECE = 1 << 20
+_MOST = 1000
+
+
+def list_of_run(call: Call) -> dict[str, Any]:
+    """One folder of a run's artifacts; paths begin at the run."""
+    run_id, folder = run_id_of(call), (call.optional("path") or "").strip("/")
+    found = artifacts.list_folder(
+        call.deps, call.actor, call.project, run_id, path=folder, limit=_MOST,
+        cursor=call.optional("page_token") or None,
+    )  # fmt: skip
+    answer: dict[str, Any] = {
+        "root_uri": artifact_uri(call.project.name, run_id),
+        "files": [_file(one, f"{folder}/{one.name}" if folder else one.name) for one in found.items],
+    }
+    return answer | ({"next_page_token": found.next} if found.next else {})
+
+
+def list_folder(call: Call) -> dict[str, Any]:
+    """One folder of the artifact store; paths begin at the folder."""
+    run_id, folder = located(call, call.optional("path") or "")
+    files: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        found = artifacts.list_folder(
+            call.deps, call.actor, call.project, run_id, path=folder, limit=_MOST, cursor=cursor
+        )
+        files += [_file(one, one.name) for one in found.items]
+        cursor = found.next
+        if cursor is None:
+            return {"files": files}
+
+
+def located(call: Call, path: str) -> tuple[str, str]:
+    """The run and the path in it that a path of the artifact store means."""
+    project, _, rest = path.strip("/").partition("/")
+    run_id, _, rest = rest.partition("/")
+    marker, _, inner = rest.partition("/")
+    if project != call.project.name or not run_id or marker != "artifacts":
+        raise NotFound(f"No artifact {path[:200]!r}: artifacts lie at PROJECT/RUN/artifacts/PATH.")
+    return run_id, inner
+
+
+async def receive(request: Request) -> IO[bytes]:
+    """The body of an upload, rewound."""
+    file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed by whoever stores it
+    try:
+        async for piece in request.stream():
+            file.write(piece)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def store(call: Call, path: str, file: IO[bytes]) -> None:
+    """Durable and listed when it returns."""
+    with file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        run_id, name = located(call, path)
+        artifacts.put_stream(call.deps, call.actor, call.project, run_id, name, size, _pieces(file))
+
+
+def download(call: Call, path: str, request: Request) -> Response:
+    run_id, name = located(call, path)
+    file = artifacts.open_artifact(call.deps, call.actor, call.project, run_id, name)
+    headers = request.headers
+    wanted = WantedPart(headers.get("range"), headers.get("if-range"), headers.get("if-none-match"))
+    return answer_file(call.deps, file, wanted, download=True)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+def _file(one: ArtifactEntry, path: str) -> dict[str, Any]:
+    return {"path": path, "is_dir": True} if one.is_folder else {"path": path, "is_dir": False, "file_size": one.size}
+
+
+ENDPOINTS = (Endpoint("GET", "artifacts/list", Role.VIEWER, list_of_run),)

@@ -1,0 +1,52 @@
+"""Our errors as MLflow's clients expect them: `error_code` and `message`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from millpond.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    MillError,
+    NameTaken,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    TooMany,
+    Unavailable,
+)
+
+# The first that fits; with the status that MLflow's own server would give.
+_CODES: Mapping[type[MillError], tuple[str, int]] = {
+    NotSignedIn: ("UNAUTHENTICATED", 401),
+    Forbidden: ("PERMISSION_DENIED", 403),
+    NotFound: ("RESOURCE_DOES_NOT_EXIST", 404),
+    NameTaken: ("RESOURCE_ALREADY_EXISTS", 400),
+    Conflict: ("INVALID_STATE", 409),
+    TooLarge: ("INVALID_PARAMETER_VALUE", 413),
+    Invalid: ("INVALID_PARAMETER_VALUE", 400),
+    BadRequest: ("INVALID_PARAMETER_VALUE", 400),
+    TooMany: ("REQUEST_LIMIT_EXCEEDED", 429),
+    Unavailable: ("TEMPORARILY_UNAVAILABLE", 503),
+}
+
+
+def respond(error: MillError) -> Response:
+    code, status = next((found for kind, found in _CODES.items() if isinstance(error, kind)), ("INTERNAL_ERROR", 500))
+    message = f"{error.message} {error.hint}" if error.hint else error.message
+    headers = {"WWW-Authenticate": "Basic"} if status == 401 else None
+    return answer(code, message, status, headers)
+
+
+def not_offered(name: str) -> Response:
+    return answer("NOT_IMPLEMENTED", f"Millpond does not offer {name} of MLflow's API.", 501)
+
+
+def answer(code: str, message: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    content = json.dumps({"error_code": code, "message": message})
+    return Response(content, status, headers, "application/json")

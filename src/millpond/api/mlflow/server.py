@@ -1,0 +1,165 @@
+"""One door for MLflow's clients: finds the endpoint, the caller and the project, and answers in MLflow's shapes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from millpond.api.access import deps_of
+from millpond.api.mlflow import artifacts, errors, experiments, logged, models, runs
+from millpond.api.mlflow.endpoint import Call, Document, Endpoint
+from millpond.api.mlflow.methods import METHODS, Method
+from millpond.errors import BadRequest, Invalid, MillError, NotFound, NotSignedIn
+from millpond.model.people import Actor, Role
+from millpond.services.people import access, tokens
+
+# The release whose clients this was tried with.
+VERSION = "3.17.2"
+ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
+    (endpoint.method, f"mlflow/{endpoint.path}"): endpoint
+    for module in (experiments, runs, logged, models, artifacts)
+    for endpoint in module.ENDPOINTS
+}
+_API = ("api/2.0/", "api/3.0/", "ajax-api/2.0/", "ajax-api/3.0/")
+# Clients ask before they sign in; nothing of the project is said here.
+_SERVER_INFO = {
+    "store_type": "SqlStore",
+    "workspaces_enabled": False,
+    "trace_archival_enabled": False,
+    "multipart_uploads_enabled": False,
+    "multipart_downloads_enabled": False,
+    "features_enabled": {"gateway": False},
+}
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Millpond</title><script src="open.js"></script></head>
+<body><p><a href="/">Open Millpond</a></p></body></html>
+"""
+# Links that the client prints name a run behind the #, which a server never sees.
+_OPEN = """const project = location.pathname.split("/")[2];
+const run = /\\/runs\\/([0-9a-z]+)/.exec(location.hash);
+location.replace(run ? `/projects/${project}/runs/${run[1]}` : `/runs?project=${project}`);
+"""
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.api_route("/mlflow/{project}/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+async def mlflow(request: Request, project: str, path: str) -> Response:
+    try:
+        return await _answer(request, project, path.lstrip("/"))
+    except MillError as error:
+        return errors.respond(error)
+
+
+def is_offered(method: Method) -> bool:
+    """True if a method of MLflow's protocol is answered with more than 501."""
+    if method.path.startswith(artifacts.PREFIX):
+        return method.method in ("GET", "PUT")
+    return (method.method, method.path) in ENDPOINTS
+
+
+async def _answer(request: Request, project: str, path: str) -> Response:
+    if (public := _public(path)) is not None:
+        return public
+    name = next((path.removeprefix(prefix) for prefix in _API if path.startswith(prefix)), None)
+    if name is None:
+        raise NotFound(f"MLflow's API has no path {path[:200]!r}.")
+    if name == artifacts.PREFIX or name.startswith(f"{artifacts.PREFIX}/"):
+        return await _artifact(request, project, name.removeprefix(artifacts.PREFIX).strip("/"))
+    endpoint = ENDPOINTS.get((request.method, name))
+    if endpoint is None:
+        return _missing(request.method, name)
+    fields = _query(request) if request.method == "GET" else _body(await request.body())
+    return JSONResponse(await run_in_threadpool(_called, request, project, endpoint.role, fields, endpoint.handle))
+
+
+def _public(path: str) -> Response | None:
+    match path:
+        case "":
+            return HTMLResponse(_PAGE)
+        case "open.js":
+            return Response(_OPEN, media_type="text/javascript")
+        case "version":
+            return PlainTextResponse(VERSION)
+        case "health":
+            return PlainTextResponse("OK")
+        case "api/3.0/mlflow/server-info" | "ajax-api/3.0/mlflow/server-info":
+            return JSONResponse(_SERVER_INFO)
+    return None
+
+
+async def _artifact(request: Request, project: str, path: str) -> Response:
+    if request.method == "PUT" and path:
+        call = await run_in_threadpool(_called, request, project, Role.MEMBER, {}, _itself)
+        file = await artifacts.receive(request)
+        await run_in_threadpool(artifacts.store, call, path, file)
+        return JSONResponse({})
+    if request.method in ("GET", "HEAD"):
+        call = await run_in_threadpool(_called, request, project, Role.VIEWER, _query(request), _itself)
+        if not path:
+            return JSONResponse(await run_in_threadpool(artifacts.list_folder, call))
+        return await run_in_threadpool(artifacts.download, call, path, request)
+    return errors.not_offered(f"{request.method} of artifacts")
+
+
+def _itself(call: Call) -> Any:
+    return call
+
+
+def _called(request: Request, project: str, role: Role, fields: Document, handle: Callable[[Call], Any]) -> Any:
+    deps = deps_of(request)
+    actor = _caller(request)
+    with deps.db.read() as tx:
+        found = access.find_project(tx, actor, project, role)
+    return handle(Call(deps, actor, found, fields))
+
+
+def _caller(request: Request) -> Actor:
+    """By token: as bearer (MLFLOW_TRACKING_TOKEN), or as the password of basic authentication. No cookie counts."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            _, _, secret = base64.b64decode(secret.strip(), validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise NotSignedIn("The header Authorization cannot be read.") from error
+    if scheme.lower() not in ("bearer", "basic") or not secret.strip():
+        hint = "Set MLFLOW_TRACKING_TOKEN to a token of yours: mill token create NAME"
+        raise NotSignedIn("This needs a token.", hint=hint)
+    return tokens.actor_of(deps_of(request), secret.strip())
+
+
+def _query(request: Request) -> Document:
+    found: dict[str, Any] = {}
+    for key, value in request.query_params.multi_items():
+        # Written as an array by some clients: run_ids[]=a
+        name = key.removesuffix("[]")
+        found[name] = [*found[name], value] if name in found else [value]
+    if any("\0" in key or any("\0" in value for value in values) for key, values in found.items()):
+        raise BadRequest("A NUL character cannot be stored.")
+    return found
+
+
+def _body(raw: bytes) -> Document:
+    try:
+        found = json.loads(raw) if raw else {}
+        raw.decode()
+        if b"\\u" in raw or b"\0" in raw:
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise BadRequest("The body is not a JSON document.") from error
+    if not isinstance(found, dict):
+        raise Invalid("The body is not a JSON object.")
+    return found
+
+
+def _missing(method: str, path: str) -> Response:
+    """501 for what MLflow has and we do not, 404 for what it has not either."""
+    name = METHODS.find(method, path)
+    return errors.not_offered(name) if name else errors.respond(NotFound(f"MLflow's API has no {method} {path[:200]}."))

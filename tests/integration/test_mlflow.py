@@ -1,0 +1,199 @@
+"""MLflow's API at /mlflow/PROJECT: judged by MLflow's own client, then by hand for what it does not do."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from dev import make_mlflow_docs
+
+from millpond.api.mlflow.methods import METHODS
+from millpond.api.mlflow.server import ENDPOINTS
+from millpond.blobs.location import open_store
+from millpond.blobs.signing import LocalSigner
+from millpond.model.people import Role
+from millpond.testing.server import SECRET, RunningServer, running_server
+
+API = "/mlflow/default/api/2.0/mlflow"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    root = Path(tmp_path_factory.mktemp("server"))
+    store = open_store((root / "lake").as_uri(), LocalSigner(SECRET))
+    with running_server(root, store=store) as running:
+        running.user("maria", roles={"default": Role.MEMBER})
+        yield running
+
+
+@pytest.fixture(scope="module")
+def maria(server: RunningServer) -> Iterator[httpx.Client]:
+    headers = {"Authorization": f"Bearer {server.token_of('maria')}"}
+    with httpx.Client(base_url=server.url, headers=headers) as client:
+        yield client
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mlflow") is None, reason="mlflow-skinny is not installed")
+def test_the_real_client(server: RunningServer, tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "MLFLOW_TRACKING_URI": f"{server.url}/mlflow/default",
+        "MLFLOW_TRACKING_TOKEN": server.token_of("maria"),
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+        "SEEN": str(tmp_path / "seen.json"),
+    }
+    script = Path(__file__).parent / "mlflow_client.py"
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    run_id = seen.pop("id")
+    assert f"/mlflow/default/#/experiments/2/runs/{run_id}" in done.stdout + done.stderr
+    assert seen == {
+        "changed param": "INVALID_PARAMETER_VALUE",
+        "run": ["FINISHED", "one", {"kind": "x", "lr": "0.1", "p": "v"}, "# Why"],
+        "metrics": {"b": "999.0", "inf": "inf", "loss": "0.2", "nan": "nan"},
+        "history": [[step, 1 / (step + 1)] for step in range(5)],
+        "long history": 1000,
+        "no history": [],
+        "files": [["d.json", False, 12], ["f.txt", False, 5], ["folder", True, None]],
+        "below": ["folder/f.txt", "folder/sub"],
+        "absent": [],
+        "content": "deep",
+        "found": ["one"],
+        "children": ["child"],
+        "pages": [["child"], ["one"]],
+        "wrong filter": "INVALID_PARAMETER_VALUE",
+        "no run": "RESOURCE_DOES_NOT_EXIST",
+        "deleted": ["deleted", True],
+        "log to deleted": "INVALID_STATE",
+        "changed": ["KILLED", "renamed", False],
+        "experiment": ["deleted", "Default"],
+        "experiments": [["third", {"k": "v", "q": "w"}]],
+        "taken": "RESOURCE_ALREADY_EXISTS",
+        "traces": "NOT_IMPLEMENTED",
+    }
+
+
+def create(client: httpx.Client, **fields: Any) -> str:
+    answer = client.post(f"{API}/runs/create", json={"experiment_id": "0", **fields})
+    assert answer.status_code == 200, answer.text
+    found: str = answer.json()["run"]["info"]["run_id"]
+    return found
+
+
+def test_numbers_may_be_texts(maria: httpx.Client) -> None:
+    run = create(maria, start_time="1763450000000")
+    metric = {"run_id": run, "key": "m", "value": "NaN", "timestamp": "1763450000001", "step": "-9223372036854775808"}
+    assert maria.post(f"{API}/runs/log-metric", json=metric).status_code == 200
+    found = maria.get(f"{API}/runs/get", params={"run_id": run}).json()["run"]
+    assert found["info"]["start_time"] == 1763450000000
+    assert found["data"]["metrics"] == [
+        {"key": "m", "value": "NaN", "timestamp": 1763450000001, "step": -(2**63)},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("runs/log-metric", {"key": "m", "value": "word"}),
+        ("runs/log-metric", {"key": "m", "value": 1, "step": 2**63}),
+        ("runs/log-metric", {"value": 1}),
+        ("runs/log-metric", {"key": "m"}),
+        ("runs/log-batch", {"metrics": ["x"]}),
+        ("runs/log-batch", {"params": [{"key": "p", "value": "1"}, {"key": "p", "value": "2"}]}),
+        ("runs/log-parameter", {"value": "x"}),
+        ("runs/update", {"status": "DONE"}),
+        ("experiments/create", {"name": ""}),
+        ("experiments/search", {"order_by": ["colour"]}),
+        ("runs/search", {"experiment_ids": ["0"], "page_token": "nonsense"}),
+    ],
+)
+def test_bad_input_is_answered_in_mlflows_shape(maria: httpx.Client, path: str, body: dict[str, Any]) -> None:
+    answer = maria.post(f"{API}/{path}", json={"run_id": create(maria), **body})
+    assert (answer.status_code, answer.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE"), answer.text
+    assert answer.json()["message"]
+
+
+def test_a_batch_is_all_or_nothing(maria: httpx.Client) -> None:
+    run = create(maria)
+    maria.post(f"{API}/runs/log-parameter", json={"run_id": run, "key": "lr", "value": "1"})
+    body = {"run_id": run, "metrics": [{"key": "m", "value": 1}], "params": [{"key": "lr", "value": "2"}]}
+    assert maria.post(f"{API}/runs/log-batch", json=body).status_code == 400
+    data = maria.get(f"{API}/runs/get", params={"run_id": run}).json()["run"]["data"]
+    assert (data["metrics"], data["params"]) == ([], [{"key": "lr", "value": "1"}])
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'"x"', b"\xff"])
+def test_bodies_that_are_no_documents(maria: httpx.Client, body: bytes) -> None:
+    assert maria.post(f"{API}/runs/create", content=body).status_code == 400
+
+
+def test_artifacts_with_hostile_names(maria: httpx.Client) -> None:
+    run = create(maria)
+    store = "/mlflow/default/api/2.0/mlflow-artifacts/artifacts"
+    assert maria.put(f"{store}/default/{run}/artifacts/a%20b/ü%23.txt", content=b"x").status_code == 200
+    assert maria.get(f"{store}/default/{run}/artifacts/a%20b/ü%23.txt").content == b"x"
+    for path in (f"default/{run}/artifacts/%2e%2e/x", f"other/{run}/artifacts/x", f"default/{run}/x", "x"):
+        assert maria.put(f"{store}/{path}", content=b"x").status_code in (400, 404)
+    assert maria.delete(f"{store}/default/{run}/artifacts/a%20b").status_code == 501
+
+
+def test_who_may_call(server: RunningServer, maria: httpx.Client) -> None:
+    run = create(maria)
+    stranger, viewer = server.user("stranger", roles={}), server.user("viewer", roles={"default": Role.VIEWER})
+    del stranger, viewer
+    ask = f"{server.url}{API}/runs/get?run_id={run}"
+
+    def status(**headers: str) -> tuple[int, str]:
+        answer = httpx.get(ask, headers=headers)
+        return answer.status_code, answer.json().get("error_code", "")
+
+    def basic(user: str, token: str) -> str:
+        return "Basic " + b64encode(f"{user}:{token}".encode()).decode()
+
+    assert status() == (401, "UNAUTHENTICATED")
+    assert status(Authorization="Basic ???") == (401, "UNAUTHENTICATED")
+    assert status(Authorization=basic("maria", "wrong")) == (401, "UNAUTHENTICATED")
+    assert status(Authorization=basic("maria", server.token_of("maria"))) == (200, "")
+    assert status(Authorization=f"Bearer {server.token_of('stranger')}") == (404, "RESOURCE_DOES_NOT_EXIST")
+    token = server.token_of("viewer")
+    assert status(Authorization=f"Bearer {token}") == (200, "")
+    body = {"run_id": run, "key": "m", "value": 1}
+    answer = httpx.post(f"{server.url}{API}/runs/log-metric", json=body, headers={"Authorization": f"Bearer {token}"})
+    assert (answer.status_code, answer.json()["error_code"]) == (403, "PERMISSION_DENIED")
+
+
+def test_what_needs_no_token(server: RunningServer) -> None:
+    base = f"{server.url}/mlflow/default"
+    assert httpx.get(f"{base}/version").text.startswith("3.")
+    assert httpx.get(f"{base}/health").text == "OK"
+    assert httpx.get(f"{base}/api/3.0/mlflow/server-info").json()["store_type"] == "SqlStore"
+    assert "open.js" in httpx.get(f"{base}/").text
+    assert "location.replace" in httpx.get(f"{base}/open.js").text
+
+
+def test_every_method_of_the_protocol_is_answered(maria: httpx.Client) -> None:
+    """Offered, or 501 in MLflow's shape; and nothing is offered that the protocol does not have."""
+    known = {(one.method, one.path) for one in METHODS.all}
+    own = {("GET", "mlflow/metrics/get-history-bulk")}  # of MLflow's page, not in its protocol
+    assert ENDPOINTS.keys() - known <= own
+    for one in METHODS.all:
+        if (one.method, one.path) in ENDPOINTS or one.path.startswith("mlflow-artifacts/artifacts"):
+            continue
+        path = one.path.replace("{", "").replace("}", "").replace(":path", "")
+        answer = maria.request(one.method, f"/mlflow/default/api/2.0/{path}")
+        assert (answer.status_code, answer.json()["error_code"]) == (501, "NOT_IMPLEMENTED"), one
+    assert maria.get(f"{API}/nothing/at-all").status_code == 404
+
+
+def test_the_list_of_methods_is_current() -> None:
+    assert make_mlflow_docs.TARGET.read_text() == make_mlflow_docs.written(), "run: make docs"
