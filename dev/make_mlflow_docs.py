@@ -22,8 +22,8 @@ def written() -> str:
     lines = [
         "# MLflow's methods",
         "",
-        f"Methods of the protocol of MLflow {VERSION}, from its client's own files. {len(offered)} of {len(METHODS.all)} "
-        "are offered at `/mlflow/PROJECT/api/2.0/…`;",
+        f"Methods of the protocol of MLflow {VERSION}, from its client's own files.",
+        f"{len(offered)} of {len(METHODS.all)} are offered at `/mlflow/PROJECT/api/2.0/…`;",
         "the others answer 501 with `NOT_IMPLEMENTED`. Written by `make docs`. [How to use it](../mlflow.md)",
     ]
     for service, methods in groupby(sorted(METHODS.all, key=lambda one: (one.service, one.path)), _service):
