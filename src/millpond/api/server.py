@@ -50,6 +50,7 @@ from millpond.api.routes import (
     search,
     secrets,
     session,
+    shares,
     sites,
     sources,
     templates,
@@ -60,6 +61,7 @@ from millpond.api.routes import (
     users,
     volumes,
 )
+from millpond.api.share_metrics import ShareCollector
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
 from millpond.services.people.sessions import LoginLimiter
@@ -87,6 +89,7 @@ ROUTERS: Sequence[APIRouter] = (
     runs.router,
     computes.router,
     gpu_use.router,
+    shares.router,
     mounts.router,
     elastic.router,
     templates.router,
@@ -127,6 +130,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     app.state.registry = registry
     registry.register(metrics.StateCollector(deps))
     registry.register(CacheCollector(deps))
+    registry.register(ShareCollector(deps))
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])

@@ -30,7 +30,7 @@ from millpond.errors import BadRequest
 from millpond.model.job import Ending
 from millpond.model.job_spec import JobSpec
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
-from millpond.wire.jobs import Attempt, Job, Rank
+from millpond.wire.jobs import Attempt, Job, Rank, Why
 
 app = typer.Typer()
 
@@ -94,7 +94,7 @@ def attempts(mill: Session, job: Name) -> None:
 
 @command(app, "why")
 def why(mill: Session, job: Name) -> None:
-    """Say why a job is in the state it is in.
+    """Say why a job is in the state it is in: the rule, who holds what it needs, when it may start.
 
     Example: mill why train
     """
@@ -103,9 +103,23 @@ def why(mill: Session, job: Name) -> None:
         mill.out.shape(answer, [])
         return
     mill.out.line(answer.state.value)
-    for reason in answer.reasons:
+    for reason in [*answer.reasons, *_blockers(answer), *_expected(answer)]:
         mill.out.line(f"  {reason}" if mill.out.for_people else reason)
     show_scores(mill.out, answer.places)
+
+
+def _blockers(answer: Why) -> list[str]:
+    return [
+        f"Held by {one.job or 'another project'}: {format_gpus(round(one.gpus * 100))} GPUs"
+        f"{', over quota' if one.over_quota else ''}{f', until {one.ends_at:%H:%M} UTC' if one.ends_at else ''}."
+        for one in answer.blockers
+    ]
+
+
+def _expected(answer: Why) -> list[str]:
+    if answer.earliest_start is None:
+        return []
+    return [f"By the time limits of what runs, it starts by {answer.earliest_start:%Y-%m-%d %H:%M} UTC."]
 
 
 @command(app, "events")

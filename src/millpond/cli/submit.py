@@ -151,6 +151,13 @@ def submit(
     priority: Annotated[
         int | None, typer.Option(metavar="N", help="Higher runs first. Default: 0.", min=-100, max=100)
     ] = None,
+    preemptible: Annotated[
+        bool | None,
+        typer.Option(
+            "--preemptible/--no-preemptible",
+            help="Whether the job may be stopped and queued again for others. Default: all but interactive jobs.",
+        ),
+    ] = None,
     timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Time limit of an attempt, like 90m.")] = None,
     grace: Annotated[
         str | None,
@@ -252,6 +259,7 @@ def submit(
         "min_gpu_memory_bytes": None if min_gpu_memory is None else parse_bytes(min_gpu_memory),
         "node_selector": _merged(task, "node_selector", selector),
         "priority": priority,
+        "preemptible": preemptible,
         "timeout_seconds": None if timeout is None else _whole_seconds(timeout, "--timeout"),
         "grace_seconds": None if grace is None else parse_seconds(grace),
         "retries": _retries(task, retries, retry_on),

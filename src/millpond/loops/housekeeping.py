@@ -17,7 +17,7 @@ from millpond.services.commits import records
 from millpond.services.commits.packs import verify
 from millpond.services.computes import compute_tests, elastic_rounds, joining
 from millpond.services.deps import Deps
-from millpond.services.jobs import bin, checkpoints, idle, placements
+from millpond.services.jobs import bin, checkpoints, idle, placements, shares
 from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
@@ -36,6 +36,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("new heads", cache_policies.TOPIC, 60.0, partial(differences.prepare_new, deps)),
         Loop("compared trees", "differences", 86_400.0, lambda now: differences.forget_old(deps)),
         Loop("volume usage", "usage", 60.0, partial(volume_usage.sample_all, deps)),
+        Loop("gpu shares", "gpu shares", 60.0, partial(shares.sample, deps)),
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),
         Loop("idle jobs", "idle", 15.0, partial(idle.stop_idle, deps)),
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),

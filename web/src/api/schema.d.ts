@@ -2522,6 +2522,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Shares
+         * @description Quota, share, allocated and pending GPUs of the projects one may see, by pool.
+         */
+        get: operations["list_shares"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Share History
+         * @description By the minute within the last day, otherwise by the hour, for 90 days.
+         */
+        get: operations["get_share_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sites": {
         parameters: {
             query?: never;
@@ -7880,6 +7920,37 @@ export interface components {
             user: components["schemas"]["User"];
         };
         /**
+         * Share
+         * @description One project in one pool, in numbers of GPUs. The pool without a name is that of all nodes without a label.
+         *
+         *     `share` is what it may expect now, `over_quota` what of `allocated` its quota does not cover, `idle` what its jobs
+         *     hold and do not use.
+         */
+        Share: {
+            /** Allocated */
+            allocated: number;
+            /** Idle */
+            idle: number;
+            /** Limit */
+            limit: number | null;
+            /** Over Quota */
+            over_quota: number;
+            /** Pending Gpus */
+            pending_gpus: number;
+            /** Pending Jobs */
+            pending_jobs: number;
+            /** Pool */
+            pool: string;
+            /** Project */
+            project: string;
+            /** Quota */
+            quota: number;
+            /** Share */
+            share: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
          * SharedMount
          * @description A directory that jobs of `projects`, or of `all`, may mount. Projects you cannot see are not listed.
          */
@@ -7904,6 +7975,40 @@ export interface components {
             read_only: boolean;
             /** Site */
             site: string | null;
+        };
+        /**
+         * ShareHistory
+         * @description Samples every `step_seconds`, oldest first.
+         */
+        ShareHistory: {
+            /** Items */
+            items: components["schemas"]["ShareSample"][];
+            /** Step Seconds */
+            step_seconds: number;
+        };
+        /** ShareList */
+        ShareList: {
+            /** Items */
+            items: components["schemas"]["Share"][];
+        };
+        /** ShareSample */
+        ShareSample: {
+            /** Allocated */
+            allocated: number;
+            /** At */
+            at: string;
+            /** Pending Gpus */
+            pending_gpus: number;
+            /** Pending Jobs */
+            pending_jobs: number;
+            /** Pool */
+            pool: string;
+            /** Project */
+            project: string;
+            /** Quota */
+            quota: number;
+            /** Share */
+            share: number;
         };
         /**
          * ShareSeen
@@ -14737,6 +14842,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_shares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_share_history: {
+        parameters: {
+            query?: {
+                /** @description Default: 24 hours before `to`. */
+                from?: string | null;
+                /** @description Default: now. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareHistory"];
+                };
             };
             /** @description A problem */
             default: {

@@ -9,9 +9,10 @@ from datetime import datetime
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, experiments, jobs, placements, run_values, runs, templates
+from millpond.db import computes, experiments, jobs, placements, projects, run_values, runs, templates
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
+from millpond.decide.entitlement import beyond_quota, limited
 from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
@@ -67,8 +68,10 @@ def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[Ch
     _check(spec)
     _gather_artifacts(deps, actor, project, spec.inputs)
     with deps.db.read() as tx:
-        found = _choices(tx, _resolved(tx, actor, project, spec))
-        return _first_choice(tx, spec.compute, found, deps.clock.now()), found
+        found = _choices(tx, limited(_resolved(tx, actor, project, spec), project.shares))
+        choice = _first_choice(tx, spec.compute, found, deps.clock.now())
+        _check_quota(tx, project, choice.spec)
+        return choice, found
 
 
 def _check(spec: JobSpec) -> None:
@@ -163,6 +166,12 @@ def _after(tx: Connection, project: Project, wanted: Sequence[Dependency]) -> tu
         other = find(tx, project, asked.job)
         found[other.id] = Dependency(other.id, asked.when)
     return tuple(found.values())
+
+
+def _check_quota(tx: Connection, project: Project, spec: JobSpec) -> None:
+    refused = beyond_quota(spec, project, projects.all_of(tx))
+    if refused is not None:
+        raise DoesNotFit(refused.reason, hint=refused.hint)
 
 
 def _check_compute(tx: Connection, name: str | None) -> None:

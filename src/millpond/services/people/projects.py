@@ -21,6 +21,7 @@ from millpond.services.jobs import shares
 from millpond.services.jobs.shares import ProjectShare
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
+from millpond.services.places.geography import rule_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ProjectView:
 def list_visible(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[ProjectView]:
     with deps.db.read() as tx:
         found = projects.page(tx, among=access.visible_projects(actor), limit=limit + 1, after=text_of(cursor))
-        held = shares.of_projects(tx, deps.clock.now())
+        held = shares.of_projects(tx, deps.clock.now(), rule_of(deps.settings))
     return page_of([ProjectView(one, held[one.id]) for one in found], limit, key=lambda view: view.project.name)
 
 
@@ -43,9 +44,8 @@ def view(deps: Deps, project: Project, *, warn: bool = False) -> ProjectView:
     """With `warn`, tell if the quotas of all projects add up to more than there is."""
     now = deps.clock.now()
     with deps.db.read() as tx:
-        return ProjectView(
-            project, shares.of_projects(tx, now)[project.id], shares.warnings(tx, now) if warn else ()
-        )  # fmt: skip
+        held = shares.of_projects(tx, now, rule_of(deps.settings))
+        return ProjectView(project, held[project.id], shares.warnings(tx, now) if warn else ())
 
 
 def create(
